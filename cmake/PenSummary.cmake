@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The last words of a configuration: what is built, what is not and why.
+get_property(modules GLOBAL PROPERTY PEN_MODULES)
+get_property(conduits GLOBAL PROPERTY PEN_CONDUITS)
+get_property(conduit_modules GLOBAL PROPERTY PEN_CONDUIT_MODULES)
+get_property(absent GLOBAL PROPERTY PEN_CONDUITS_ABSENT)
+list(JOIN modules " " modules)
+list(JOIN conduits " " conduits)
+list(JOIN conduit_modules " " conduit_modules)
+message(STATUS "Penstock ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, checked: ${PENSTOCK_CHECKED}")
+message(STATUS "  modules: ${modules}")
+message(STATUS "  conduits built in: ${conduits}")
+if(conduit_modules)
+    message(STATUS "  conduits as modules: ${conduit_modules}")
+endif()
+foreach(line IN LISTS absent)
+    message(STATUS "  conduit left out: ${line}")
+endforeach()
