@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* log.h: one line per message, always of the form
+ *     penstock[rank 3 host n17 shm] error: cannot ...: reason; what to do
+ * The context is passed in: a line names who speaks, and nothing here is global. */
+#ifndef PEN_DIAG_LOG_H
+#define PEN_DIAG_LOG_H
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* By volume: error, warn, info (once per job), debug (per object), trace (per operation). */
+#define PEN_LOG_LEVEL_LIST(X)                                                                      \
+    X(ERROR, "error") X(WARN, "warning") X(INFO, "info") X(DEBUG, "debug") X(TRACE, "trace")
+
+typedef enum pen_log_level {
+#define PEN_LOG_ENUM(name, text) PEN_LOG_##name,
+    PEN_LOG_LEVEL_LIST(PEN_LOG_ENUM)
+#undef PEN_LOG_ENUM
+} pen_log_level;
+
+typedef struct pen_log {
+    int fd;              /* where lines go; -1: nowhere (tests) */
+    pen_log_level level; /* the most voluble level shown */
+    int32_t rank;        /* -1: not a rank (launcher, info) or not known yet */
+    char who[16];        /* shown instead of a rank when rank < 0: "run", "info", "" */
+    char host[64];
+    char conduit[16];    /* "" until chosen */
+    bool quiet;          /* GASNET_QUIET: no warnings */
+    uint64_t line_count; /* lines written, for tests and for the bound on bad input */
+} pen_log;
+
+void pen_log_init(pen_log *log, const char *who); /* stderr, level warn, this host's name */
+
+/* One write(2) per line, so lines of several processes never mix. %m works; errno is kept. */
+void pen_log_line(pen_log *log, pen_log_level level, const char *format, ...) PEN_PRINTF(3, 4);
+#define pen_log_error(log, ...) pen_log_line((log), PEN_LOG_ERROR, __VA_ARGS__)
+#define pen_log_warn(log, ...) pen_log_line((log), PEN_LOG_WARN, __VA_ARGS__)
+#define pen_log_info(log, ...) pen_log_line((log), PEN_LOG_INFO, __VA_ARGS__)
+#define pen_log_debug(log, ...)                                                                    \
+    do {                                                                                           \
+        if ((log)->level >= PEN_LOG_DEBUG)                                                         \
+            pen_log_line((log), PEN_LOG_DEBUG, __VA_ARGS__);                                       \
+    } while (0)
+
+/* "error", "warn(ing)", "info", "debug" or "trace"; false when it is none of them. */
+bool pen_log_level_parse(const char *text, pen_log_level *out);
+
+#endif

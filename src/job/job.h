@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job.h: one rank's whole state: who it is, its routes to peers, its endpoint and teams, its threads.
+ * Everything the library knows hangs off a pen_job; there is no other state below api/. Many jobs' ranks
+ * may live in one process (tests). */
+#ifndef PEN_JOB_JOB_H
+#define PEN_JOB_JOB_H
+
+#include "base/compiler.h"
+#include "boot/boot.h"
+#include "conduit/conduit.h"
+#include "diag/counters.h"
+#include "diag/log.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+
+#include <penstock/abi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct pen_job pen_job;
+
+/* The way to a peer. Same-host and network peers are the same kind of thing. */
+typedef struct pen_route {
+    pen_port *port;
+    pen_peer peer;  /* as the link counts; the job rank for now */
+    bool same_host; /* counted as "shared memory" */
+} pen_route;
+
+/* ---- objects behind the public types ---------------------------------------------------------- */
+
+struct pen_client { /* gex_Client_t */
+    pen_job *job;
+    const void *cdata;
+    uint32_t flags;
+    char name[64];
+};
+
+typedef struct pen_client pen_client;
+
+typedef struct pen_endpoint { /* gex_EP_t */
+    pen_job *job;
+    pen_client *client;
+    const void *cdata;
+    uint32_t flags;
+    uint16_t index; /* 0: primordial, the only one that receives active messages */
+    pen_segment *segment;
+} pen_endpoint;
+
+typedef struct pen_team { /* gex_TM_t */
+    pen_team_view view;   /* must be first: inline code reads it */
+    pen_job *job;
+    pen_endpoint *endpoint;
+    const void *cdata;
+    uint32_t flags;
+    uint16_t pair_index;  /* remote endpoint index of a TM pair */
+    bool is_pair;
+    const uint32_t *jobranks; /* by team rank; NULL: identity (the primordial team, pairs) */
+} pen_team;
+
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+struct pen_event_pool; /* rma/event.h */
+
+/* What a client thread carries: implicit operations, event pool, where it is. SEQ and PARSYNC use the
+ * job's first; in PAR api/ finds it through one thread-local pointer. */
+typedef struct pen_thread {
+    pen_job *job;
+    struct pen_thread *next; /* all threads of the job; guarded by threads_lock */
+    struct pen_rma_thread *rma; /* rma/'s part; made on first use */
+    uint32_t handler_depth;  /* > 0: inside a handler */
+    bool handler_is_request; /* of the innermost handler */
+    bool in_use;             /* false: the thread has ended; the next new one takes its place */
+} pen_thread;
+
+/* ---- the job ------------------------------------------------------------------------------------- */
+
+struct pen_am;  /* am/: handler table and what it needs */
+struct pen_rma; /* rma/: operations in flight by messages */
+struct pen_coll; /* coll/: barrier state */
+
+struct pen_job {
+    /* read by every message; one line */
+    uint32_t rank, size;
+    pen_route *routes; /* by job rank */
+    struct pen_am *am;
+    struct pen_rma *rma;
+    struct pen_coll *coll;
+    pen_concurrency concurrency;
+    uint32_t mode;    /* PEN_MODE_... of the client */
+    uint32_t segment_mode; /* PEN_SEGMENT_... of the client */
+    pen_counters counters;
+    pen_progress progress;
+    pen_mem mem;
+    pen_log log;
+    pen_boot boot;
+    const pen_conduit *conduit;
+    uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
+    pen_host host; /* what we lend the conduit; ctx is this job */
+    pen_client client;
+    pen_endpoint endpoint; /* the primordial one */
+    pen_team world;        /* the primordial team */
+    pen_mapped *mapped;    /* size rows: same-host peers' segments, frozen view of world and pairs */
+    pen_team **pairs;      /* cache of TM pairs; guarded by threads_lock */
+    uint32_t pair_count;
+    pen_thread first_thread;
+    pen_lock threads_lock;
+    uint32_t thread_count, threads_max;
+    bool attached;     /* a segment exists, or gasnet_attach was called */
+    bool legacy;       /* GASNet-1 calls are enabled */
+    _Atomic bool ending;
+};
+
+typedef struct pen_job_params {
+    uint32_t mode, segment_mode;
+    /* What the job does with an arriving frame: am/ is above us. */
+    void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len);
+} pen_job_params;
+
+/* Joins the job that job->boot (already open) and job->log describe: reads knobs, chooses and opens the
+ * conduit, connects, makes routes, the primordial client, endpoint and team. On failure everything is
+ * undone. Ends without a barrier. */
+pen_status pen_job_open(pen_job *job, const pen_job_params *params);
+void pen_job_close(pen_job *job);
+
+extern const pen_knob pen_job_knobs[]; /* rows with offset into pen_job_config */
+typedef struct pen_job_config {
+    pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE */
+    double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
+    int64_t threads_max; /* GASNET_MAX_THREADS */
+    const char *conduit; /* PENSTOCK_CONDUIT */
+    bool stats;          /* PENSTOCK_STATS */
+    bool verbose_env;    /* GASNET_VERBOSEENV */
+} pen_job_config;
+
+/* Collective: makes this rank's segment public: exchanges base, length, number and key, fills the remote
+ * table and the frozen view, ends with a barrier. segment may be NULL (none). */
+pen_status pen_job_publish(pen_job *job, pen_segment *segment);
+
+uintptr_t pen_job_segment_max_local(const pen_job *job); /* multiple of the page; UINTPTR_MAX in EVERYTHING */
+uintptr_t pen_job_segment_max_global(const pen_job *job);
+
+pen_team *pen_job_pair(pen_job *job, uint16_t local_index, uint16_t remote_index); /* cached */
+
+/* A thread's state; makes it on first use. NULL: more than GASNET_MAX_THREADS live threads. */
+pen_thread *pen_job_thread_open(pen_job *job);
+void pen_job_thread_close(pen_thread *thread);
+
+static inline uint32_t pen_team_jobrank(const pen_team *team, uint32_t rank)
+{
+    return pen_likely(team->jobranks == NULL) ? rank : team->jobranks[rank];
+}
+
+static inline const pen_route *pen_team_route(const pen_team *team, uint32_t rank)
+{
+    return &team->job->routes[pen_team_jobrank(team, rank)];
+}
+
+/* A fatal error of ours or of the client: one line (cause and remedy), notes it for the supervisor and ends the
+ * job with status 1 (or abort() in checked builds). From anywhere. */
+PEN_COLD _Noreturn void pen_job_fatal(pen_job *job, const char *format, ...) PEN_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* knob.h: environment variables. A module lists its variables as rows; one parser fills the
+ * module's config struct from them, one printer shows them all (`penstock info`, GASNET_VERBOSEENV).
+ * Nothing else in the library calls getenv. */
+#ifndef PEN_KNOB_KNOB_H
+#define PEN_KNOB_KNOB_H
+
+#include "base/status.h"
+#include "diag/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum pen_knob_type {
+    PEN_KNOB_BOOL,    /* bool:     1/0, y/n, yes/no, t/f, true/false, on/off, any case   */
+    PEN_KNOB_INT,     /* int64_t:  decimal, optional sign                                 */
+    PEN_KNOB_BYTES,   /* uint64_t: number with optional fraction and K/M/G/T suffix (1024) */
+    PEN_KNOB_SECONDS, /* double:   seconds, optional suffix us/ms/s/m/h                   */
+    PEN_KNOB_STRING,  /* const char *: points into the environment or at the default      */
+    PEN_KNOB_MEMORY,  /* pen_memory_limit: "size[/P|/H]" or a fraction of physical memory */
+} pen_knob_type;
+
+typedef struct pen_memory_limit {
+    uint64_t len;    /* bytes; 0 when given as a fraction */
+    double fraction; /* of the host's physical memory; 0 when given as a size */
+    bool per_host;   /* /H: for the whole host, to be divided by its ranks; else per process */
+} pen_memory_limit;
+
+typedef struct pen_knob {
+    const char *name; /* GASNET_... where the GASNet documents define it, else PENSTOCK_<AREA>_<NOUN> */
+    pen_knob_type type;
+    const char *fallback; /* the default, as text; parsed like the user's value; NULL: unset */
+    size_t offset;        /* of the field in the config struct */
+    const char *summary;  /* one sentence */
+} pen_knob; /* a table ends with a row whose name is NULL */
+
+/* Where values come from: the process environment, unless a job lends another lookup. */
+typedef const char *(*pen_knob_lookup)(void *ctx, const char *name);
+
+/* Fills *config. A value that cannot be parsed: an error line naming variable, value and what is
+ * allowed, and PEN_ERR_ARGUMENT; the fields before it are written. */
+pen_status pen_knob_read(pen_log *log, const pen_knob *table, void *config, pen_knob_lookup lookup,
+                         void *ctx);
+
+/* One value; false when the text is not of that type. out: the type's C type above. */
+bool pen_knob_parse(pen_knob_type type, const char *text, void *out);
+
+/* One row for people: "NAME  value  (default|environment)  summary". */
+void pen_knob_print(FILE *out, const pen_knob *row, const char *value, bool is_default);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* os.h: the operating system, as the library needs it: clock, processors, memory, sleeping,
+ * reaching into another process. Thin: each call does one thing, answers a status and logs nothing
+ * (errno tells the caller, who knows the object), unless it says otherwise. */
+#ifndef PEN_OS_OS_H
+#define PEN_OS_OS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+uint64_t pen_now_ns(void);   /* CLOCK_MONOTONIC */
+void pen_random(void *out, size_t len); /* getrandom; never fails (aborts if the kernel has none) */
+size_t pen_page_len(void);
+
+/* ---- processors ------------------------------------------------------------------------- */
+
+/* Cores this process may use: the affinity mask capped by the cgroup cpu quota (v2 or v1), rounded
+ * up; at least 1. cgroup_root: NULL for /sys/fs/cgroup (tests pass a folder of their own). */
+unsigned pen_cores_allowed(const char *cgroup_root);
+
+/* Involuntary context switches of this thread so far (getrusage RUSAGE_THREAD). */
+uint64_t pen_switches_forced(void);
+
+/* ---- memory ----------------------------------------------------------------------------- */
+
+uint64_t pen_memory_physical(void);  /* bytes of RAM, capped by the cgroup's memory limit */
+uint64_t pen_memory_available(void); /* MemAvailable, capped by what the cgroup has left */
+
+/* A sparse anonymous file (memfd, close-on-exec, sealed against shrinking and growing), or -1. */
+int pen_memfd(const char *name, size_t len);
+
+/* ---- sleeping --------------------------------------------------------------------------- */
+
+/* Sleeps while *word == expected, at most timeout_ns; across processes. Spurious returns happen. */
+void pen_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
+void pen_futex_wake(_Atomic uint32_t *word, int count);
+
+/* The sleeper's half of an asymmetric fence: after it returns, every store another registered process made
+ * before its last fence-free load of our flag is visible to us. False: the kernel refuses
+ * (then senders need a full fence each). Register once per process. */
+bool pen_membarrier_register(void);
+bool pen_membarrier(void);
+
+/* ---- another process's memory (CMA) ------------------------------------------------------- */
+
+bool pen_cma_usable(pid_t pid, const void *remote_probe); /* tries to read 8 bytes */
+pen_status pen_cma_read(pid_t pid, void *local, const void *remote, size_t len);
+pen_status pen_cma_write(pid_t pid, const void *local, void *remote, size_t len);
+
+/* ---- diagnosis ---------------------------------------------------------------------------- */
+
+void pen_backtrace(int fd); /* this thread's stack, one frame a line; async-signal-safe enough */
+
+#endif
