@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The front doors: `make run` plays a job, `make test` runs everything CI runs. The build itself is
+# CMake's; see CMakePresets.json.
+
+N      ?= 4
+PROG   ?= randomaccess
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+R       = build/release
+
+export JOBS
+
+.PHONY: help run test test-long bench build install format check clean distclean deps deps-test configure
+
+help:
+	@echo 'make run            build, then play random access with $(N) ranks (N=, ARGS=, PROG=)'
+	@echo 'make test           everything CI runs: gates, tests, sanitizers'
+	@echo 'make test-long      make test, and the tests labelled slow'
+	@echo 'make check          the gates only: format, layers, symbols, headers, clang-tidy'
+	@echo 'make bench          build and run the benchmarks'
+	@echo 'make build          build what is installed, in $(R)'
+	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
+	@echo 'make format         lay the sources out with clang-format'
+	@echo 'make clean          remove the build folders (distclean: the Python tools too)'
+
+deps:
+	@scripts/deps run
+
+deps-test:
+	@scripts/deps test
+
+configure: deps
+	@scripts/configure release
+
+# Only what a run needs: no tests.
+run: configure
+	@cmake --build $(R) -j $(JOBS) --target penstock_command $(PROG) -- --quiet
+	@scripts/play $(R) $(N) $(PROG) $(ARGS)
+
+build: configure
+	@cmake --build $(R) -j $(JOBS) --target shipped
+
+install: build
+	@cmake --install $(R) --prefix '$(PREFIX)'
+
+test: deps-test
+	@scripts/stages
+
+test-long: deps-test
+	@scripts/stages --long
+
+check: deps-test
+	@scripts/stages gates
+
+bench: configure
+	@cmake --build $(R) -j $(JOBS)
+	@scripts/bench $(R) $(ARGS)
+
+format: deps-test
+	@scripts/check_format --write
+
+clean:
+	@for folder in build/*; do case $$folder in build/venv) ;; *) rm -rf "$$folder" ;; esac; done
+
+distclean:
+	@rm -rf build
