@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PEN_PORTS_MAX = 4, PEN_POLL_BUDGET = 32 };
+enum { PEN_PORTS_MAX = 4, PEN_SOURCES_MAX = 4, PEN_POLL_BUDGET = 32 };
 
 typedef struct pen_backlog_entry pen_backlog_entry;
 
@@ -44,6 +44,13 @@ typedef struct pen_sleeper {
 /* GASNET_WAIT_...: what the client asked for with gasnet_set_waitmode. */
 typedef enum pen_wait_mode { PEN_WAIT_SPIN, PEN_WAIT_BLOCK, PEN_WAIT_SPINBLOCK } pen_wait_mode;
 
+/* Progress that no link reports: barriers through flag lines, gets by messages whose next piece found no
+ * room. poll answers how many events it handled; it may post, and neither polls nor runs handlers. */
+typedef struct pen_progress_source {
+    unsigned (*poll)(void *ctx);
+    void *ctx;
+} pen_progress_source;
+
 typedef struct pen_progress {
     pen_port ports[PEN_PORTS_MAX];
     uint32_t port_count;
@@ -51,6 +58,10 @@ typedef struct pen_progress {
     pen_wait_mode wait_mode;
     pen_sleeper sleeper;
     pen_counters *counters;
+    pen_progress_source sources[PEN_SOURCES_MAX];
+    uint32_t source_count;
+    _Atomic uint32_t source_work; /* what waits for a source; 0: poll calls none. relaxed: a hint, the
+                                     sources have locks or flags of their own */
     bool membarrier; /* the kernel grants the sleeper's half of the fence */
     bool may_sleep;  /* PENSTOCK_WAIT_SLEEP */
     uint64_t spin_ns, sleep_after_ns; /* the policy's limits, from knobs */
@@ -67,6 +78,25 @@ void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
                        pen_counters *counters);
 pen_port *pen_progress_add(pen_progress *progress, pen_link *link); /* not thread-safe */
 void pen_progress_close(pen_progress *progress); /* frees backlogs; links stay the caller's */
+
+/* Not thread-safe: after pen_progress_init, before the first wait. */
+static inline void pen_progress_add_source(pen_progress *progress, unsigned (*poll)(void *ctx),
+                                           void *ctx)
+{
+    PEN_INVARIANT(progress->source_count < PEN_SOURCES_MAX);
+    progress->sources[progress->source_count++] = (pen_progress_source){ poll, ctx };
+}
+
+/* Every pen_progress_poll ends with this; so does the last look before a rank sleeps. */
+static inline unsigned pen_progress_poll_sources(pen_progress *progress)
+{
+    unsigned handled = 0;
+    if (pen_likely(atomic_load_explicit(&progress->source_work, memory_order_relaxed) == 0))
+        return 0;
+    for (uint32_t i = 0; i < progress->source_count; i++)
+        handled += progress->sources[i].poll(progress->sources[i].ctx);
+    return handled;
+}
 
 /* Serves every port once; answers how many events were handled. Runs handlers. Never sleeps. Not
  * from a handler. */
