@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -119,7 +120,8 @@ def library_objects(root, build):
     units = []
     for entry in compile_commands(build):
         source = os.path.relpath(entry["file"], root)
-        path = os.path.join(entry["directory"], entry["output"])
+        words = shlex.split(entry["command"])
+        path = os.path.join(entry["directory"], words[words.index("-o") + 1])
         if source.startswith("src/"):
             units.append(Unit(os.path.dirname(source)[4:], source, path))
     missing = [unit.source for unit in units if not os.path.isfile(unit.path)]
