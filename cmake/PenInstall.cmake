@@ -9,3 +9,22 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/include")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h")
 endif()
+
+# For pkg-config and find_package; both find the rest from where they lie, so the tree may be moved.
+include(CMakePackageConfigHelpers)
+string(REGEX REPLACE "[^/]+" ".." PEN_PC_UP "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+string(REGEX REPLACE "[^/]+" ".." PEN_CMAKE_UP "${CMAKE_INSTALL_LIBDIR}/cmake/Penstock")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/penstock.pc.in"
+    "${PROJECT_BINARY_DIR}/generated/penstock.pc" @ONLY)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/PenstockConfig.cmake.in"
+    "${PROJECT_BINARY_DIR}/generated/PenstockConfig.cmake" @ONLY)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/generated/PenstockConfigVersion.cmake"
+    VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/generated/penstock.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/generated/PenstockConfig.cmake"
+    "${PROJECT_BINARY_DIR}/generated/PenstockConfigVersion.cmake"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/Penstock")
+if(EXISTS "${PROJECT_SOURCE_DIR}/compat/CMakeLists.txt")
+    add_subdirectory(compat)
+endif()
