@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mem.c: the table of our segments, the allocator of the arena slice, and the two range checks.
+ *
+ * The slice is allocated first fit between the segments that live in it: there are few, so the
+ * table itself is the free list. Memory is reserved, never touched: what a rank may reserve is its
+ * share of the memory that was available when it started, and a destroyed segment's pages go back
+ * at once. */
+#include "mem/mem.h"
+
+#include "base/compiler.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MEM_MIB_SHIFT = 20 };
+
+/* In an EVERYTHING job any address of a peer is legal; only our own we can touch ourselves. */
+static const pen_remote_segment mem_everywhere = { .len = UINT64_MAX };
+static const pen_remote_segment mem_everywhere_here = { .len = UINT64_MAX, .mapped = true };
+
+pen_status pen_mem_init(pen_mem *mem, pen_concurrency concurrency, char *slice, size_t slice_len,
+                        uint32_t ranks, bool everything)
+{
+    memset(mem, 0, sizeof *mem);
+    for (uint32_t number = 0; number < PEN_SEGMENTS_MAX; number++)
+        atomic_init(&mem->segments[number], NULL);
+    pen_lock_init(&mem->lock, concurrency);
+    mem->everything = everything;
+    mem->slice = slice;
+    mem->slice_len = slice == NULL ? 0 : slice_len;
+    mem->budget = pen_memory_available() / (ranks == 0 ? 1 : ranks);
+    mem->rank = UINT32_MAX;
+    mem->remote = calloc(ranks == 0 ? 1 : ranks, sizeof *mem->remote);
+    if (mem->remote == NULL)
+        return PEN_ERR_MEMORY;
+    mem->remote_count = ranks;
+    return PEN_OK;
+}
+
+void pen_mem_close(pen_mem *mem)
+{
+    for (uint32_t number = 1; number < PEN_SEGMENTS_MAX; number++)
+        pen_mem_destroy(mem, atomic_load_explicit(&mem->segments[number], memory_order_relaxed));
+    free(mem->remote);
+    mem->remote = NULL;
+    mem->remote_count = 0;
+}
+
+/* ---- allocation -------------------------------------------------------------------------- */
+
+static pen_segment *mem_at(const pen_mem *mem, uint32_t number)
+{
+    /* acquire: pairs with the release in pen_mem_create; the segment's fields come with it */
+    return atomic_load_explicit(&mem->segments[number], memory_order_acquire);
+}
+
+static size_t mem_pages_len(size_t len) { return pen_align_up(len, pen_page_len()); }
+
+/* The end of a segment of the slice that overlaps [offset, offset + len), or 0. */
+static size_t mem_slice_conflict(const pen_mem *mem, size_t offset, size_t len)
+{
+    for (uint32_t number = 1; number < PEN_SEGMENTS_MAX; number++) {
+        const pen_segment *segment = mem_at(mem, number);
+        if (segment == NULL || !segment->in_arena)
+            continue;
+        size_t start = (size_t)(segment->base - mem->slice);
+        size_t end = mem_pages_len(start + segment->len);
+        if (offset < end && start < offset + len)
+            return end;
+    }
+    return 0;
+}
+
+/* First fit; NULL: no gap is long enough. */
+static char *mem_slice_take(const pen_mem *mem, size_t len)
+{
+    size_t offset = 0;
+    while (len <= mem->slice_len && offset <= mem->slice_len - len) {
+        size_t end = mem_slice_conflict(mem, offset, len);
+        if (end == 0)
+            return mem->slice + offset;
+        offset = end;
+    }
+    return NULL;
+}
+
+static PEN_COLD pen_status mem_short(pen_log *log, uint64_t wanted, uint64_t available,
+                                     const char *what)
+{
+    pen_log_error(
+        log,
+        "cannot make a segment of %llu MiB: %s leaves %llu MiB; ask for a smaller segment, "
+        "lower GASNET_MAX_SEGSIZE or start fewer ranks",
+        (unsigned long long)(wanted >> MEM_MIB_SHIFT), what,
+        (unsigned long long)(available >> MEM_MIB_SHIFT));
+    return PEN_ERR_MEMORY;
+}
+
+/* Nothing is touched here: a rank may not promise itself more than its share of what the host had,
+ * nor more than the host has now. */
+static pen_status mem_check_room(const pen_mem *mem, pen_log *log, size_t len)
+{
+    uint64_t share = mem->budget > mem->reserved ? mem->budget - mem->reserved : 0;
+    if (len > share)
+        return mem_short(log, len, share, "this rank's share of the host's available memory");
+    uint64_t available = pen_memory_available();
+    if (len > available)
+        return mem_short(log, len, available, "the host's available memory");
+    return PEN_OK;
+}
+
+static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen_segment *segment)
+{
+    pen_status status = mem_check_room(mem, log, len);
+    if (status != PEN_OK)
+        return status;
+    if (mem->slice == NULL) { /* alone: no peer will map it */
+        void *base = mmap(NULL, len, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (base == MAP_FAILED) {
+            pen_log_error(log, "cannot map a segment of %zu bytes: %s; ask for a smaller one", len,
+                          strerror(errno));
+            return PEN_ERR_MEMORY;
+        }
+        segment->base = base;
+    } else {
+        segment->base = mem_slice_take(mem, len);
+        if (segment->base == NULL)
+            return mem_short(log, len, mem->slice_len,
+                             "the rank's part of the host arena (all of it)");
+        segment->in_arena = true;
+    }
+    segment->owned = true;
+    return PEN_OK;
+}
+
+static bool mem_in_slice(const pen_mem *mem, const char *base, size_t len)
+{
+    uintptr_t offset =
+        (uintptr_t)base - (uintptr_t)mem->slice; /* wraps below the slice: too large */
+    return mem->slice != NULL && offset <= mem->slice_len && len <= mem->slice_len - offset;
+}
+
+/* Called under the lock: everything that decides, so that the caller has one way out. */
+static pen_status mem_fill(pen_mem *mem, pen_log *log, void *addr, pen_segment *segment)
+{
+    uint32_t number = 1;
+    while (number < PEN_SEGMENTS_MAX && mem_at(mem, number) != NULL)
+        number++;
+    if (number == PEN_SEGMENTS_MAX) {
+        pen_log_error(log, "cannot make a segment: %d exist already; destroy one first",
+                      PEN_SEGMENTS_MAX - 1);
+        return PEN_ERR_RESOURCE;
+    }
+    segment->number = number;
+    if (addr == NULL) {
+        pen_status status = mem_allocate(mem, log, mem_pages_len(segment->len), segment);
+        if (status != PEN_OK)
+            return status;
+        mem->reserved += mem_pages_len(segment->len);
+    } else {
+        segment->base = addr;
+        segment->in_arena = mem_in_slice(mem, addr, segment->len);
+    }
+    /* release: pairs with the acquire in mem_at; a peer's message may name the segment at once */
+    atomic_store_explicit(&mem->segments[number], segment, memory_order_release);
+    return PEN_OK;
+}
+
+pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pen_segment **out)
+{
+    if (len == 0 || len > PTRDIFF_MAX || (uintptr_t)addr > UINTPTR_MAX - len) {
+        pen_log_error(log, "cannot make a segment of %zu bytes at %p: %s; give a range of memory",
+                      len, addr, len == 0 ? "it is empty" : "it reaches beyond the address space");
+        return PEN_ERR_ARGUMENT;
+    }
+    pen_segment *segment = calloc(1, sizeof *segment);
+    if (segment == NULL) {
+        pen_log_error(log, "cannot note a new segment: %s; free some memory", strerror(errno));
+        return PEN_ERR_MEMORY;
+    }
+    segment->len = len;
+    pen_lock_take(&mem->lock);
+    pen_status status = mem_fill(mem, log, addr, segment);
+    pen_lock_drop(&mem->lock);
+    if (status != PEN_OK) {
+        free(segment);
+        return status;
+    }
+    *out = segment;
+    return PEN_OK;
+}
+
+void pen_mem_destroy(pen_mem *mem, pen_segment *segment)
+{
+    if (segment == NULL)
+        return;
+    if (segment->region != NULL)
+        segment->link->rma->deregister_region(segment->link, segment->region);
+    pen_lock_take(&mem->lock);
+    /* relaxed: by the rules nobody may name the segment any more */
+    atomic_store_explicit(&mem->segments[segment->number], NULL, memory_order_relaxed);
+    if (segment->owned) {
+        size_t len = mem_pages_len(segment->len);
+        mem->reserved -= len;
+        if (segment->in_arena) /* a hole in the arena's file; failing only keeps the pages */
+            (void)madvise(segment->base, len, MADV_REMOVE);
+        else
+            (void)munmap(segment->base, len);
+    }
+    pen_lock_drop(&mem->lock);
+    free(segment);
+}
+
+/* ---- range checks ------------------------------------------------------------------------- */
+
+void *pen_mem_resolve(const pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len)
+{
+    if (number == PEN_SEGMENT_EVERYWHERE) {
+        bool wraps = len > UINTPTR_MAX || offset > UINTPTR_MAX - len;
+        return mem->everything && !wraps ? (void *)(uintptr_t)offset : NULL;
+    }
+    if (number >= PEN_SEGMENTS_MAX)
+        return NULL;
+    const pen_segment *segment = mem_at(mem, number);
+    if (segment == NULL || offset > segment->len || len > segment->len - offset)
+        return NULL;
+    return segment->base + offset;
+}
+
+const pen_remote_segment *pen_mem_remote(const pen_mem *mem, uint32_t rank, const void *addr,
+                                         size_t len, uint64_t *offset_out)
+{
+    uint64_t at = (uint64_t)(uintptr_t)addr;
+    if (rank < mem->remote_count) {
+        const pen_remote_segment *remote = &mem->remote[rank];
+        uint64_t offset = at - remote->base; /* wraps below the base: larger than any length */
+        if (remote->len != 0 && offset <= remote->len && len <= remote->len - offset) {
+            *offset_out = offset;
+            return remote;
+        }
+    }
+    if (!mem->everything || len > UINT64_MAX - at)
+        return NULL;
+    *offset_out = at;
+    return rank == mem->rank ? &mem_everywhere_here : &mem_everywhere;
+}
