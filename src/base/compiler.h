@@ -8,31 +8,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CACHE_LINE 64
+#define PEN_CACHE_LINE                64
 
-#define pen_likely(x) __builtin_expect(!!(x), 1)
-#define pen_unlikely(x) __builtin_expect(!!(x), 0)
-#define PEN_COLD __attribute__((cold, noinline))
-#define PEN_EXPORT __attribute__((visibility("default")))
+#define pen_likely(x)                 __builtin_expect(!!(x), 1)
+#define pen_unlikely(x)               __builtin_expect(!!(x), 0)
+#define PEN_COLD                      __attribute__((cold, noinline))
+#define PEN_EXPORT                    __attribute__((visibility("default")))
 #define PEN_PRINTF(format_i, first_i) __attribute__((format(printf, format_i, first_i)))
-#define PEN_CACHE_ALIGNED __attribute__((aligned(PEN_CACHE_LINE)))
-#define pen_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define PEN_CACHE_ALIGNED             __attribute__((aligned(PEN_CACHE_LINE)))
+#define pen_container_of(ptr, type, member) \
+    ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 
 /* Says where an invariant of ours broke, and aborts. */
 PEN_COLD _Noreturn void pen_invariant_broken(const char *what, const char *file, int line);
 
 /* Always on, off the fast path. Bytes from a peer are never asserted on. */
-#define PEN_INVARIANT(cond)                                                                        \
-    do {                                                                                           \
-        if (pen_unlikely(!(cond)))                                                                 \
-            pen_invariant_broken(#cond, __FILE__, __LINE__);                                       \
+#define PEN_INVARIANT(cond)                                  \
+    do {                                                     \
+        if (pen_unlikely(!(cond)))                           \
+            pen_invariant_broken(#cond, __FILE__, __LINE__); \
     } while (0)
 
 /* Checked builds only; both sides compile. */
-#define PEN_ASSERT(cond)                                                                           \
-    do {                                                                                           \
-        if (PEN_CHECKED && pen_unlikely(!(cond)))                                                  \
-            pen_invariant_broken(#cond, __FILE__, __LINE__);                                       \
+#define PEN_ASSERT(cond)                                     \
+    do {                                                     \
+        if (PEN_CHECKED && pen_unlikely(!(cond)))            \
+            pen_invariant_broken(#cond, __FILE__, __LINE__); \
     } while (0)
 
 /* One spin-wait hint to the processor. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* knob.h: environment variables. A module lists its variables as rows; one parser fills the
- * module's config struct from them, one printer shows them all (`penstock info`, GASNET_VERBOSEENV).
- * Nothing else in the library calls getenv. */
+ * module's config struct from them, one printer shows them all (`penstock info`,
+ * GASNET_VERBOSEENV). Nothing else in the library calls getenv. */
 #ifndef PEN_KNOB_KNOB_H
 #define PEN_KNOB_KNOB_H
 
@@ -16,7 +16,8 @@
 typedef enum pen_knob_type {
     PEN_KNOB_BOOL,    /* bool:     1/0, y/n, yes/no, t/f, true/false, on/off, any case   */
     PEN_KNOB_INT,     /* int64_t:  decimal, optional sign                                 */
-    PEN_KNOB_BYTES,   /* uint64_t: number with optional fraction and K/M/G/T suffix (1024) */
+    PEN_KNOB_BYTES,   /* uint64_t: number with optional fraction and K/M/G/T suffix (1024), B or iB
+                         behind it */
     PEN_KNOB_SECONDS, /* double:   seconds, optional suffix us/ms/s/m/h                   */
     PEN_KNOB_STRING,  /* const char *: points into the environment or at the default      */
     PEN_KNOB_MEMORY,  /* pen_memory_limit: "size[/P|/H]" or a fraction of physical memory */
@@ -29,18 +30,20 @@ typedef struct pen_memory_limit {
 } pen_memory_limit;
 
 typedef struct pen_knob {
-    const char *name; /* GASNET_... where the GASNet documents define it, else PENSTOCK_<AREA>_<NOUN> */
+    const char
+        *name; /* GASNET_... where the GASNet documents define it, else PENSTOCK_<AREA>_<NOUN> */
     pen_knob_type type;
     const char *fallback; /* the default, as text; parsed like the user's value; NULL: unset */
     size_t offset;        /* of the field in the config struct */
     const char *summary;  /* one sentence */
-} pen_knob; /* a table ends with a row whose name is NULL */
+} pen_knob;               /* a table ends with a row whose name is NULL */
 
 /* Where values come from: the process environment, unless a job lends another lookup. */
 typedef const char *(*pen_knob_lookup)(void *ctx, const char *name);
 
 /* Fills *config. A value that cannot be parsed: an error line naming variable, value and what is
- * allowed, and PEN_ERR_ARGUMENT; the fields before it are written. */
+ * allowed, and PEN_ERR_ARGUMENT; the fields before it are written. Set but empty means not set,
+ * except for a text; not set and without a default writes zero. lookup: NULL for getenv. */
 pen_status pen_knob_read(pen_log *log, const pen_knob *table, void *config, pen_knob_lookup lookup,
                          void *ctx);
 

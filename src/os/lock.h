@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lock.h: a lock and a counter that know whether they are needed. Callers write the same
- * code in every thread mode; alone, a lock costs one predictable branch. */
+ * code in every thread mode; alone, a lock costs one predictable branch, shared and free, one
+ * locked instruction. */
 #ifndef PEN_OS_LOCK_H
 #define PEN_OS_LOCK_H
 
@@ -18,17 +19,22 @@ typedef enum pen_concurrency {
 } pen_concurrency;
 
 typedef struct pen_lock {
-    _Atomic uint32_t word; /* 0 free, 1 held, 2 held and somebody sleeps (futex, process-private) */
-    bool shared;           /* copied from the job at creation */
+    _Atomic uint32_t word;     /* 0 free, 1 held (futex, process-private) */
+    _Atomic uint32_t sleepers; /* threads that sleep for it or are about to */
+    uint16_t spins;            /* how often a taker looks before it yields; 0 on one core */
+    bool shared;               /* copied from the job at creation */
 } pen_lock;
 
-void pen_lock_take_slow(pen_lock *lock); /* bounded spin, then yields, then sleeps */
-void pen_lock_wake(pen_lock *lock);
+PEN_COLD void pen_lock_take_slow(pen_lock *lock); /* bounded spin, then yields, then sleeps */
+PEN_COLD void pen_lock_wake(pen_lock *lock);
+uint16_t pen_lock_spins(void); /* of a lock made now */
 
 static inline void pen_lock_init(pen_lock *lock, pen_concurrency concurrency)
 {
     atomic_init(&lock->word, 0);
+    atomic_init(&lock->sleepers, 0);
     lock->shared = concurrency != PEN_ALONE;
+    lock->spins = lock->shared ? pen_lock_spins() : 0;
 }
 
 static inline bool pen_lock_try(pen_lock *lock)
@@ -43,16 +49,22 @@ static inline bool pen_lock_try(pen_lock *lock)
 
 static inline void pen_lock_take(pen_lock *lock)
 {
-    if (pen_unlikely(lock->shared) && !pen_lock_try(lock))
+    if (pen_unlikely(lock->shared) && pen_unlikely(!pen_lock_try(lock)))
         pen_lock_take_slow(lock);
 }
 
+/* Not an exchange, which would cost as much as taking the lock: a sleeper that comes between the
+ * load and the store is overlooked, and sleeps one bounded nap too long. The load comes first
+ * because after the store the lock's owner may be gone. */
 static inline void pen_lock_drop(pen_lock *lock)
 {
     if (pen_likely(!lock->shared))
         return;
+    /* relaxed: a hint, see above */
+    uint32_t sleepers = atomic_load_explicit(&lock->sleepers, memory_order_relaxed);
     /* release: what was written under the lock is visible to the next holder */
-    if (pen_unlikely(atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2))
+    atomic_store_explicit(&lock->word, 0, memory_order_release);
+    if (pen_unlikely(sleepers != 0))
         pen_lock_wake(lock);
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-uint64_t pen_now_ns(void);   /* CLOCK_MONOTONIC */
+uint64_t pen_now_ns(void);              /* CLOCK_MONOTONIC */
 void pen_random(void *out, size_t len); /* getrandom; never fails (aborts if the kernel has none) */
 size_t pen_page_len(void);
 
@@ -39,9 +39,9 @@ int pen_memfd(const char *name, size_t len);
 void pen_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pen_futex_wake(_Atomic uint32_t *word, int count);
 
-/* The sleeper's half of an asymmetric fence: after it returns, every store another registered process made
- * before its last fence-free load of our flag is visible to us. False: the kernel refuses
- * (then senders need a full fence each). Register once per process. */
+/* The sleeper's half of an asymmetric fence: after it returns, every store another registered
+ * process made before its last fence-free load of our flag is visible to us. False: the kernel
+ * refuses (then senders need a full fence each). Register once per process. */
 bool pen_membarrier_register(void);
 bool pen_membarrier(void);
 

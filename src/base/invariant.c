@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* invariant.c: what happens when an invariant of ours breaks: one line on stderr, then abort(), so
+ * that the crash handler, a core file or a debugger sees the stack. */
+#include "base/compiler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void pen_invariant_broken(const char *what, const char *file, int line)
+{
+    char text[512];
+    int len =
+        snprintf(text, sizeof text,
+                 "penstock[pid %ld] error: invariant broken: %s at %s:%d; this is a defect of "
+                 "Penstock, please report it\n",
+                 (long)getpid(), what, file, line);
+    if (len >= (int)sizeof text) { /* cut, but still one line */
+        len = (int)sizeof text - 1;
+        text[len - 1] = '\n';
+    }
+    /* One write, so that the line does not mix with another process's; nothing is left to do if it
+     * fails. */
+    if (len > 0 && write(STDERR_FILENO, text, (size_t)len) < 0)
+        abort();
+    abort();
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* parse.c: the texts people write for a value, by type. The decimal point is a point in every
+ * locale. */
+#include "knob/knob.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* A number without sign: digits, or digits with a fraction. */
+typedef struct decimal {
+    uint64_t whole;
+    double fraction; /* 0 <= fraction < 1 */
+    bool has_point;
+} decimal;
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static const char *skip_space(const char *at)
+{
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return at;
+}
+
+static bool is_end(const char *at) { return *skip_space(at) == '\0'; }
+
+/* What follows the number, or NULL when there is none or it is too large. */
+static const char *decimal_parse(const char *at, decimal *out)
+{
+    decimal number = { 0 };
+    bool any = false;
+    for (at = skip_space(at); is_digit(*at); at++) {
+        if (__builtin_mul_overflow(number.whole, 10u, &number.whole) ||
+            __builtin_add_overflow(number.whole, (uint64_t)(*at - '0'), &number.whole))
+            return NULL;
+        any = true;
+    }
+    if (*at == '.') {
+        number.has_point = true;
+        double place = 0.1;
+        for (at++; is_digit(*at); at++) {
+            number.fraction += place * (*at - '0');
+            place /= 10;
+            any = true;
+        }
+        if (number.fraction >= 1) /* a long row of nines, rounded */
+            number.fraction = 1 - 0x1p-53;
+    }
+    if (!any)
+        return NULL;
+    *out = number;
+    return at;
+}
+
+static bool bool_parse(const char *text, bool *out)
+{
+    static const struct {
+        const char *text;
+        bool value;
+    } words[] = { { "1", true },    { "0", false },     { "y", true },  { "n", false },
+                  { "yes", true },  { "no", false },    { "t", true },  { "f", false },
+                  { "true", true }, { "false", false }, { "on", true }, { "off", false } };
+    text = skip_space(text);
+    size_t len = strcspn(text, " \t");
+    if (!is_end(text + len))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strlen(words[i].text) == len && strncasecmp(text, words[i].text, len) == 0) {
+            *out = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool int_parse(const char *text, int64_t *out)
+{
+    text = skip_space(text);
+    bool negative = *text == '-';
+    if (*text == '-' || *text == '+')
+        text++;
+    decimal number;
+    const char *end = is_digit(*text) ? decimal_parse(text, &number) : NULL;
+    if (end == NULL || number.has_point || !is_end(end))
+        return false;
+    if (number.whole > (uint64_t)INT64_MAX + (negative ? 1u : 0u))
+        return false;
+    /* Through unsigned, where -INT64_MIN is no overflow. */
+    *out = (int64_t)(negative ? 0 - number.whole : number.whole);
+    return true;
+}
+
+/* K, M, G, T (1024 and its powers), then perhaps B or iB; moves *at behind it. A shift of 0 means
+ * none. */
+static bool suffix_parse(const char **at, unsigned *shift_out)
+{
+    static const char letters[] = "kmgt";
+    const char *end = skip_space(*at);
+    *shift_out = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        if ((*end | 0x20) == letters[i])
+            *shift_out = 10 * (i + 1);
+    }
+    if (*shift_out != 0) {
+        end++;
+        if ((*end | 0x20) == 'i' && (end[1] | 0x20) == 'b')
+            end++;
+    }
+    if ((*end | 0x20) == 'b') {
+        end++;
+    }
+    bool has_suffix = end != skip_space(*at);
+    *at = end;
+    return has_suffix;
+}
+
+static bool scaled(const decimal *number, unsigned shift, uint64_t *out)
+{
+    if (shift > 0 && number->whole >> (64 - shift) != 0)
+        return false;
+    *out = (number->whole << shift) + (uint64_t)(number->fraction * (double)(1ull << shift));
+    return true; /* the fraction is below 1 << shift: no carry out of the top */
+}
+
+static bool bytes_parse(const char *text, uint64_t *out)
+{
+    decimal number;
+    unsigned shift;
+    const char *end = decimal_parse(text, &number);
+    if (end == NULL)
+        return false;
+    (void)suffix_parse(&end, &shift);
+    return is_end(end) && scaled(&number, shift, out);
+}
+
+static bool seconds_parse(const char *text, double *out)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {
+        { "", 1 }, { "s", 1 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 }
+    };
+    decimal number;
+    const char *unit = decimal_parse(text, &number);
+    if (unit == NULL)
+        return false;
+    unit = skip_space(unit);
+    size_t len = strcspn(unit, " \t");
+    if (!is_end(unit + len))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strlen(units[i].unit) == len && strncasecmp(unit, units[i].unit, len) == 0) {
+            *out = ((double)number.whole + number.fraction) * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A bare number below 1, or 1.0, is a fraction of the memory; everything else a number of bytes. */
+static bool memory_parse(const char *text, pen_memory_limit *out)
+{
+    pen_memory_limit limit = { 0 };
+    decimal number;
+    unsigned shift;
+    const char *end = decimal_parse(text, &number);
+    if (end == NULL)
+        return false;
+    bool is_size = suffix_parse(&end, &shift);
+    double value = (double)number.whole + number.fraction;
+    if (!is_size && number.has_point && value <= 1)
+        limit.fraction = value;
+    else if (!scaled(&number, shift, &limit.len))
+        return false;
+    end = skip_space(end);
+    if (*end == '/') {
+        end = skip_space(end + 1);
+        limit.per_host = (*end | 0x20) == 'h';
+        if (!limit.per_host && (*end | 0x20) != 'p')
+            return false;
+        end++;
+    }
+    if (!is_end(end))
+        return false;
+    *out = limit;
+    return true;
+}
+
+bool pen_knob_parse(pen_knob_type type, const char *text, void *out)
+{
+    switch (type) {
+    case PEN_KNOB_BOOL:
+        return bool_parse(text, out);
+    case PEN_KNOB_INT:
+        return int_parse(text, out);
+    case PEN_KNOB_BYTES:
+        return bytes_parse(text, out);
+    case PEN_KNOB_SECONDS:
+        return seconds_parse(text, out);
+    case PEN_KNOB_STRING:
+        *(const char **)out = text;
+        return true;
+    case PEN_KNOB_MEMORY:
+        return memory_parse(text, out);
+    }
+    return false;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memory.c: how much memory there is, and memory that several processes can map. */
+#include "base/compiler.h"
+#include "os/cgroup.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#    define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3; some systems refuse a memfd without it */
+#endif
+
+size_t pen_page_len(void)
+{
+    long len = sysconf(_SC_PAGESIZE);
+    return len > 0 ? (size_t)len : 4096;
+}
+
+/* A row of /proc/meminfo in bytes; 0: not there. */
+static uint64_t meminfo(const char *key)
+{
+    FILE *in = fopen("/proc/meminfo", "re");
+    if (in == NULL)
+        return 0;
+    char line[256];
+    uint64_t kib = 0;
+    size_t key_len = strlen(key);
+    while (fgets(line, sizeof line, in) != NULL) {
+        if (strncmp(line, key, key_len) == 0 && line[key_len] == ':' &&
+            sscanf(line + key_len + 1, "%" SCNu64, &kib) == 1)
+            break;
+    }
+    fclose(in);
+    return kib * 1024;
+}
+
+static uint64_t memory_of_pages(int name)
+{
+    long pages = sysconf(name);
+    return pages > 0 ? (uint64_t)pages * pen_page_len() : 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+uint64_t pen_memory_physical(void)
+{
+    uint64_t total = meminfo("MemTotal");
+    if (total == 0)
+        total = memory_of_pages(_SC_PHYS_PAGES);
+    return least(total, pen_cgroup_memory_limit(NULL));
+}
+
+uint64_t pen_memory_available(void)
+{
+    uint64_t available = meminfo("MemAvailable");
+    if (available == 0)
+        available = memory_of_pages(_SC_AVPHYS_PAGES);
+    return least(available, pen_cgroup_memory_left(NULL));
+}
+
+int pen_memfd(const char *name, size_t len)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -1;
+    /* Sealed, or a peer that shrinks it makes every other rank die of SIGBUS. */
+    if (ftruncate(fd, (off_t)len) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}

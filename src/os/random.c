@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* random.c: bytes nobody can guess, from the kernel. */
+#include "base/compiler.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* One request; how many bytes came, or -1. */
+static ssize_t random_some(void *out, size_t len)
+{
+    ssize_t got = getrandom(out, len, 0);
+    if (got >= 0 || errno != ENOSYS)
+        return got;
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC); /* kernels older than the call */
+    if (fd < 0)
+        return -1;
+    got = read(fd, out, len);
+    close(fd);
+    return got;
+}
+
+void pen_random(void *out, size_t len)
+{
+    uint8_t *at = out;
+    while (len > 0) {
+        ssize_t got = random_some(at, len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        PEN_INVARIANT(got > 0); /* a key that can be guessed is worse than none */
+        at += got;
+        len -= (size_t)got;
+    }
+}
