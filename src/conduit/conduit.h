@@ -223,4 +223,8 @@ const pen_conduit *pen_conduit_find(const char *name); /* NULL: no such conduit 
  * failure logs the reason for every conduit and answers PEN_ERR_UNUSABLE. */
 pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers, const pen_conduit **out);
 
+/* The same among those of another table, for tests. */
+pen_status pen_conduit_choose_among(pen_log *log, const pen_conduit *const *table,
+                                    const char *wanted, pen_peer peers, const pen_conduit **out);
+
 #endif

@@ -2,12 +2,13 @@
 /* progress.h: the poll loop, replies that found no room, and how a rank waits.
  *
  * A port is a link with what the engine keeps beside it. Polling a port: try its poll lock, send
- * what its backlog holds, poll the link. While the backlog holds a reply the link is polled without
- * the REQUEST lane, so a backlog never grows beyond what one poll produced and nobody blocks in a
- * handler.
+ * what its backlog holds, poll the link. While the backlog holds anything the link is polled
+ * without the REQUEST lane, so a backlog never grows beyond what one poll produced and nobody
+ * blocks in a handler.
  *
  * Waiting: enough cores for all polling threads of the host: spin, then yield, then sleep late;
- * oversubscribed: never spin, yield at once, sleep soon. A sleeper is woken by whoever sends to it. */
+ * oversubscribed: never spin, yield at once, sleep soon. A sleeper is woken by whoever sends to it.
+ */
 #ifndef PEN_PROGRESS_PROGRESS_H
 #define PEN_PROGRESS_PROGRESS_H
 
@@ -23,19 +24,33 @@
 enum { PEN_PORTS_MAX = 4, PEN_SOURCES_MAX = 4, PEN_POLL_BUDGET = 32 };
 
 typedef struct pen_backlog_entry pen_backlog_entry;
+typedef struct pen_progress pen_progress;
+
+/* Copies of frames that found no room, in the order in which they were queued, and those that a
+ * link still reads. Guarded by lock. */
+typedef struct pen_backlog {
+    pen_backlog_entry *first, **last_next;
+    pen_backlog_entry *flying; /* posted, PENDING: freed when the link is done with them */
+    uint64_t
+        peers[PEN_LANES];    /* bit peer % 64: an entry may be queued for that peer on that lane */
+    _Atomic uint32_t count;  /* queued and flying; read without the lock by the poll loop */
+    _Atomic uint32_t queued; /* queued only; likewise */
+    pen_lock lock;
+} pen_backlog;
 
 typedef struct pen_port {
     pen_link *link;
+    pen_progress *progress;
     pen_lock post_lock; /* round post, put, get, reserve..; unused when the link is thread-safe */
-    pen_backlog_entry *backlog_first, *backlog_last; /* guarded by backlog_lock */
-    _Atomic uint32_t backlog_count; /* read without the lock by the poll loop */
-    pen_lock backlog_lock;
-    PEN_CACHE_ALIGNED pen_lock poll_lock; /* try-locked round poll */
+    pen_backlog backlog;
+    PEN_CACHE_ALIGNED pen_lock poll_lock; /* try-locked round poll; unused likewise */
+    _Atomic uint64_t handled; /* events so far; written under poll_lock, approximate without it */
+    _Atomic uintptr_t poller; /* checked builds: the thread that holds poll_lock, 0: none */
 } pen_port;
 
 /* Where this rank sleeps and how it learns how crowded the host is; words in the host page. */
 typedef struct pen_sleeper {
-    _Atomic uint32_t *sleeping, *wake; /* ours */
+    _Atomic uint32_t *sleeping, *wake; /* ours; see pen_progress_wake */
     _Atomic uint32_t *polling_total;   /* the host's polling threads */
     _Atomic uint64_t *progress;        /* ours, for the launcher's report; NULL: none */
     uint32_t cores;
@@ -44,28 +59,38 @@ typedef struct pen_sleeper {
 /* GASNET_WAIT_...: what the client asked for with gasnet_set_waitmode. */
 typedef enum pen_wait_mode { PEN_WAIT_SPIN, PEN_WAIT_BLOCK, PEN_WAIT_SPINBLOCK } pen_wait_mode;
 
-/* Progress that no link reports: barriers through flag lines, gets by messages whose next piece found no
- * room. poll answers how many events it handled; it may post, and neither polls nor runs handlers. */
+/* Progress that no link reports: barriers through flag lines, gets by messages whose next piece
+ * found no room. poll answers how many events it handled; it may post, and neither polls nor runs
+ * handlers. */
 typedef struct pen_progress_source {
     unsigned (*poll)(void *ctx);
     void *ctx;
 } pen_progress_source;
 
-typedef struct pen_progress {
-    pen_port ports[PEN_PORTS_MAX];
+struct pen_progress {
+    pen_link *alone; /* the only port's link, when one thread polls it and its backlog is empty */
+    _Atomic uint32_t
+        eager; /* fruitless polls a waiter makes before it asks the policy; 0 when crowded */
     uint32_t port_count;
+    _Atomic uint32_t source_work; /* what waits for a source; 0: poll calls none. relaxed: a hint,
+                                     the sources have locks or flags of their own */
+    uint32_t source_count;
+    pen_progress_source sources[PEN_SOURCES_MAX];
+    pen_port ports[PEN_PORTS_MAX];
     pen_concurrency concurrency;
     pen_wait_mode wait_mode;
     pen_sleeper sleeper;
+    _Atomic uint32_t own_sleeping, own_wake, own_polling; /* when no sleeper was given */
     pen_counters *counters;
-    pen_progress_source sources[PEN_SOURCES_MAX];
-    uint32_t source_count;
-    _Atomic uint32_t source_work; /* what waits for a source; 0: poll calls none. relaxed: a hint, the
-                                     sources have locks or flags of their own */
-    bool membarrier; /* the kernel grants the sleeper's half of the fence */
-    bool may_sleep;  /* PENSTOCK_WAIT_SLEEP */
+    bool membarrier;                  /* the kernel grants the sleeper's half of the fence */
+    bool may_sleep;                   /* PENSTOCK_WAIT_SLEEP */
     uint64_t spin_ns, sleep_after_ns; /* the policy's limits, from knobs */
-} pen_progress;
+    _Atomic bool core_shared;         /* somebody outside the job wants our core too */
+    /* Called by waiting threads about ten times a second at most, under no lock; may be NULL. */
+    void (*on_idle)(void *ctx);
+    void *on_idle_ctx;
+    _Atomic uint64_t on_idle_next_ns;
+};
 
 extern const pen_knob pen_progress_knobs[];
 typedef struct pen_progress_config {
@@ -73,11 +98,19 @@ typedef struct pen_progress_config {
     bool sleep;
 } pen_progress_config;
 
+/* Counts the caller as a polling thread. sleeper NULL: a rank that shares no host page. */
 void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
                        const pen_progress_config *config, const pen_sleeper *sleeper,
                        pen_counters *counters);
 pen_port *pen_progress_add(pen_progress *progress, pen_link *link); /* not thread-safe */
-void pen_progress_close(pen_progress *progress); /* frees backlogs; links stay the caller's */
+
+/* Frees backlogs: after the links are closed (they may still read what flies); links are the
+ * caller's. */
+void pen_progress_close(pen_progress *progress);
+
+/* Another thread starts or ends using the library: the wait policy compares threads with cores. */
+void pen_progress_enter_thread(pen_progress *progress);
+void pen_progress_leave_thread(pen_progress *progress);
 
 /* Not thread-safe: after pen_progress_init, before the first wait. */
 static inline void pen_progress_add_source(pen_progress *progress, unsigned (*poll)(void *ctx),
@@ -87,20 +120,29 @@ static inline void pen_progress_add_source(pen_progress *progress, unsigned (*po
     progress->sources[progress->source_count++] = (pen_progress_source){ poll, ctx };
 }
 
-/* Every pen_progress_poll ends with this; so does the last look before a rank sleeps. */
-static inline unsigned pen_progress_poll_sources(pen_progress *progress)
+PEN_COLD void pen_progress_publish(pen_progress *progress); /* for the launcher's report */
+unsigned pen_progress_poll_ports(pen_progress *progress);
+
+/* Serves every port and source once; answers how many events were handled. Runs handlers. Never
+ * sleeps. Not from a handler. */
+static inline unsigned pen_progress_poll(pen_progress *progress)
 {
-    unsigned handled = 0;
-    if (pen_likely(atomic_load_explicit(&progress->source_work, memory_order_relaxed) == 0))
-        return 0;
-    for (uint32_t i = 0; i < progress->source_count; i++)
-        handled += progress->sources[i].poll(progress->sources[i].ctx);
+    enum { PUBLISH_EVERY = 256 }; /* events; a power of two */
+    pen_link *link = progress->alone;
+    if (PEN_CHECKED || pen_unlikely(link == NULL) ||
+        pen_unlikely(atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0))
+        return pen_progress_poll_ports(progress);
+    unsigned handled = link->ops->poll(link, PEN_LANES_ALL, PEN_POLL_BUDGET);
+    if (pen_unlikely(handled != 0)) {
+        /* relaxed: only this thread writes it, and only people read it */
+        _Atomic uint64_t *total = &progress->ports[0].handled;
+        uint64_t before = atomic_load_explicit(total, memory_order_relaxed);
+        atomic_store_explicit(total, before + handled, memory_order_relaxed);
+        if (pen_unlikely(((before + handled) ^ before) >= PUBLISH_EVERY))
+            pen_progress_publish(progress);
+    }
     return handled;
 }
-
-/* Serves every port once; answers how many events were handled. Runs handlers. Never sleeps. Not
- * from a handler. */
-unsigned pen_progress_poll(pen_progress *progress);
 
 /* Posts under the port's lock. AGAIN is the caller's to deal with. */
 static inline pen_post pen_port_post(pen_port *port, pen_peer to, pen_lane lane,
@@ -112,18 +154,58 @@ static inline pen_post pen_port_post(pen_port *port, pen_peer to, pen_lane lane,
     return result;
 }
 
-/* A reply or control frame that may not wait and may not fail: posts it, or copies it to the backlog.
- * PEN_ERR_MEMORY when there is no memory for the copy, PEN_ERR_PEER_LOST when the peer is gone. */
-pen_status pen_port_post_or_queue(pen_port *port, pen_counters *counters, pen_peer to, pen_lane lane,
-                                  const pen_frame *frame);
+/* A reply or control frame that may not wait and may not fail: posts it, or copies it to the
+ * backlog. Order per lane and peer is kept. PEN_ERR_MEMORY when there is no memory for the copy,
+ * PEN_ERR_PEER_LOST when the peer is gone. */
+pen_status pen_port_post_or_queue(pen_port *port, pen_counters *counters, pen_peer to,
+                                  pen_lane lane, const pen_frame *frame);
+
+/* progress/'s own: sends what has room again, frees what the link has let go; answers how many
+ * frames went. */
+PEN_COLD unsigned pen_backlog_drain(pen_port *port);
+void pen_backlog_init(pen_backlog *backlog, pen_concurrency concurrency);
+void pen_backlog_free(pen_backlog *backlog);
+
+/* ---- waking --------------------------------------------------------------------------------- */
+
+PEN_COLD void pen_progress_wake_slow(_Atomic uint32_t *sleeping, _Atomic uint32_t *wake);
+
+/* The sender's half, after what the sleeper waits for has been stored: one load when it is awake.
+ *
+ * `sleeping` is a request, made by a rank that is about to sleep, to be woken once; the sender that
+ * finds it takes it. The sleeper: reads wake, stores sleeping = 1, fences all cores (membarrier),
+ * looks once more, sleeps while wake is unchanged. So either our load sees the request, or its
+ * last look sees what we stored, without a fence here. */
+static inline void pen_progress_wake(_Atomic uint32_t *sleeping, _Atomic uint32_t *wake)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* the compiler must keep the order, too */
+    /* relaxed: pairs with the sleeper's membarrier */
+    if (pen_unlikely(atomic_load_explicit(sleeping, memory_order_relaxed) != 0))
+        pen_progress_wake_slow(sleeping, wake);
+}
+
+/* What a sender does before pen_progress_wake where the kernel refuses membarrier. A kernel or a
+ * sandbox refuses it to every rank of a host alike; should it not, the cap on sleeping bounds the
+ * harm. */
+static inline void pen_progress_wake_fence(const pen_progress *progress)
+{
+    if (pen_unlikely(!progress->membarrier))
+        atomic_thread_fence(memory_order_seq_cst); /* pairs with the sleeper's */
+}
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
 typedef struct pen_waiter {
     pen_progress *progress;
-    uint64_t since_ns;  /* when the fruitless polls began; 0: not taken yet */
+    uint64_t since_ns; /* when the fruitless polls began; 0: not taken yet */
+    uint64_t
+        switches; /* forced switches of this thread when it last looked; valid if has_switches */
     uint32_t fruitless; /* polls in a row that found nothing */
     uint32_t yields;
+    uint32_t naps; /* sleeps in a row that nobody ended */
+    uint32_t wake; /* of the sleeper's wake word; valid if armed */
+    bool has_switches;
+    bool armed;     /* asked to be woken; the next fruitless step sleeps */
     bool may_sleep; /* false where memory may change without anybody waking us (BLOCKUNTIL) */
 } pen_waiter;
 
@@ -132,19 +214,18 @@ static inline pen_waiter pen_waiter_of(pen_progress *progress, bool may_sleep)
     return (pen_waiter){ .progress = progress, .may_sleep = may_sleep };
 }
 
-PEN_COLD void pen_wait_idle(pen_waiter *waiter); /* after a fruitless poll, beyond the first spins */
+void pen_wait_idle(pen_waiter *waiter); /* after a fruitless poll, beyond the first spins */
 
 /* Polls once, and gives the core away as the policy says when there was nothing to do. The caller
- * loops: while (!done) pen_wait_step(&waiter). */
+ * loops: while (!done) pen_wait_step(&waiter). It must look at its condition before every step: a
+ * step that prepares for sleep returns once more before the one that sleeps. */
 static inline void pen_wait_step(pen_waiter *waiter)
 {
-    if (pen_progress_poll(waiter->progress) != 0) {
-        waiter->fruitless = 0;
-        waiter->yields = 0;
-        waiter->since_ns = 0;
-    } else {
+    pen_progress *progress = waiter->progress;
+    if (pen_progress_poll(progress) != 0)
+        *waiter = pen_waiter_of(progress, waiter->may_sleep);
+    else if (++waiter->fruitless > atomic_load_explicit(&progress->eager, memory_order_relaxed))
         pen_wait_idle(waiter);
-    }
 }
 
 #endif

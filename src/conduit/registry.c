@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* registry.c: finds a conduit by name, or the best one for a job. */
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { REASONS_LEN_MAX = 512 };
+
+static const pen_conduit *find_among(const pen_conduit *const *table, const char *name)
+{
+    for (; *table != NULL; table++) {
+        if (strcmp((*table)->name, name) == 0)
+            return *table;
+    }
+    return NULL;
+}
+
+const pen_conduit *pen_conduit_find(const char *name)
+{
+    return find_among(pen_builtin_conduits, name);
+}
+
+/* The score, at least 0; *why_not is never NULL when it is 0. */
+static int score_of(const pen_conduit *conduit, pen_peer peers, const char **why_not)
+{
+    if (conduit->abi != PEN_CONDUIT_ABI) {
+        *why_not = "it was built for another version of Penstock";
+        return 0;
+    }
+    *why_not = NULL;
+    int score = conduit->score(peers, why_not);
+    if (score > 0)
+        return score;
+    if (*why_not == NULL)
+        *why_not = "it did not say why";
+    return 0;
+}
+
+/* Adds "; text" or the first text; what does not fit is left out. */
+static void list_add(char list[REASONS_LEN_MAX], const char *between, const char *first,
+                     const char *second)
+{
+    size_t len = strlen(list);
+    (void)snprintf(list + len, REASONS_LEN_MAX - len, "%s%s%s", len > 0 ? between : "", first,
+                   second);
+}
+
+static pen_status choose_wanted(pen_log *log, const pen_conduit *const *table, const char *wanted,
+                                pen_peer peers, const pen_conduit **out)
+{
+    const pen_conduit *conduit = find_among(table, wanted);
+    if (conduit == NULL) {
+        char names[REASONS_LEN_MAX] = "";
+        for (; *table != NULL; table++)
+            list_add(names, ", ", (*table)->name, "");
+        pen_log_error(log,
+                      "cannot use conduit \"%s\": this build has none of that name; it has: %s",
+                      wanted, names[0] != '\0' ? names : "none at all");
+        return PEN_ERR_UNUSABLE;
+    }
+    const char *why_not;
+    if (score_of(conduit, peers, &why_not) == 0) {
+        pen_log_error(log,
+                      "cannot use conduit %s for %u ranks: %s; choose another with "
+                      "PENSTOCK_CONDUIT, or leave the choice to Penstock",
+                      wanted, (unsigned)peers, why_not);
+        return PEN_ERR_UNUSABLE;
+    }
+    *out = conduit;
+    return PEN_OK;
+}
+
+static pen_status choose_best(pen_log *log, const pen_conduit *const *table, pen_peer peers,
+                              const pen_conduit **out)
+{
+    const pen_conduit *best = NULL;
+    int best_score = 0;
+    char reasons[REASONS_LEN_MAX] = "";
+    for (; *table != NULL; table++) {
+        const char *why_not;
+        int score = score_of(*table, peers, &why_not);
+        if (score > best_score) {
+            best_score = score;
+            best = *table;
+        } else if (score == 0) {
+            list_add(reasons, "; ", (*table)->name, ": ");
+            list_add(reasons, "", why_not, "");
+        }
+    }
+    if (best == NULL) {
+        pen_log_error(log, "no conduit is usable for %u ranks: %s; see `penstock info`",
+                      (unsigned)peers, reasons[0] != '\0' ? reasons : "this build has none");
+        return PEN_ERR_UNUSABLE;
+    }
+    *out = best;
+    return PEN_OK;
+}
+
+pen_status pen_conduit_choose_among(pen_log *log, const pen_conduit *const *table,
+                                    const char *wanted, pen_peer peers, const pen_conduit **out)
+{
+    if (wanted != NULL && wanted[0] != '\0')
+        return choose_wanted(log, table, wanted, peers, out);
+    return choose_best(log, table, peers, out);
+}
+
+pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers,
+                              const pen_conduit **out)
+{
+    return pen_conduit_choose_among(log, pen_builtin_conduits, wanted, peers, out);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress.c: the ports of a rank, and serving all of them once. */
+#include "progress/progress.h"
+
+#include "os/os.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+/* However short the knob: waking a core that went idle takes tens of microseconds. */
+#define SLEEP_AFTER_NS_MIN 200000u
+
+const pen_knob pen_progress_knobs[] = {
+    { "PENSTOCK_WAIT_SPIN", PEN_KNOB_SECONDS, "50us", offsetof(pen_progress_config, spin_s),
+      "How long a waiting rank that has a core to itself spins before it yields." },
+    { "PENSTOCK_WAIT_SLEEP_AFTER", PEN_KNOB_SECONDS, "1ms",
+      offsetof(pen_progress_config, sleep_after_s),
+      "How long it waits before it sleeps; at least 200us, sooner when ranks outnumber cores." },
+    { "PENSTOCK_WAIT_SLEEP", PEN_KNOB_BOOL, "yes", offsetof(pen_progress_config, sleep),
+      "Whether a waiting rank may sleep at all, instead of yielding for ever." },
+    { 0 },
+};
+
+static uint64_t ns_of(double seconds)
+{
+    const double s_max = 1e9; /* beyond that nobody waits, and nothing overflows */
+    return (uint64_t)((seconds < s_max ? seconds : s_max) * 1e9);
+}
+
+void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
+                       const pen_progress_config *config, const pen_sleeper *sleeper,
+                       pen_counters *counters)
+{
+    memset(progress, 0, sizeof *progress);
+    progress->concurrency = concurrency;
+    progress->counters = counters;
+    progress->spin_ns = ns_of(config->spin_s);
+    progress->sleep_after_ns = ns_of(config->sleep_after_s);
+    if (progress->sleep_after_ns < SLEEP_AFTER_NS_MIN)
+        progress->sleep_after_ns = SLEEP_AFTER_NS_MIN;
+    progress->may_sleep = config->sleep;
+    progress->membarrier = pen_membarrier_register() && pen_membarrier();
+    if (sleeper != NULL) {
+        progress->sleeper = *sleeper;
+    } else {
+        progress->sleeper = (pen_sleeper){ &progress->own_sleeping, &progress->own_wake,
+                                           &progress->own_polling, NULL, pen_cores_allowed(NULL) };
+    }
+    pen_progress_enter_thread(progress);
+}
+
+void pen_progress_enter_thread(pen_progress *progress)
+{
+    /* relaxed: a count that the wait policy looks at now and then */
+    atomic_fetch_add_explicit(progress->sleeper.polling_total, 1, memory_order_relaxed);
+}
+
+void pen_progress_leave_thread(pen_progress *progress)
+{
+    atomic_fetch_sub_explicit(progress->sleeper.polling_total, 1, memory_order_relaxed);
+}
+
+pen_port *pen_progress_add(pen_progress *progress, pen_link *link)
+{
+    PEN_INVARIANT(progress->port_count < PEN_PORTS_MAX);
+    pen_port *port = &progress->ports[progress->port_count++];
+    bool is_locked = (link->caps.flags & PEN_CAP_THREAD_SAFE) == 0;
+    port->link = link;
+    port->progress = progress;
+    pen_lock_init(&port->post_lock, is_locked ? progress->concurrency : PEN_ALONE);
+    pen_lock_init(&port->poll_lock, is_locked ? progress->concurrency : PEN_ALONE);
+    pen_backlog_init(&port->backlog, progress->concurrency);
+    bool is_plain = progress->port_count == 1 && progress->concurrency == PEN_ALONE;
+    progress->alone = is_plain ? link : NULL;
+    return port;
+}
+
+void pen_progress_close(pen_progress *progress)
+{
+    for (uint32_t i = 0; i < progress->port_count; i++)
+        pen_backlog_free(&progress->ports[i].backlog);
+    progress->port_count = 0;
+    progress->alone = NULL;
+    pen_progress_leave_thread(progress);
+}
+
+void pen_progress_publish(pen_progress *progress)
+{
+    if (progress->sleeper.progress == NULL)
+        return;
+    uint64_t handled = 0;
+    for (uint32_t i = 0; i < progress->port_count; i++)
+        handled += atomic_load_explicit(&progress->ports[i].handled, memory_order_relaxed);
+    /* relaxed: for people; not more often than needed, because senders read the same line */
+    if (atomic_load_explicit(progress->sleeper.progress, memory_order_relaxed) != handled)
+        atomic_store_explicit(progress->sleeper.progress, handled, memory_order_relaxed);
+}
+
+/* Nobody polls inside a handler: with one thread the link would be entered twice, with several the
+ * nested poll would find nothing, for ever. Links that lock for themselves are polled by many. */
+static void note_poller(pen_port *port, uintptr_t poller)
+{
+    /* relaxed: a thread looks for its own name only */
+    if (PEN_CHECKED && (port->link->caps.flags & PEN_CAP_THREAD_SAFE) == 0)
+        atomic_store_explicit(&port->poller, poller, memory_order_relaxed);
+}
+
+static unsigned poll_port(pen_port *port)
+{
+    PEN_ASSERT(atomic_load_explicit(&port->poller, memory_order_relaxed) !=
+               (uintptr_t)pthread_self());
+    if (!pen_lock_try(&port->poll_lock))
+        return 0; /* another thread is serving it */
+    note_poller(port, (uintptr_t)pthread_self());
+    unsigned lanes = PEN_LANES_ALL, handled = 0;
+    /* relaxed: what this thread queued it sees, and for others' the next poll is soon enough */
+    if (pen_unlikely(atomic_load_explicit(&port->backlog.count, memory_order_relaxed) != 0)) {
+        handled = pen_backlog_drain(port);
+        if (atomic_load_explicit(&port->backlog.queued, memory_order_relaxed) != 0)
+            lanes &= ~PEN_LANE_BIT(PEN_LANE_REQUEST);
+    }
+    handled += port->link->ops->poll(port->link, lanes, PEN_POLL_BUDGET);
+    if (handled != 0) {
+        /* relaxed: guarded by the lock, or approximate; see progress.h */
+        uint64_t before = atomic_load_explicit(&port->handled, memory_order_relaxed);
+        atomic_store_explicit(&port->handled, before + handled, memory_order_relaxed);
+    }
+    note_poller(port, 0);
+    pen_lock_drop(&port->poll_lock);
+    return handled;
+}
+
+static unsigned poll_sources(pen_progress *progress)
+{
+    unsigned handled = 0;
+    for (uint32_t i = 0; i < progress->source_count; i++)
+        handled += progress->sources[i].poll(progress->sources[i].ctx);
+    return handled;
+}
+
+unsigned pen_progress_poll_ports(pen_progress *progress)
+{
+    unsigned handled = 0;
+    for (uint32_t i = 0; i < progress->port_count; i++)
+        handled += poll_port(&progress->ports[i]);
+    /* relaxed: see source_work */
+    if (atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0)
+        handled += poll_sources(progress);
+    if (handled != 0 && progress->concurrency != PEN_ALONE) {
+        /* What we handled may be what a sleeping thread of this rank waits for. */
+        pen_progress_wake_fence(progress);
+        pen_progress_wake(progress->sleeper.sleeping, progress->sleeper.wake);
+    }
+    return handled;
+}
+
+void pen_progress_wake_slow(_Atomic uint32_t *sleeping, _Atomic uint32_t *wake)
+{
+    /* acq_rel: one sender takes the request; the sleeper's wake word is older than it */
+    if (atomic_exchange_explicit(sleeping, 0, memory_order_acq_rel) == 0)
+        return;
+    /* release: a sleeper that sees the new value sees what we stored for it */
+    atomic_fetch_add_explicit(wake, 1, memory_order_release);
+    pen_futex_wake(wake, INT_MAX); /* all threads of that rank that sleep */
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wait.c: what a waiting thread does with its core.
+ *
+ * Waking a core that went idle takes tens of microseconds, handing over a core less than one. So
+ * with a core for every polling thread of the host ("roomy") a waiter keeps its core and sleeps
+ * late; without
+ * ("crowded") every poll that finds nothing gives the core to somebody who may have work for
+ * us. That others want our core is seen in two ways: the host's count of polling threads against
+ * its cores, and this thread's forced context switches, which the kernel counts for a sched_yield
+ * too when, and only when, somebody else ran. The second catches ranks bound to one core and other
+ * people's programs. */
+#include "progress/progress.h"
+
+#include "os/os.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+
+enum {
+    EAGER_POLLS = 64,    /* roomy: polls before the first pause or look at the clock */
+    LOOK_EVERY = 16,     /* roomy: polls between looks at the clock */
+    YIELD_EVERY = 64,    /* roomy: polls between yields, once spun out; a multiple of LOOK_EVERY */
+    CROWDED_YIELDS = 16, /* crowded: fruitless yields before the first look at the clock */
+    CROWDED_LOOK_EVERY = 8,
+    PROBE_AT =
+        8, /* crowded by others: the yield of a wait that asks whether they are still there ... */
+    PROBE_EVERY = 32, /* ... and for short waits every so many yields of the rank */
+    IDLE_PER_SECOND = 10,
+};
+#define NS_PER_SECOND 1000000000u
+#define NAP_NS_MAX    4000000u /* bounds the harm of a wake-up that nobody sent */
+#define NAP_FD_NS_MAX 1000000u /* shorter: a wake-up through memory does not end a ppoll */
+#define LONG_NAPS     2u       /* who sleeps longer than so many naps does not count as polling */
+
+static bool has_cores(const pen_progress *progress)
+{
+    /* relaxed: hints; a wrong one costs a yield or a spin */
+    return atomic_load_explicit(progress->sleeper.polling_total, memory_order_relaxed) <=
+           progress->sleeper.cores;
+}
+
+static bool core_is_shared(const pen_progress *progress)
+{
+    return atomic_load_explicit(&progress->core_shared, memory_order_relaxed);
+}
+
+static void count(uint64_t *counter)
+{
+    __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); /* threads wait without a lock */
+}
+
+/* Offers the core; with look, notes whether somebody took it. */
+static void give_away(pen_waiter *waiter, bool look)
+{
+    pen_progress *progress = waiter->progress;
+    if (look && !waiter->has_switches) {
+        waiter->switches = pen_switches_forced();
+        waiter->has_switches = true;
+    }
+    count(&progress->counters->wait_yield);
+    sched_yield();
+    if (!look)
+        return;
+    uint64_t before = waiter->switches;
+    waiter->switches = pen_switches_forced();
+    atomic_store_explicit(&progress->core_shared, waiter->switches != before, memory_order_relaxed);
+}
+
+/* What a waiting rank does beside waiting: its owner's errands and the launcher's report. */
+static void look_around(pen_progress *progress, uint64_t now_ns)
+{
+    /* relaxed: the exchange lets one thread through, nothing else hangs on it */
+    uint64_t next_ns = atomic_load_explicit(&progress->on_idle_next_ns, memory_order_relaxed);
+    if (now_ns < next_ns)
+        return;
+    if (!atomic_compare_exchange_strong_explicit(&progress->on_idle_next_ns, &next_ns,
+                                                 now_ns + NS_PER_SECOND / IDLE_PER_SECOND,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return;
+    pen_progress_publish(progress);
+    if (progress->on_idle != NULL)
+        progress->on_idle(progress->on_idle_ctx);
+}
+
+/* ---- sleeping ---------------------------------------------------------------------------------
+ */
+
+/* A frame of ours may be waiting for room, and who makes room does not wake us. */
+static bool has_backlog(const pen_progress *progress)
+{
+    for (uint32_t i = 0; i < progress->port_count; i++) {
+        if (atomic_load_explicit(&progress->ports[i].backlog.count, memory_order_relaxed) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Asks to be woken. The caller then looks at its condition once more, and the next step polls once
+ * more, before that step sleeps: see pen_progress_wake. */
+static void prepare_sleep(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    if (!waiter->may_sleep || !progress->may_sleep)
+        return;
+    if (has_backlog(progress)) {
+        give_away(waiter, false);
+        return;
+    }
+    /* acquire: older than the request below; a sender changes it after taking the request */
+    waiter->wake = atomic_load_explicit(progress->sleeper.wake, memory_order_acquire);
+    atomic_store_explicit(progress->sleeper.sleeping, 1, memory_order_release);
+    if (!progress->membarrier || !pen_membarrier())
+        atomic_thread_fence(memory_order_seq_cst); /* pairs with pen_progress_wake_fence */
+    waiter->armed = true;
+}
+
+/* Arms every link that sleeps on a descriptor; false: one of them has events already. */
+static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_out)
+{
+    nfds_t armed = 0;
+    for (uint32_t i = 0; i < progress->port_count; i++) {
+        pen_port *port = &progress->ports[i];
+        if (port->link->wait == NULL)
+            continue;
+        if (!pen_lock_try(&port->poll_lock))
+            return false; /* somebody is serving it: there may soon be news */
+        bool quiet = port->link->wait->arm(port->link);
+        fds[armed++] = (struct pollfd){ .fd = port->link->wait->fd(port->link), .events = POLLIN };
+        pen_lock_drop(&port->poll_lock);
+        if (!quiet)
+            return false;
+    }
+    *count_out = armed;
+    return true;
+}
+
+/* Sleeps until woken, or for a nap; true: something happened. */
+static bool sleep_once(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    struct pollfd fds[PEN_PORTS_MAX];
+    nfds_t fd_count = 0;
+    if (!arm_links(progress, fds, &fd_count))
+        return true;
+    if (fd_count != 0) {
+        struct timespec nap = { .tv_nsec = NAP_FD_NS_MAX };
+        if (ppoll(fds, fd_count, &nap, NULL) > 0)
+            return true;
+    } else {
+        pen_futex_wait(progress->sleeper.wake, waiter->wake, NAP_NS_MAX);
+    }
+    /* acquire: pairs with the release in pen_progress_wake_slow */
+    return atomic_load_explicit(progress->sleeper.wake, memory_order_acquire) != waiter->wake;
+}
+
+static void nap(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    waiter->armed = false;
+    count(&progress->counters->wait_sleep);
+    pen_progress_publish(progress);
+    bool is_long = waiter->naps >= LONG_NAPS; /* then the others have one competitor less */
+    if (is_long)
+        pen_progress_leave_thread(progress);
+    bool woken = sleep_once(waiter);
+    if (is_long)
+        pen_progress_enter_thread(progress);
+    /* Withdraws the request, unless it may be another thread's by now: then the next sender sends
+     * one wake-up too many. relaxed: a sender that still sees it does no harm. */
+    if (progress->concurrency == PEN_ALONE)
+        atomic_store_explicit(progress->sleeper.sleeping, 0, memory_order_relaxed);
+    uint32_t naps = waiter->naps + 1;
+    if (woken)
+        *waiter = pen_waiter_of(progress, waiter->may_sleep); /* with new hope */
+    else
+        waiter->naps = naps;
+    look_around(progress, pen_now_ns());
+}
+
+/* ---- the two policies ---------------------------------------------------------------------------
+ */
+
+static void idle_crowded(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    waiter->yields++;
+    /* relaxed: any value will do */
+    uint64_t yields_total = __atomic_load_n(&progress->counters->wait_yield, __ATOMIC_RELAXED);
+    bool look =
+        core_is_shared(progress) && (waiter->yields == PROBE_AT || yields_total % PROBE_EVERY == 0);
+    give_away(waiter, look);
+    if (waiter->yields < CROWDED_YIELDS || waiter->yields % CROWDED_LOOK_EVERY != 0)
+        return;
+    uint64_t now_ns = pen_now_ns();
+    if (waiter->since_ns == 0) {
+        waiter->since_ns = now_ns;
+        return;
+    }
+    look_around(progress, now_ns);
+    /* Yields that nobody takes are short: without the clock sixteen would be over before a peer on
+     * another core can answer, and waking us then costs it more than our yielding costs anyone. */
+    uint64_t limit_ns =
+        progress->wait_mode == PEN_WAIT_SPINBLOCK ? progress->sleep_after_ns : progress->spin_ns;
+    if (now_ns - waiter->since_ns >= limit_ns)
+        prepare_sleep(waiter);
+}
+
+static void idle_roomy(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    if (waiter->fruitless % LOOK_EVERY != 0) {
+        pen_cpu_relax();
+        return;
+    }
+    uint64_t now_ns = pen_now_ns();
+    if (waiter->since_ns == 0) {
+        waiter->since_ns = now_ns;
+        return;
+    }
+    uint64_t waited_ns = now_ns - waiter->since_ns;
+    if (waited_ns < progress->spin_ns)
+        return;
+    if (waiter->fruitless % YIELD_EVERY == 0)
+        give_away(waiter, true);
+    look_around(progress, now_ns);
+    if (waited_ns >= progress->sleep_after_ns)
+        prepare_sleep(waiter);
+}
+
+void pen_wait_idle(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    if (waiter->armed) {
+        nap(waiter);
+        return;
+    }
+    if (waiter->naps != 0) { /* still nothing: sleep on */
+        prepare_sleep(waiter);
+        return;
+    }
+    bool is_roomy =
+        progress->wait_mode == PEN_WAIT_SPIN && has_cores(progress) && !core_is_shared(progress);
+    uint32_t eager = is_roomy ? EAGER_POLLS : 0;
+    /* relaxed: a hint; stored only when it changes because every poll's line holds it */
+    if (atomic_load_explicit(&progress->eager, memory_order_relaxed) != eager)
+        atomic_store_explicit(&progress->eager, eager, memory_order_relaxed);
+    if (is_roomy)
+        idle_roomy(waiter);
+    else
+        idle_crowded(waiter);
+}
