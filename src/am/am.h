@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am.h: active messages: the head on the wire, the handler table, requests, replies and what happens
- * when a frame arrives.
+/* am.h: active messages: the head on the wire, the handler table, requests, replies and what
+ * happens when a frame arrives.
  *
  * A frame's head is one 64-bit word, then the arguments two to a word, then (Long only) the
- * destination: docs/design/wire.md. Callers hand in the words with word 0 free for us, so that a Short
- * is encoded where the conduit reads it.
+ * destination: docs/design/wire.md. Callers hand in the words with word 0 free for us, so that a
+ * Short is encoded where the conduit reads it.
  *
- * Messages of the engine itself (put and get by messages, barriers over a network) are the fourth category:
- * their handler is a function of a fixed internal table, and they may be sent before any client
- * handler is registered. */
+ * Messages of the engine itself (put and get by messages, barriers over a network) are the fourth
+ * category: their handler is a function of a fixed internal table, and they may be sent before any
+ * client handler is registered. */
 #ifndef PEN_AM_AM_H
 #define PEN_AM_AM_H
 
@@ -21,88 +21,131 @@ enum {
     PEN_AM_WORDS_MAX = 1 + PEN_AM_ARGS_MAX / 2, /* head word and arguments */
     PEN_AM_HANDLERS = 256,
     PEN_AM_HANDLER_FIRST = 128, /* GEX_AM_INDEX_BASE: the first a client may use */
+    PEN_AM_LONG_MAX = 1 << 30,  /* of a Long whose target memory every peer of the job may map */
+    PEN_AM_LONG_LEAST = 65536,  /* of any Long */
+    PEN_AM_MEDIUM_LEAST = 512,  /* a link whose frames carry less cannot be used */
 };
 
-typedef enum pen_am_category { PEN_AM_SHORT, PEN_AM_MEDIUM, PEN_AM_LONG, PEN_AM_INTERNAL } pen_am_category;
+/* What a client promises of a handler: bits of pen_am_entry.flags, as GEX_FLAG_AM_... No bit of a
+ * group: anything goes. */
+enum {
+    PEN_AM_PROMISE_SHORT = 1u << 0,
+    PEN_AM_PROMISE_MEDIUM = 1u << 1,
+    PEN_AM_PROMISE_LONG = 1u << 2,
+    PEN_AM_PROMISE_REQUEST = 1u << 3,
+    PEN_AM_PROMISE_REPLY = 1u << 4,
+};
+#define PEN_AM_ARGS_UNKNOWN UINT32_MAX /* pen_am_entry.arg_count: any number of arguments */
+
+typedef enum pen_am_category {
+    PEN_AM_SHORT,
+    PEN_AM_MEDIUM,
+    PEN_AM_LONG,
+    PEN_AM_INTERNAL
+} pen_am_category;
 
 /* What a registered handler is; layout of gex_AM_Entry_t, which api/ fills it from. */
 typedef struct pen_am_entry {
     uint8_t index;
     void (*function)(void);
-    uint32_t flags; /* GEX_FLAG_AM_...: what the client promised, checked on dispatch in checked builds */
+    uint32_t flags; /* GEX_FLAG_AM_...: what the client promised, checked on dispatch in checked
+                       builds */
     unsigned arg_count;
     const void *cdata;
     const char *name;
 } pen_am_entry;
 
-/* gex_Token_t and gasnet_token_t point here: on the stack of the dispatcher, dead when the handler returns. */
+/* gex_Token_t and gasnet_token_t point here: on the stack of the dispatcher, dead when the handler
+ * returns. */
 struct pen_token {
     pen_job *job;
     const pen_am_entry *entry;
     pen_peer from;
-    bool is_request, is_long, replied;
+    bool is_request, is_long;
+    bool replied; /* no reply may be sent (any more) */
 };
 typedef struct pen_token pen_token;
 
 /* Handlers of the engine's own messages. args: arg_count 32-bit words as sent, not trusted. */
-typedef void (*pen_am_internal_fn)(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
-                                   uint32_t body_len);
+typedef void (*pen_am_internal_fn)(pen_token *token, const int32_t *args, unsigned arg_count,
+                                   void *body, uint32_t body_len);
 typedef enum pen_am_internal {
-    PEN_AM_INT_PUT, PEN_AM_INT_PUT_DONE, PEN_AM_INT_GET, PEN_AM_INT_GET_DATA, PEN_AM_INT_MEMSET,
-    PEN_AM_INT_BARRIER, PEN_AM_INT_QUERY_SEGMENT, PEN_AM_INT_SEGMENT, PEN_AM_INT_COUNT
+    PEN_AM_INT_PUT,
+    PEN_AM_INT_PUT_DONE,
+    PEN_AM_INT_GET,
+    PEN_AM_INT_GET_DATA,
+    PEN_AM_INT_MEMSET,
+    PEN_AM_INT_BARRIER,
+    PEN_AM_INT_QUERY_SEGMENT,
+    PEN_AM_INT_SEGMENT,
+    PEN_AM_INT_LONG_PIECE,
+    PEN_AM_INT_LONG_ACK,
+    PEN_AM_INT_COUNT
 } pen_am_internal;
 
+struct pen_am_pieces; /* am/pieces.c */
+
 typedef struct pen_am {
-    pen_am_entry entries[PEN_AM_HANDLERS]; /* function NULL-free: unregistered ones complain */
+    /* function NULL: not registered. Written last under the lock, with release; read without it,
+     * with acquire. */
+    pen_am_entry entries[PEN_AM_HANDLERS];
     pen_am_internal_fn internal[PEN_AM_INT_COUNT];
-    pen_lock lock; /* guards registration */
+    pen_lock lock; /* guards registration, and Longs that travel in pieces */
     size_t medium_max, long_request_max, long_reply_max;
+    struct pen_am_pieces *pieces; /* guarded by lock */
+    uint64_t pieces_id;           /* of the youngest; guarded by lock */
+    _Atomic bool cma_refused;     /* relaxed: a hint that spares us a failing system call */
 } pen_am;
 
 pen_status pen_am_open(pen_job *job);
 void pen_am_close(pen_job *job);
 
 /* Index 0: the highest free one, from 255 down, in table order after the fixed ones; written back.
- * PEN_ERR_ARGUMENT (nothing registered, one line says which) for an index below 128 or taken twice. */
+ * PEN_ERR_ARGUMENT (nothing registered, one line says which) for an index below 128 or taken twice
+ * or no function; PEN_ERR_RESOURCE when none is left. Only indices that were 0 are written. */
 pen_status pen_am_register(pen_job *job, pen_am_entry *entries, size_t count);
 void pen_am_register_internal(pen_job *job, pen_am_internal index, pen_am_internal_fn function);
 
 /* The link's deliver: decodes, checks and runs one frame. ctx: the pen_job. */
-void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len, void *body,
-                    uint32_t body_len);
+void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len);
 
-/* How the source buffer's readiness is reported. For active messages everything is copied before the
- * call returns unless said otherwise. */
-
-/* Requests. words: PEN_AM_WORDS(arg_count) words, arguments packed from words[1] on, two to a word, low half
- * first; words[0] is ours. Answer 0, or non-zero when PEN_AM_IMMEDIATE was given and there was no room
- * (then nothing happened). Without it they poll until there is room: never from a handler. */
+/* Requests. words: PEN_AM_WORDS(arg_count) words, arguments packed from words[1] on, two to a word,
+ * low half first; words[0] is ours. Answer 0, or non-zero when PEN_AM_IMMEDIATE was given and there
+ * was no room (then nothing happened). Without it they poll until there is room: never from a
+ * handler. */
 #define PEN_AM_WORDS(arg_count) (1 + ((arg_count) + 1) / 2)
-#define PEN_AM_IMMEDIATE 1u /* GEX_FLAG_IMMEDIATE */
+#define PEN_AM_IMMEDIATE        1u /* GEX_FLAG_IMMEDIATE */
 
-int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags, unsigned arg_count,
-                         uint64_t *words);
+int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
+                         unsigned arg_count, uint64_t *words);
 /* The payload has been copied on return. */
-int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source, size_t len,
-                          uint32_t flags, unsigned arg_count, uint64_t *words);
+int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+                          size_t len, uint32_t flags, unsigned arg_count, uint64_t *words);
 /* The payload has been copied, or moved, on return. dest: an address of the target. */
-int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source, size_t len, void *dest,
-                        uint32_t flags, unsigned arg_count, uint64_t *words);
+int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+                        size_t len, void *dest, uint32_t flags, unsigned arg_count,
+                        uint64_t *words);
 
 /* Replies: in a request handler, at most one; they never block: what finds no room is queued. With
  * PEN_AM_IMMEDIATE they answer non-zero instead of queueing. */
-int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count, uint64_t *words);
-int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len, uint32_t flags,
-                        unsigned arg_count, uint64_t *words);
-int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, size_t len, void *dest, uint32_t flags,
-                      unsigned arg_count, uint64_t *words);
+int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count,
+                       uint64_t *words);
+int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
+                        uint32_t flags, unsigned arg_count, uint64_t *words);
+int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, size_t len, void *dest,
+                      uint32_t flags, unsigned arg_count, uint64_t *words);
 
-/* The engine's own messages. Body at most medium_max, copied before return. `lane` REPLY or CONTROL: never blocks
- * (queued when there is no room), legal in a handler. REQUEST: answers non-zero instead of waiting when there is
- * no room; the caller polls and tries again. */
-int pen_am_send_internal(pen_job *job, uint32_t jobrank, pen_lane lane, pen_am_internal index, unsigned arg_count,
-                         const int32_t *args, const void *body, uint32_t body_len);
+/* The engine's own messages. Body at most medium_max, copied before return. `lane` REPLY or
+ * CONTROL: never blocks (queued when there is no room), legal in a handler. REQUEST: answers
+ * non-zero instead of waiting when there is no room; the caller polls and tries again. To a lost
+ * peer: dropped, 0. */
+int pen_am_send_internal(pen_job *job, uint32_t jobrank, pen_lane lane, pen_am_internal index,
+                         unsigned arg_count, const int32_t *args, const void *body,
+                         uint32_t body_len);
 
+/* One answer for all peers and argument counts: symmetric, and the same before and after attaching.
+ */
 size_t pen_am_max_medium(const pen_job *job, unsigned arg_count);
 size_t pen_am_max_long_request(const pen_job *job, unsigned arg_count);
 size_t pen_am_max_long_reply(const pen_job *job, unsigned arg_count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.h: one rank's whole state: who it is, its routes to peers, its endpoint and teams, its threads.
- * Everything the library knows hangs off a pen_job; there is no other state below api/. Many jobs' ranks
- * may live in one process (tests). */
+/* job.h: one rank's whole state: who it is, its routes to peers, its endpoint and teams, its
+ * threads. Everything the library knows hangs off a pen_job; there is no other state below api/.
+ * Many jobs' ranks may live in one process (tests). */
 #ifndef PEN_JOB_JOB_H
 #define PEN_JOB_JOB_H
 
@@ -28,7 +28,7 @@ typedef struct pen_route {
     bool same_host; /* counted as "shared memory" */
 } pen_route;
 
-/* ---- objects behind the public types ---------------------------------------------------------- */
+/* ---- objects behind the public types --------------------------------------------------- */
 
 struct pen_client { /* gex_Client_t */
     pen_job *job;
@@ -54,30 +54,45 @@ typedef struct pen_team { /* gex_TM_t */
     pen_endpoint *endpoint;
     const void *cdata;
     uint32_t flags;
-    uint16_t pair_index;  /* remote endpoint index of a TM pair */
+    uint16_t pair_index; /* remote endpoint index of a TM pair */
     bool is_pair;
     const uint32_t *jobranks; /* by team rank; NULL: identity (the primordial team, pairs) */
 } pen_team;
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* The words a rank sleeps on and counts pollers in, when it shares no host page. */
+typedef struct pen_lone_page {
+    _Atomic uint32_t sleeping, wake, polling_total;
+} pen_lone_page;
+
+/* ---- threads ---------------------------------------------------------------------------- */
 
 struct pen_event_pool; /* rma/event.h */
 
-/* What a client thread carries: implicit operations, event pool, where it is. SEQ and PARSYNC use the
- * job's first; in PAR api/ finds it through one thread-local pointer. */
+/* What a client thread carries: implicit operations, event pool, where it is. SEQ and PARSYNC use
+ * the job's first; in PAR api/ finds it through one thread-local pointer. */
 typedef struct pen_thread {
     pen_job *job;
-    struct pen_thread *next; /* all threads of the job; guarded by threads_lock */
+    struct pen_thread *next;    /* all threads of the job; guarded by threads_lock */
     struct pen_rma_thread *rma; /* rma/'s part; made on first use */
-    uint32_t handler_depth;  /* > 0: inside a handler */
-    bool handler_is_request; /* of the innermost handler */
-    bool in_use;             /* false: the thread has ended; the next new one takes its place */
+    uint32_t handler_depth;     /* > 0: inside a handler */
+    bool handler_is_request;    /* of the innermost handler */
+    bool in_use;                /* false: the thread has ended; the next new one takes its place */
 } pen_thread;
 
-/* ---- the job ------------------------------------------------------------------------------------- */
+extern const pen_knob pen_job_knobs[]; /* rows with offset into pen_job_config */
+typedef struct pen_job_config {
+    pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE */
+    double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
+    int64_t threads_max; /* GASNET_MAX_THREADS */
+    const char *conduit; /* PENSTOCK_CONDUIT */
+    bool stats;          /* PENSTOCK_STATS */
+    bool verbose_env;    /* GASNET_VERBOSEENV */
+} pen_job_config;
 
-struct pen_am;  /* am/: handler table and what it needs */
-struct pen_rma; /* rma/: operations in flight by messages */
+/* ---- the job ---------------------------------------------------------------------------- */
+
+struct pen_am;   /* am/: handler table and what it needs */
+struct pen_rma;  /* rma/: operations in flight by messages */
 struct pen_coll; /* coll/: barrier state */
 
 struct pen_job {
@@ -88,7 +103,7 @@ struct pen_job {
     struct pen_rma *rma;
     struct pen_coll *coll;
     pen_concurrency concurrency;
-    uint32_t mode;    /* PEN_MODE_... of the client */
+    uint32_t mode;         /* PEN_MODE_... of the client */
     uint32_t segment_mode; /* PEN_SEGMENT_... of the client */
     pen_counters counters;
     pen_progress progress;
@@ -101,50 +116,53 @@ struct pen_job {
     pen_client client;
     pen_endpoint endpoint; /* the primordial one */
     pen_team world;        /* the primordial team */
-    pen_mapped *mapped;    /* size rows: same-host peers' segments, frozen view of world and pairs */
-    pen_team **pairs;      /* cache of TM pairs; guarded by threads_lock */
+    pen_mapped *mapped; /* size rows: same-host peers' segments, frozen view of world and pairs */
+    pen_team **pairs;   /* cache of TM pairs; guarded by threads_lock */
     uint32_t pair_count;
+    uint32_t frame_max; /* largest body that every rank's link takes */
+    uintptr_t segment_max_local, segment_max_global;
+    pen_job_config config;
+    pen_lone_page lone; /* what the host page would hold, for a job without one */
     pen_thread first_thread;
     pen_lock threads_lock;
     uint32_t thread_count, threads_max;
-    bool attached;     /* a segment exists, or gasnet_attach was called */
-    bool legacy;       /* GASNet-1 calls are enabled */
-    _Atomic bool ending;
+    bool attached;       /* a segment exists, or gasnet_attach was called */
+    bool legacy;         /* GASNet-1 calls are enabled */
+    _Atomic bool ending; /* the job is being ended from here: lost peers are no news */
+    /* The calling thread's state, for checks that ask whether it runs a handler; api/ sets it,
+     * which owns the thread-local pointer. NULL: the first thread's, and in PAR no such checks. */
+    pen_thread *(*this_thread)(pen_job *job);
 };
 
 typedef struct pen_job_params {
     uint32_t mode, segment_mode;
+    const char *segment_max; /* the client's default for GASNET_MAX_SEGSIZE; NULL: ours */
     /* What the job does with an arriving frame: am/ is above us. */
     void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);
 } pen_job_params;
 
-/* Joins the job that job->boot (already open) and job->log describe: reads knobs, chooses and opens the
- * conduit, connects, makes routes, the primordial client, endpoint and team. On failure everything is
- * undone. Ends without a barrier. */
+/* Joins the job that job->boot (already open) and job->log describe: reads knobs, chooses and opens
+ * the conduit, connects, makes routes, the primordial client, endpoint and team. On failure
+ * everything is undone. Ends without a barrier. */
 pen_status pen_job_open(pen_job *job, const pen_job_params *params);
 void pen_job_close(pen_job *job);
 
-extern const pen_knob pen_job_knobs[]; /* rows with offset into pen_job_config */
-typedef struct pen_job_config {
-    pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE */
-    double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
-    int64_t threads_max; /* GASNET_MAX_THREADS */
-    const char *conduit; /* PENSTOCK_CONDUIT */
-    bool stats;          /* PENSTOCK_STATS */
-    bool verbose_env;    /* GASNET_VERBOSEENV */
-} pen_job_config;
-
-/* Collective: makes this rank's segment public: exchanges base, length, number and key, fills the remote
- * table and the frozen view, ends with a barrier. segment may be NULL (none). */
+/* Collective: makes this rank's segment public: exchanges base, length, number and key, fills the
+ * remote table and the frozen view, ends with a barrier. segment may be NULL (none). May be
+ * repeated; nobody else of this process may be communicating unless the rows stay as they were. */
 pen_status pen_job_publish(pen_job *job, pen_segment *segment);
 
-uintptr_t pen_job_segment_max_local(const pen_job *job); /* multiple of the page; UINTPTR_MAX in EVERYTHING */
+/* Multiples of the page; UINTPTR_MAX in EVERYTHING. */
+uintptr_t pen_job_segment_max_local(const pen_job *job);
 uintptr_t pen_job_segment_max_global(const pen_job *job);
 
-pen_team *pen_job_pair(pen_job *job, uint16_t local_index, uint16_t remote_index); /* cached */
+/* Cached; local_index names the endpoint: only the primordial one's (0) exists. NULL: no such
+ * endpoint, or no memory (said in a line). */
+pen_team *pen_job_pair(pen_job *job, uint16_t local_index, uint16_t remote_index);
 
-/* A thread's state; makes it on first use. NULL: more than GASNET_MAX_THREADS live threads. */
+/* A thread's state. SEQ and PARSYNC: always the first. PAR: an unused one or a new one, of the
+ * caller until it closes it. NULL: more than GASNET_MAX_THREADS live threads, or no memory. */
 pen_thread *pen_job_thread_open(pen_job *job);
 void pen_job_thread_close(pen_thread *thread);
 
@@ -158,8 +176,11 @@ static inline const pen_route *pen_team_route(const pen_team *team, uint32_t ran
     return &team->job->routes[pen_team_jobrank(team, rank)];
 }
 
-/* A fatal error of ours or of the client: one line (cause and remedy), notes it for the supervisor and ends the
- * job with status 1 (or abort() in checked builds). From anywhere. */
+/* For PENSTOCK_STATS: one line with the counters that are not zero, on the log's descriptor. */
+void pen_job_print_counters(const pen_job *job);
+
+/* A fatal error of ours or of the client: one line (cause and remedy), notes it for the supervisor
+ * and ends the job with status 1 (or abort() in checked builds). From anywhere. */
 PEN_COLD _Noreturn void pen_job_fatal(pen_job *job, const char *format, ...) PEN_PRINTF(2, 3);
 
 #endif

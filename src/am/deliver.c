@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* deliver.c: what happens when a frame arrives: check everything, then run the handler on the
+ * frame's memory. A malformed frame is counted and dropped; only a client's own mistake ends the
+ * job.
+ *
+ * The token is on the stack and no lock is held, apart from the link's poll lock that its poller
+ * holds. A Short is straight line; the other categories are decided out of line. */
+#include "am/am.h"
+
+#include "am/am_internal.h"
+
+#include <string.h>
+
+/* Arguments lie in memory that a conduit wrote as it liked. */
+typedef int32_t __attribute__((may_alias)) am_arg;
+
+typedef struct am_frame { /* an arrived frame, taken apart; its head word has been loaded once */
+    const uint64_t *words;
+    void *body;
+    uint32_t head_len, body_len;
+    uint64_t head;
+    pen_peer from;
+    pen_lane lane;
+} am_frame;
+
+/* ---- calling a handler -------------------------------------------------------------------------
+ */
+
+/* What a call with n arguments is typed as and given, n = 0..16; generated from one list. */
+#define AM_ARITY_LIST(X) \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+
+/* clang-format off */
+#define AM_TYPES_0
+#define AM_TYPES_1 AM_TYPES_0, int32_t
+#define AM_TYPES_2 AM_TYPES_1, int32_t
+#define AM_TYPES_3 AM_TYPES_2, int32_t
+#define AM_TYPES_4 AM_TYPES_3, int32_t
+#define AM_TYPES_5 AM_TYPES_4, int32_t
+#define AM_TYPES_6 AM_TYPES_5, int32_t
+#define AM_TYPES_7 AM_TYPES_6, int32_t
+#define AM_TYPES_8 AM_TYPES_7, int32_t
+#define AM_TYPES_9 AM_TYPES_8, int32_t
+#define AM_TYPES_10 AM_TYPES_9, int32_t
+#define AM_TYPES_11 AM_TYPES_10, int32_t
+#define AM_TYPES_12 AM_TYPES_11, int32_t
+#define AM_TYPES_13 AM_TYPES_12, int32_t
+#define AM_TYPES_14 AM_TYPES_13, int32_t
+#define AM_TYPES_15 AM_TYPES_14, int32_t
+#define AM_TYPES_16 AM_TYPES_15, int32_t
+#define AM_VALUES_0
+#define AM_VALUES_1 AM_VALUES_0, args[0]
+#define AM_VALUES_2 AM_VALUES_1, args[1]
+#define AM_VALUES_3 AM_VALUES_2, args[2]
+#define AM_VALUES_4 AM_VALUES_3, args[3]
+#define AM_VALUES_5 AM_VALUES_4, args[4]
+#define AM_VALUES_6 AM_VALUES_5, args[5]
+#define AM_VALUES_7 AM_VALUES_6, args[6]
+#define AM_VALUES_8 AM_VALUES_7, args[7]
+#define AM_VALUES_9 AM_VALUES_8, args[8]
+#define AM_VALUES_10 AM_VALUES_9, args[9]
+#define AM_VALUES_11 AM_VALUES_10, args[10]
+#define AM_VALUES_12 AM_VALUES_11, args[11]
+#define AM_VALUES_13 AM_VALUES_12, args[12]
+#define AM_VALUES_14 AM_VALUES_13, args[13]
+#define AM_VALUES_15 AM_VALUES_14, args[14]
+#define AM_VALUES_16 AM_VALUES_15, args[15]
+
+#define AM_CASE_SHORT(n)                                                                           \
+    case n:                                                                                        \
+        ((void (*)(pen_token * AM_TYPES_##n)) function)(token AM_VALUES_##n);                      \
+        break;
+#define AM_CASE_PAYLOAD(n)                                                                         \
+    case n:                                                                                        \
+        ((void (*)(pen_token *, void *, size_t AM_TYPES_##n)) function)(token, payload,            \
+                                                                        len AM_VALUES_##n);        \
+        break;
+/* clang-format on */
+
+static inline void am_call_short(void (*function)(void), pen_token *token, unsigned arg_count,
+                                 const am_arg *args)
+{
+    switch (arg_count) {
+        AM_ARITY_LIST(AM_CASE_SHORT)
+    default:
+        __builtin_unreachable(); /* checked by the caller */
+    }
+}
+
+static void am_call_payload(void (*function)(void), pen_token *token, void *payload, size_t len,
+                            unsigned arg_count, const am_arg *args)
+{
+    switch (arg_count) {
+        AM_ARITY_LIST(AM_CASE_PAYLOAD)
+    default:
+        __builtin_unreachable(); /* checked by the caller */
+    }
+}
+
+/* ---- what is wrong with a frame
+ * ------------------------------------------------------------------ */
+
+static PEN_COLD void am_drop(pen_job *job, const am_frame *frame, const char *why)
+{
+    if (job->counters.frame_dropped++ == 0) /* the rest is only counted */
+        pen_log_warn(&job->log,
+                     "dropped a malformed frame from rank %u (%s, head %016llx); are all ranks the "
+                     "same build? Further ones are only counted",
+                     frame->from, why, (unsigned long long)frame->head);
+}
+
+static PEN_COLD void am_unregistered(pen_job *job, const am_frame *frame)
+{
+    uint8_t index = pen_wire_handler(frame->head);
+    if (index < PEN_AM_HANDLER_FIRST) { /* no client can send this */
+        am_drop(job, frame, "handler");
+        return;
+    }
+    pen_job_fatal(job,
+                  "rank %u sent an active message for handler %u, which is not registered here: "
+                  "register it before peers may send (a barrier after registering is enough)",
+                  frame->from, index);
+}
+
+/* Checked builds: what the client promised of its handler when it registered it. */
+static PEN_COLD void am_check_promise(pen_job *job, const pen_token *token,
+                                      pen_am_category category, unsigned arg_count)
+{
+    static const char *const names[] = { "Short", "Medium", "Long" };
+    const pen_am_entry *entry = token->entry;
+    const uint32_t categories = PEN_AM_PROMISE_SHORT | PEN_AM_PROMISE_MEDIUM | PEN_AM_PROMISE_LONG;
+    const uint32_t roles = PEN_AM_PROMISE_REQUEST | PEN_AM_PROMISE_REPLY;
+    uint32_t role = token->is_request ? PEN_AM_PROMISE_REQUEST : PEN_AM_PROMISE_REPLY;
+    const char *name = entry->name != NULL ? entry->name : "unnamed";
+    if ((entry->flags & categories) != 0 && (entry->flags & 1u << category) == 0)
+        pen_job_fatal(job,
+                      "rank %u sent handler %u (%s) a %s message, which its registration excludes; "
+                      "mend the sender or the flags",
+                      token->from, entry->index, name, names[category]);
+    if ((entry->flags & roles) != 0 && (entry->flags & role) == 0)
+        pen_job_fatal(
+            job,
+            "rank %u sent handler %u (%s) a %s, which its registration excludes; mend the "
+            "sender or the flags",
+            token->from, entry->index, name, token->is_request ? "request" : "reply");
+    if (entry->arg_count != PEN_AM_ARGS_UNKNOWN && entry->arg_count != arg_count)
+        pen_job_fatal(
+            job,
+            "rank %u sent handler %u (%s) %u arguments, and it is registered with %u; mend "
+            "the sender or the registration",
+            token->from, entry->index, name, arg_count, entry->arg_count);
+}
+
+/* ---- running ------------------------------------------------------------------------------------
+ */
+
+/* Checked builds: the thread knows that it is in a handler, so that what a handler may not do is
+ * refused. Release builds spare themselves the question. */
+typedef struct am_scope {
+    pen_thread *thread;
+    bool outer_is_request;
+} am_scope;
+
+static am_scope am_scope_enter(pen_job *job, const pen_token *token)
+{
+    am_scope scope = { NULL, false };
+    if (job->this_thread != NULL)
+        scope.thread = job->this_thread(job);
+    else if (job->concurrency == PEN_ALONE)
+        scope.thread = &job->first_thread;
+    if (scope.thread != NULL) {
+        scope.outer_is_request = scope.thread->handler_is_request;
+        scope.thread->handler_is_request = token->is_request;
+        scope.thread->handler_depth++;
+    }
+    return scope;
+}
+
+static void am_scope_leave(const am_scope *scope)
+{
+    if (scope->thread == NULL)
+        return;
+    scope->thread->handler_depth--;
+    scope->thread->handler_is_request = scope->outer_is_request;
+}
+
+static inline pen_token am_token(pen_job *job, pen_peer from, pen_lane lane, uint8_t handler)
+{
+    bool is_request = lane == PEN_LANE_REQUEST;
+    return (pen_token){ .job = job,
+                        .entry = &job->am->entries[handler],
+                        .from = from,
+                        .is_request = is_request,
+                        .replied = !is_request };
+}
+
+static inline void (*am_function(const pen_am_entry *entry))(void)
+{
+    /* acquire: pairs with the release in am_enter; the entry's other fields come with it */
+    return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
+}
+
+/* Medium and Long: the payload is where the handler will see it. */
+static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category category,
+                           void *payload, size_t len)
+{
+    pen_token token = am_token(job, frame->from, frame->lane, pen_wire_handler(frame->head));
+    void (*function)(void) = am_function(token.entry);
+    unsigned arg_count = pen_wire_arg_count(frame->head);
+    if (pen_unlikely(function == NULL)) {
+        am_unregistered(job, frame);
+        return;
+    }
+    token.is_long = category == PEN_AM_LONG;
+    job->counters.am_handled++;
+    am_scope scope = { NULL, false };
+    if (PEN_CHECKED) {
+        am_check_promise(job, &token, category, arg_count);
+        scope = am_scope_enter(job, &token);
+    }
+    am_call_payload(function, &token, payload, len, arg_count, (const am_arg *)&frame->words[1]);
+    if (PEN_CHECKED)
+        am_scope_leave(&scope);
+}
+
+static void am_run_internal(pen_job *job, const am_frame *frame)
+{
+    unsigned index = pen_wire_handler(frame->head);
+    unsigned arg_count = pen_wire_arg_count(frame->head);
+    pen_am_internal_fn function = index < PEN_AM_INT_COUNT ? job->am->internal[index] : NULL;
+    if (function == NULL) {
+        am_drop(job, frame, "internal handler");
+        return;
+    }
+    int32_t args[PEN_AM_ARGS_MAX]; /* a copy: they decide what happens, and must not change */
+    memcpy(args, &frame->words[1], arg_count * sizeof *args);
+    pen_token token = am_token(job, frame->from, frame->lane, 0);
+    function(&token, args, arg_count, frame->body, frame->body_len);
+}
+
+/* The destination of a Long after its payload is there; NULL, and dropped, when the frame lies. */
+static void *am_long_land(pen_job *job, const am_frame *frame, pen_wire_place place,
+                          uint32_t number, uint64_t offset)
+{
+    uint32_t len = pen_wire_payload_len(frame->head);
+    if (len == 0 || frame->body_len != (place == PEN_WIRE_BODY ? len : 0)) {
+        am_drop(job, frame, "payload length");
+        return NULL;
+    }
+    void *dest = pen_mem_resolve(&job->mem, number, offset, len);
+    if (dest == NULL)
+        am_drop(job, frame, "destination of a Long");
+    else if (place == PEN_WIRE_BODY)
+        memcpy(dest, frame->body, len);
+    return dest;
+}
+
+static void am_run_long(pen_job *job, const am_frame *frame, pen_wire_place place)
+{
+    const uint64_t *tail = frame->words + frame->head_len / sizeof(uint64_t) - PEN_WIRE_LONG_WORDS;
+    uint64_t number = pen_wire_load(&tail[0]), offset = pen_wire_load(&tail[1]);
+    if (number > UINT32_MAX) {
+        am_drop(job, frame, "segment number");
+        return;
+    }
+    if (place != PEN_WIRE_OPAQUE) {
+        void *dest = am_long_land(job, frame, place, (uint32_t)number, offset);
+        if (dest != NULL)
+            am_run_payload(job, frame, PEN_AM_LONG, dest, pen_wire_payload_len(frame->head));
+    } else if (number != 0 || pen_wire_payload_len(frame->head) != 0 || frame->body_len != 0) {
+        am_drop(job, frame, "payload of an empty Long");
+    } else {
+        am_run_payload(job, frame, PEN_AM_LONG, (void *)(uintptr_t)offset, 0);
+    }
+}
+
+/* Everything but a well-formed Short of a client. */
+static __attribute__((noinline)) void am_deliver_other(pen_job *job, const am_frame *frame)
+{
+    uint32_t kind = pen_wire_kind_of(frame->head);
+    uint32_t category = kind & 3, place = kind >> PEN_WIRE_PLACE_SHIFT;
+    bool is_long = category == PEN_AM_LONG;
+    uint32_t expected = pen_wire_kind((pen_am_category)category, frame->lane,
+                                      is_long ? (pen_wire_place)place : PEN_WIRE_BODY);
+    unsigned arg_count = pen_wire_arg_count(frame->head);
+    uint32_t tail_len = is_long ? PEN_WIRE_LONG_WORDS * (uint32_t)sizeof(uint64_t) : 0;
+    if (frame->from >= job->size || arg_count > PEN_AM_ARGS_MAX ||
+        frame->head_len != pen_wire_head_len(arg_count) + tail_len) {
+        am_drop(job, frame, "length");
+        return;
+    }
+    if (kind != expected || place >= PEN_WIRE_PLACES || frame->lane >= PEN_LANES ||
+        (frame->lane == PEN_LANE_CONTROL && category != PEN_AM_INTERNAL)) {
+        am_drop(job, frame, "kind or lane");
+        return;
+    }
+    if (is_long) {
+        am_run_long(job, frame, (pen_wire_place)place);
+    } else if (frame->body_len != pen_wire_payload_len(frame->head) || category == PEN_AM_SHORT) {
+        am_drop(job, frame, "payload length"); /* a Short comes here only with a body */
+    } else if (category == PEN_AM_MEDIUM) {
+        am_run_payload(job, frame, PEN_AM_MEDIUM, frame->body, frame->body_len);
+    } else {
+        am_run_internal(job, frame);
+    }
+}
+
+void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len)
+{
+    pen_job *job = ctx;
+    const uint64_t *words = head;
+    uint64_t word = pen_wire_load(words);
+    unsigned arg_count = pen_wire_arg_count(word);
+    if (pen_unlikely(pen_wire_kind_of(word) != pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY) ||
+                     (pen_wire_payload_len(word) | body_len) != 0 || lane > PEN_LANE_REPLY ||
+                     arg_count > PEN_AM_ARGS_MAX || head_len != pen_wire_head_len(arg_count) ||
+                     from >= job->size)) {
+        am_frame frame = { words, body, head_len, body_len, word, from, lane };
+        am_deliver_other(job, &frame);
+        return;
+    }
+    pen_token token = am_token(job, from, lane, pen_wire_handler(word));
+    void (*function)(void) = am_function(token.entry);
+    if (pen_unlikely(function == NULL)) {
+        am_frame frame = { words, body, head_len, body_len, word, from, lane };
+        am_unregistered(job, &frame);
+        return;
+    }
+    job->counters.am_handled++;
+    am_scope scope = { NULL, false };
+    if (PEN_CHECKED) {
+        am_check_promise(job, &token, PEN_AM_SHORT, arg_count);
+        scope = am_scope_enter(job, &token);
+    }
+    am_call_short(function, &token, arg_count, (const am_arg *)&words[1]);
+    if (PEN_CHECKED)
+        am_scope_leave(&scope);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* send.c: requests, replies and the engine's own messages on their way out. The first try is
+ * straight line; everything that can go otherwise is out of line. */
+#include "am/am.h"
+
+#include "am/am_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bodies that a link keeps busy --------------------------------------------------------------
+ */
+
+typedef struct am_copy { /* freed by whoever reports it done */
+    pen_op op;
+    _Alignas(16) char body[];
+} am_copy;
+
+static void am_copy_done(pen_op *op) { free(pen_container_of(op, am_copy, op)); }
+
+static PEN_COLD pen_post am_post_copy(pen_job *job, const pen_route *route, pen_lane lane,
+                                      const pen_frame *frame)
+{
+    am_copy *copy = malloc(sizeof *copy + frame->body_len);
+    if (copy == NULL)
+        pen_job_fatal(
+            job,
+            "cannot send %u bytes to rank %u: out of memory; send smaller messages or start "
+            "fewer ranks",
+            frame->body_len, route->peer);
+    memcpy(copy->body, frame->body, frame->body_len);
+    atomic_init(&copy->op.source_busy, 1);
+    atomic_init(&copy->op.incomplete, 1);
+    copy->op.shared = job->concurrency != PEN_ALONE;
+    copy->op.then = am_copy_done;
+    pen_frame own = *frame;
+    own.body = copy->body;
+    pen_post result = pen_port_post(route->port, route->peer, lane, &own, &copy->op);
+    if (result != PEN_POST_PENDING) /* then it is never reported, and the copy is ours again */
+        free(copy);
+    return result == PEN_POST_PENDING ? PEN_POST_DONE : result;
+}
+
+pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
+                         const pen_frame *frame)
+{
+    if (pen_unlikely(frame->body_len > route->port->link->caps.frame_copy_max))
+        return am_post_copy(job, route, lane, frame);
+    return pen_port_post(route->port, route->peer, lane, frame, NULL);
+}
+
+void pen_am_count_sent(pen_job *job, const pen_route *route)
+{
+    pen_lock_take(&route->port->post_lock); /* guards the counters of its route */
+    if (route->same_host)
+        job->counters.am_sent_shm++;
+    else
+        job->counters.am_sent_net++;
+    pen_lock_drop(&route->port->post_lock);
+}
+
+/* ---- when the first try found no room ---------------------------------------------------------
+ */
+
+static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_frame *frame)
+{
+    /* A peer that makes room wakes nobody: give the core away, but do not sleep. */
+    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    job->counters.again_room++;
+    do {
+        pen_wait_step(&waiter);
+    } while (pen_am_post_any(job, route, PEN_LANE_REQUEST, frame) == PEN_POST_AGAIN);
+}
+
+static void am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame)
+{
+    pen_status status =
+        pen_port_post_or_queue(route->port, &job->counters, route->peer, lane, frame);
+    if (status == PEN_ERR_MEMORY)
+        pen_job_fatal(job,
+                      "cannot queue a reply of %u bytes to rank %u: out of memory; send smaller "
+                      "messages or start fewer ranks",
+                      frame->body_len, route->peer);
+    /* A lost peer hears no reply; peer_lost has ended the job or is about to. */
+}
+
+int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
+                uint32_t flags)
+{
+    if (pen_am_post_any(job, route, lane, frame) == PEN_POST_AGAIN) {
+        if ((flags & PEN_AM_IMMEDIATE) != 0)
+            return 1;
+        if (lane == PEN_LANE_REQUEST)
+            am_wait_for_room(job, route, frame);
+        else
+            am_queue(job, route, lane, frame);
+    }
+    pen_am_count_sent(job, route);
+    return 0;
+}
+
+/* ---- misuse, in every build --------------------------------------------------------------------
+ */
+
+static PEN_COLD _Noreturn void am_bad_handler(pen_job *job, uint8_t handler)
+{
+    pen_job_fatal(
+        job,
+        "an active message names handler %u: the library keeps indices below 128; use one "
+        "that was registered",
+        handler);
+}
+
+static PEN_COLD _Noreturn void am_bad_len(pen_job *job, const char *what, uint8_t handler,
+                                          size_t len, size_t len_max)
+{
+    pen_job_fatal(
+        job,
+        "a %s for handler %u has a payload of %zu bytes: at most %zu may be sent; ask the "
+        "limit queries and send pieces",
+        what, handler, len, len_max);
+}
+
+static PEN_COLD _Noreturn void am_bad_reply(pen_token *token)
+{
+    const char *name = token->entry->name != NULL ? token->entry->name : "unnamed";
+    pen_job_fatal(
+        token->job, "handler %u (%s) replies %s", token->entry->index, name,
+        token->is_request
+            ? "a second time: one request may have one reply"
+            : "to a reply: only the handler of a request may reply; send a request later");
+}
+
+static inline void am_check_handler(pen_job *job, uint8_t handler)
+{
+    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
+        am_bad_handler(job, handler);
+}
+
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
+                         unsigned arg_count, uint64_t *words)
+{
+    const pen_route *route = pen_team_route(team, rank);
+    pen_frame frame = { words, NULL, pen_wire_head_len(arg_count), 0 };
+    am_check_handler(team->job, handler);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_SHORT, PEN_LANE_REQUEST, PEN_WIRE_BODY), handler,
+                             arg_count, 0);
+    pen_post result = pen_am_post(team->job, route, PEN_LANE_REQUEST, &frame);
+    if (pen_likely(result != PEN_POST_AGAIN))
+        return 0;
+    return pen_am_push(team->job, route, PEN_LANE_REQUEST, &frame, flags);
+}
+
+/* A body that the link copies is posted at once; the rest, and what found no room, is pushed. */
+static int am_send_body(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
+                        uint32_t flags)
+{
+    if (pen_likely(frame->body_len <= route->port->link->caps.frame_copy_max) &&
+        pen_likely(pen_am_post(job, route, lane, frame) != PEN_POST_AGAIN))
+        return 0;
+    return pen_am_push(job, route, lane, frame, flags);
+}
+
+static int am_send_medium(pen_job *job, const pen_route *route, pen_lane lane, uint8_t handler,
+                          uint32_t flags, unsigned arg_count, pen_frame *frame)
+{
+    uint64_t *words = (uint64_t *)(uintptr_t)frame->head; /* the caller's, word 0 free for us */
+    frame->head_len = pen_wire_head_len(arg_count);
+    am_check_handler(job, handler);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY), handler, arg_count,
+                             frame->body_len);
+    return am_send_body(job, route, lane, frame, flags);
+}
+
+int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+                          size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_job *job = team->job;
+    if (pen_unlikely(len > job->am->medium_max))
+        am_bad_len(job, "Medium request", handler, len, job->am->medium_max);
+    pen_frame frame = { words, source, 0, (uint32_t)len };
+    return am_send_medium(job, pen_team_route(team, rank), PEN_LANE_REQUEST, handler, flags,
+                          arg_count, &frame);
+}
+
+int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+                        size_t len, void *dest, uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_job *job = team->job;
+    if (pen_unlikely(len > job->am->long_request_max))
+        am_bad_len(job, "Long request", handler, len, job->am->long_request_max);
+    am_check_handler(job, handler);
+    pen_am_long message;
+    message.job = job;
+    message.jobrank = pen_team_jobrank(team, rank);
+    message.lane = PEN_LANE_REQUEST;
+    message.source = source;
+    message.len = len;
+    message.dest = dest;
+    message.flags = flags;
+    message.handler = handler;
+    message.arg_count = arg_count;
+    return pen_am_long_send(&message, words);
+}
+
+/* ---- replies -----------------------------------------------------------------------------------
+ */
+
+int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count,
+                       uint64_t *words)
+{
+    pen_job *job = token->job;
+    const pen_route *route = &job->routes[token->from];
+    pen_frame frame = { words, NULL, pen_wire_head_len(arg_count), 0 };
+    if (pen_unlikely(token->replied))
+        am_bad_reply(token);
+    am_check_handler(job, handler);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_SHORT, PEN_LANE_REPLY, PEN_WIRE_BODY), handler,
+                             arg_count, 0);
+    token->replied = true; /* before posting: a link may deliver to ourselves at once */
+    if (pen_likely(pen_am_post(job, route, PEN_LANE_REPLY, &frame) != PEN_POST_AGAIN))
+        return 0;
+    int refused = pen_am_push(job, route, PEN_LANE_REPLY, &frame, flags);
+    token->replied = refused == 0;
+    return refused;
+}
+
+int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
+                        uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_job *job = token->job;
+    if (pen_unlikely(token->replied))
+        am_bad_reply(token);
+    if (pen_unlikely(len > job->am->medium_max))
+        am_bad_len(job, "Medium reply", handler, len, job->am->medium_max);
+    pen_frame frame = { words, source, 0, (uint32_t)len };
+    int refused = am_send_medium(job, &job->routes[token->from], PEN_LANE_REPLY, handler, flags,
+                                 arg_count, &frame);
+    token->replied = refused == 0;
+    return refused;
+}
+
+int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, size_t len, void *dest,
+                      uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_job *job = token->job;
+    if (pen_unlikely(token->replied))
+        am_bad_reply(token);
+    if (pen_unlikely(len > job->am->long_reply_max))
+        am_bad_len(job, "Long reply", handler, len, job->am->long_reply_max);
+    am_check_handler(job, handler);
+    pen_am_long message;
+    message.job = job;
+    message.jobrank = token->from;
+    message.lane = PEN_LANE_REPLY;
+    message.source = source;
+    message.len = len;
+    message.dest = dest;
+    message.flags = flags;
+    message.handler = handler;
+    message.arg_count = arg_count;
+    int refused = pen_am_long_send(&message, words);
+    token->replied = refused == 0;
+    return refused;
+}
+
+/* ---- the engine's own --------------------------------------------------------------------------
+ */
+
+int pen_am_send_internal(pen_job *job, uint32_t jobrank, pen_lane lane, pen_am_internal index,
+                         unsigned arg_count, const int32_t *args, const void *body,
+                         uint32_t body_len)
+{
+    PEN_INVARIANT(arg_count <= PEN_AM_ARGS_MAX && body_len <= job->am->medium_max);
+    uint64_t words[PEN_AM_WORDS_MAX];
+    words[PEN_AM_WORDS(arg_count) - 1] = 0; /* the half that an odd count leaves; or the head */
+    if (arg_count != 0)
+        memcpy(&words[1], args, arg_count * sizeof *args);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_INTERNAL, lane, PEN_WIRE_BODY), (uint8_t)index,
+                             arg_count, body_len);
+    pen_frame frame = { words, body_len == 0 ? NULL : body, pen_wire_head_len(arg_count),
+                        body_len };
+    const pen_route *route = &job->routes[jobrank];
+    if (pen_am_post_any(job, route, lane, &frame) != PEN_POST_AGAIN)
+        return 0;
+    if (lane == PEN_LANE_REQUEST)
+        return 1;
+    am_queue(job, route, lane, &frame);
+    return 0;
+}
