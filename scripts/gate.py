@@ -32,8 +32,12 @@ def sources(folder, endings=(".c", ".h")):
 
 def project_files(root):
     """Every file of the project: tracked ones, and new ones that git does not ignore."""
-    listing = subprocess.run(["git", "-C", root, "ls-files", "-z", "-co", "--exclude-standard"],
-                             capture_output=True, text=True, check=False)
+    listing = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "-co", "--exclude-standard"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if listing.returncode == 0 and listing.stdout:
         names = sorted(set(listing.stdout.split("\0")) - {""})
     else:
@@ -84,8 +88,15 @@ def self_test(check, good, breaks):
 
 def run(command, **more):
     """A program's exit status and what it printed."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, errors="replace", **more)
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        errors="replace",
+        **more,
+    )
     return done.returncode, done.stdout
 
 

@@ -49,7 +49,9 @@ def parse_nm(output):
 
 def run_nm(path, flags, nm="nm"):
     return parse_nm(
-        subprocess.run([nm, "-P"] + flags + [path], check=True, capture_output=True, text=True).stdout
+        subprocess.run(
+            [nm, "-P"] + flags + [path], check=True, capture_output=True, text=True
+        ).stdout
     )
 
 
