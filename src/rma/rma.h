@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma.h: put and get: by the frozen view, by the link's own rma, by the kernel (CMA) for EVERYTHING between
- * processes of one host, else by messages in pieces that fit a frame. Callers see none of it.
+/* rma.h: put and get: by the frozen view, by the link's own rma, by the kernel (CMA) for EVERYTHING
+ * between processes of one host, else by messages in pieces that fit a frame. Callers see none of
+ * it.
  *
- * Overlap, and addresses outside the peer's published segment (unless EVERYTHING), are the client's errors; the latter
- * end the job with a line that names the call's rank, address and the segment's bounds. */
+ * Overlap, and addresses outside the peer's published segment (unless EVERYTHING), are the client's
+ * errors; the latter end the job with a line that names the call's rank, address and the segment's
+ * bounds. */
 #ifndef PEN_RMA_RMA_H
 #define PEN_RMA_RMA_H
 
@@ -21,26 +23,32 @@ typedef enum pen_local {
     PEN_LOCAL_LEAF,  /* NB only: *leaf is an event                                          */
 } pen_local;
 
-#define PEN_RMA_IMMEDIATE 1u /* GEX_FLAG_IMMEDIATE: answer NO_OP / non-zero instead of waiting for room */
+#define PEN_RMA_IMMEDIATE \
+    1u /* GEX_FLAG_IMMEDIATE: answer NO_OP / non-zero instead of waiting for room */
 
-/* NB: the event; DONE when finished already; NO_OP when immediate found no room (nothing happened). */
-pen_event *pen_rma_put_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, const void *source, size_t len,
-                          pen_local local, pen_event **leaf, uint32_t flags);
-pen_event *pen_rma_get_nb(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, const void *source, size_t len,
+/* NB: the event; DONE when finished already; NO_OP when immediate found no room (nothing happened).
+ */
+pen_event *pen_rma_put_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest,
+                          const void *source, size_t len, pen_local local, pen_event **leaf,
                           uint32_t flags);
-pen_event *pen_rma_set_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, int value, size_t len);
+pen_event *pen_rma_get_nb(pen_thread *thread, pen_team *team, void *dest, uint32_t rank,
+                          const void *source, size_t len, uint32_t flags);
+pen_event *pen_rma_set_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, int value,
+                          size_t len);
 
-/* NBI: counted in the thread's implicit set or its open access region. 0, or non-zero for the immediate no-op. */
-int pen_rma_put_nbi(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, const void *source, size_t len,
-                    pen_local local, uint32_t flags);
-int pen_rma_get_nbi(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, const void *source, size_t len,
-                    uint32_t flags);
-int pen_rma_set_nbi(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, int value, size_t len);
+/* NBI: counted in the thread's implicit set or its open access region. 0, or non-zero for the
+ * immediate no-op. */
+int pen_rma_put_nbi(pen_thread *thread, pen_team *team, uint32_t rank, void *dest,
+                    const void *source, size_t len, pen_local local, uint32_t flags);
+int pen_rma_get_nbi(pen_thread *thread, pen_team *team, void *dest, uint32_t rank,
+                    const void *source, size_t len, uint32_t flags);
+int pen_rma_set_nbi(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, int value,
+                    size_t len);
 
 /* Blocking: done on return. 0, or non-zero for the immediate no-op. */
-int pen_rma_put(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, const void *source, size_t len,
-                uint32_t flags);
-int pen_rma_get(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, const void *source, size_t len,
-                uint32_t flags);
+int pen_rma_put(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, const void *source,
+                size_t len, uint32_t flags);
+int pen_rma_get(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, const void *source,
+                size_t len, uint32_t flags);
 
 #endif

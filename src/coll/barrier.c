@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* barrier.c: the two barriers, each on a meeting of its own.
+ *
+ * The GASNet-1 barrier has at most one phase between notify and wait. Of GASNet-EX barriers any
+ * number may be outstanding: they are numbered by their order, and each arrives when the one before
+ * it has ended, which is when every rank has begun it. A phase ends in whoever looks: wait and try,
+ * any poll while flag lines are awaited, or the handler of the last message. */
+#include "coll/barrier.h"
+
+#include "am/am.h"
+#include "coll/coll_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* GASNET_BARRIERFLAG_...; with UNNAMED (8) a client adds the promise that all ranks are anonymous,
+ * which a word that holds the name anyway need not know. */
+enum { BARRIER_ANONYMOUS = 1, BARRIER_MISMATCH = 2 };
+
+enum { QUEUE_LEN_FIRST = 16 };
+
+uint64_t pen_word_combine(uint64_t a, uint64_t b)
+{
+    uint64_t mismatch = (a | b) & PEN_WORD_MISMATCH;
+    if (!(a & PEN_WORD_NAMED))
+        return b | mismatch;
+    if ((b & PEN_WORD_NAMED) && (uint32_t)a != (uint32_t)b)
+        mismatch = PEN_WORD_MISMATCH;
+    return a | mismatch;
+}
+
+/* ---- meetings (under coll->lock)
+ * ----------------------------------------------------------------- */
+
+void pen_meet_arrive(pen_meet *meet, uint64_t content)
+{
+    PEN_INVARIANT(!meet->underway);
+    meet->phase++;
+    meet->underway = true;
+    if (meet->way == PEN_MEET_BY_FLAGS)
+        pen_lines_arrive(meet, content);
+    else
+        pen_dissemination_arrive(meet, content);
+    if (meet->underway && meet->way == PEN_MEET_BY_FLAGS) /* nobody tells us: polls have to look */
+        atomic_fetch_add_explicit(&meet->job->progress.source_work, 1, memory_order_relaxed);
+}
+
+void pen_meet_look(pen_meet *meet)
+{
+    if (!meet->underway || meet->way != PEN_MEET_BY_FLAGS)
+        return;
+    pen_lines_look(meet);
+    if (!meet->underway)
+        (void)atomic_fetch_sub_explicit(&meet->job->progress.source_work, 1, memory_order_relaxed);
+}
+
+/* ---- the GASNet-EX barrier
+ * --------------------------------------------------------------------------- */
+
+static void queue_push(pen_coll *coll, pen_event *event)
+{
+    if (coll->queue_count == coll->queue_len) {
+        uint32_t len = coll->queue_len == 0 ? QUEUE_LEN_FIRST : coll->queue_len * 2;
+        pen_event **queue = calloc(len, sizeof(pen_event *));
+        if (queue == NULL)
+            pen_job_fatal(coll->job, "cannot begin a barrier: out of memory with %u outstanding",
+                          coll->queue_count);
+        for (uint32_t i = 0; i < coll->queue_count; i++)
+            queue[i] = coll->queue[(coll->queue_first + i) % coll->queue_len];
+        free(coll->queue);
+        coll->queue = queue;
+        coll->queue_len = len;
+        coll->queue_first = 0;
+    }
+    coll->queue[(coll->queue_first + coll->queue_count++) % coll->queue_len] = event;
+}
+
+/* Ends what has ended and lets the next ones arrive; answers how many ended. */
+static unsigned plain_advance(pen_coll *coll)
+{
+    pen_meet *meet = &coll->meets[PEN_MEET_PLAIN];
+    unsigned ended = 0;
+    while (coll->queue_count != 0) {
+        pen_meet_look(meet);
+        if (meet->underway)
+            break;
+        pen_event *event = coll->queue[coll->queue_first];
+        coll->queue_first = (coll->queue_first + 1) % coll->queue_len;
+        coll->queue_count--;
+        if (coll->queue_count != 0)
+            pen_meet_arrive(meet, 0);
+        pen_event_finish(event);
+        ended++;
+    }
+    return ended;
+}
+
+pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team)
+{
+    pen_job *job = thread->job;
+    pen_coll *coll = job->coll;
+    pen_meet *meet = &coll->meets[PEN_MEET_PLAIN];
+    PEN_ASSERT(thread->handler_depth == 0);
+    if (team != &job->world)
+        pen_job_fatal(job, "a barrier was begun on a team other than the primordial one, which has "
+                           "none; use the team of the client");
+    pen_event *event = PEN_EVENT_DONE;
+    pen_lock_take(&coll->lock);
+    if (coll->queue_count == 0)
+        pen_meet_arrive(meet, 0);
+    if (coll->queue_count != 0 || meet->underway) {
+        event = pen_event_new(thread);
+        queue_push(coll, event);
+    }
+    pen_lock_drop(&coll->lock);
+    return event;
+}
+
+/* ---- the GASNet-1 barrier
+ * ------------------------------------------------------------------------------- */
+
+void pen_barrier_notify(pen_job *job, int name, int flags)
+{
+    pen_coll *coll = job->coll;
+    uint64_t content = 0;
+    if (!(flags & BARRIER_ANONYMOUS))
+        content = PEN_WORD_NAMED | (uint32_t)name;
+    if (flags & BARRIER_MISMATCH)
+        content |= PEN_WORD_MISMATCH;
+    pen_lock_take(&coll->lock);
+    if (coll->notified)
+        pen_job_fatal(
+            job, "gasnet_barrier_notify was called twice; each notify is to be followed by one "
+                 "gasnet_barrier_wait, or gasnet_barrier_try until it succeeds");
+    coll->notified = true;
+    coll->name = name;
+    coll->flags = flags;
+    pen_meet_arrive(&coll->meets[PEN_MEET_NAMED], content);
+    pen_lock_drop(&coll->lock);
+}
+
+/* PEN_ERR_AGAIN: not all have notified. */
+static pen_status named_finish(pen_job *job, const char *who, int name, int flags)
+{
+    pen_coll *coll = job->coll;
+    pen_meet *meet = &coll->meets[PEN_MEET_NAMED];
+    pen_status status = PEN_ERR_AGAIN;
+    pen_lock_take(&coll->lock);
+    if (!coll->notified)
+        pen_job_fatal(job, "%s was called without gasnet_barrier_notify before it", who);
+    pen_meet_look(meet);
+    if (!meet->underway) {
+        coll->notified = false;
+        coll->last_result = meet->result;
+        bool as_notified =
+            flags == coll->flags && ((flags & BARRIER_ANONYMOUS) || name == coll->name);
+        status = as_notified && !(meet->result & PEN_WORD_MISMATCH) ? PEN_OK : PEN_ERR_ARGUMENT;
+    }
+    pen_lock_drop(&coll->lock);
+    return status;
+}
+
+pen_status pen_barrier_wait(pen_job *job, int name, int flags)
+{
+    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    pen_status status;
+    while ((status = named_finish(job, "gasnet_barrier_wait", name, flags)) == PEN_ERR_AGAIN)
+        pen_wait_step(&waiter);
+    return status;
+}
+
+pen_status pen_barrier_try(pen_job *job, int name, int flags)
+{
+    pen_status status = named_finish(job, "gasnet_barrier_try", name, flags);
+    if (status != PEN_ERR_AGAIN)
+        return status;
+    (void)pen_progress_poll(&job->progress);
+    return named_finish(job, "gasnet_barrier_try", name, flags);
+}
+
+bool pen_barrier_result(pen_job *job, int *name_out)
+{
+    pen_coll *coll = job->coll;
+    pen_lock_take(&coll->lock);
+    uint64_t result = coll->last_result;
+    pen_lock_drop(&coll->lock);
+    if (!(result & PEN_WORD_NAMED) || (result & PEN_WORD_MISMATCH))
+        return false;
+    *name_out = (int)(uint32_t)result;
+    return true;
+}
+
+/* ---- progress
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static unsigned coll_poll(void *ctx)
+{
+    pen_coll *coll = ctx;
+    pen_meet *named = &coll->meets[PEN_MEET_NAMED];
+    if (!pen_lock_try(&coll->lock))
+        return 0;
+    unsigned ended = 0;
+    if (named->underway) {
+        pen_meet_look(named);
+        ended = !named->underway;
+    }
+    ended += plain_advance(coll);
+    pen_lock_drop(&coll->lock);
+    return ended;
+}
+
+static void handle_barrier(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                           uint32_t body_len)
+{
+    (void)body;
+    pen_job *job = token->job;
+    pen_coll *coll = job->coll;
+    bool fits = arg_count == PEN_MEET_ARGS && body_len == 0 && (uint32_t)args[0] < PEN_MEETS;
+    if (fits) {
+        pen_meet *meet = &coll->meets[args[0]];
+        uint64_t content = (uint64_t)(uint32_t)args[3] << 32 | (uint32_t)args[4];
+        pen_lock_take(&coll->lock);
+        fits = meet->way == PEN_MEET_BY_MESSAGES &&
+               pen_dissemination_receive(meet, token->from, (uint32_t)args[1], (uint32_t)args[2],
+                                         content);
+        if (fits)
+            (void)plain_advance(coll);
+        pen_lock_drop(&coll->lock);
+    }
+    if (!fits)
+        job->counters.frame_dropped++; /* guarded by the poll lock, as in all handlers */
+}
+
+/* ---- open and close
+ * ---------------------------------------------------------------------------------------------- */
+
+const pen_knob pen_coll_knobs[] = {
+    { "PENSTOCK_BARRIER", PEN_KNOB_STRING, "auto", offsetof(pen_coll_config, barrier),
+      "How barriers meet: flags (memory the ranks share), messages, or auto (flags where all ranks "
+      "share a "
+      "host)." },
+    { .name = NULL },
+};
+
+static const char *lookup(void *ctx, const char *name) { return pen_boot_getenv(ctx, name); }
+
+/* Do all ranks see the same flag lines? */
+static bool lines_shared(const pen_job *job)
+{
+    const pen_host_page *page = job->boot.page;
+    if (page == NULL || page->lines_off == 0 || page->size != job->size)
+        return false;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (rank != job->rank && !job->routes[rank].same_host)
+            return false;
+    }
+    return true;
+}
+
+static pen_status way_choose(pen_job *job, pen_meet_way *out)
+{
+    pen_coll_config config = { 0 };
+    pen_status status = pen_knob_read(&job->log, pen_coll_knobs, &config, lookup, &job->boot);
+    if (status != PEN_OK)
+        return status;
+    bool shared = lines_shared(job);
+    if (strcasecmp(config.barrier, "auto") == 0) {
+        *out = shared ? PEN_MEET_BY_FLAGS : PEN_MEET_BY_MESSAGES;
+    } else if (strcasecmp(config.barrier, "messages") == 0) {
+        *out = PEN_MEET_BY_MESSAGES;
+    } else if (strcasecmp(config.barrier, "flags") != 0) {
+        pen_log_error(&job->log,
+                      "PENSTOCK_BARRIER: \"%s\" is not a way to meet; use auto, flags or messages",
+                      config.barrier);
+        return PEN_ERR_ARGUMENT;
+    } else if (!shared) {
+        pen_log_error(&job->log,
+                      "PENSTOCK_BARRIER=flags: not all ranks share memory; use auto or messages");
+        return PEN_ERR_UNUSABLE;
+    } else {
+        *out = PEN_MEET_BY_FLAGS;
+    }
+    return PEN_OK;
+}
+
+pen_status pen_coll_open(pen_job *job)
+{
+    pen_meet_way way;
+    pen_status status = way_choose(job, &way);
+    if (status != PEN_OK)
+        return status;
+    pen_coll *coll = calloc(1, sizeof *coll);
+    if (coll == NULL) {
+        pen_log_error(&job->log, "cannot make the barriers: out of memory");
+        return PEN_ERR_MEMORY;
+    }
+    coll->job = job;
+    pen_lock_init(&coll->lock, job->concurrency);
+    for (uint32_t i = 0; i < PEN_MEETS; i++) {
+        coll->meets[i] = (pen_meet){ .job = job, .index = i, .way = way };
+        if (way == PEN_MEET_BY_FLAGS)
+            coll->meets[i].lines = job->boot.arena + job->boot.page->lines_off;
+    }
+    job->coll = coll;
+    pen_am_register_internal(job, PEN_AM_INT_BARRIER, handle_barrier);
+    pen_progress_add_source(&job->progress, coll_poll, coll);
+    return PEN_OK;
+}
+
+void pen_coll_close(pen_job *job)
+{
+    if (job->coll != NULL)
+        free(job->coll->queue);
+    free(job->coll);
+    job->coll = NULL;
+}

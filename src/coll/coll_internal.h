@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll_internal.h: meetings, of which barriers are made. A meeting is a sequence of phases; in
+ * each, every rank arrives once with a word, and when all have, every rank learns the combination
+ * of all words. A rank arrives at a phase only after it has seen the one before end, so no rank is
+ * ever more than one phase ahead.
+ *
+ * Two ways to meet: flag lines in memory that all ranks share (lines.c), or the engine's messages
+ * (dissemination.c). Neither locks: the caller does. */
+#ifndef PEN_COLL_COLL_INTERNAL_H
+#define PEN_COLL_COLL_INTERNAL_H
+
+#include "coll/barrier.h"
+
+/* ---- words -------------------------------------------------------------------------------------
+ */
+
+/* What a rank brings, and what all brought together: low half the name, then these flags, then the
+ * phase, which the ways to meet add. Combining is associative, commutative and idempotent: some
+ * ways count a rank twice. */
+#define PEN_WORD_NAMED       ((uint64_t)1 << 32) /* the low half is a name */
+#define PEN_WORD_MISMATCH    ((uint64_t)1 << 33) /* names differ, or a rank said so */
+#define PEN_WORD_PHASE_SHIFT 34
+#define PEN_WORD_PHASE_MASK  (((uint64_t)1 << 30) - 1)
+#define PEN_WORD_CONTENT     (((uint64_t)1 << PEN_WORD_PHASE_SHIFT) - 1)
+
+static inline uint64_t pen_word_of(uint64_t content, uint32_t phase)
+{
+    return (content & PEN_WORD_CONTENT) | ((uint64_t)phase & PEN_WORD_PHASE_MASK)
+                                              << PEN_WORD_PHASE_SHIFT;
+}
+
+/* Phases are compared modulo 2^30; a word of the phase before the last is the oldest one can meet.
+ */
+static inline bool pen_word_is_of(uint64_t word, uint32_t phase)
+{
+    return word >> PEN_WORD_PHASE_SHIFT == ((uint64_t)phase & PEN_WORD_PHASE_MASK);
+}
+
+uint64_t pen_word_combine(uint64_t a, uint64_t b); /* contents, without phases */
+
+/* ---- meetings
+ * ------------------------------------------------------------------------------------ */
+
+enum {
+    PEN_MEET_NAMED, /* the GASNet-1 barrier's */
+    PEN_MEET_PLAIN, /* the GASNet-EX barrier's */
+    PEN_MEETS,
+    PEN_MEET_ALL_SEE_ALL_MAX = 4, /* ranks; beyond, a combining tree */
+    PEN_MEET_ROUNDS_MAX = 32,     /* of dissemination: log2 of the largest job */
+    PEN_MEET_ARGS = 5,            /* of its messages: meeting, phase, round, flags, name */
+};
+
+typedef enum pen_meet_way { PEN_MEET_BY_FLAGS, PEN_MEET_BY_MESSAGES } pen_meet_way;
+
+typedef struct pen_meet {
+    pen_job *job;
+    uint32_t index;  /* PEN_MEET_... */
+    uint32_t phase;  /* the last one we arrived at; the first is 1 */
+    bool underway;   /* it has not ended, or we have not looked */
+    uint64_t result; /* of the last one that ended: contents */
+    pen_meet_way way;
+    char *lines; /* BY_FLAGS: rank 0's line 0 */
+    struct {     /* BY_MESSAGES: the phase underway and the next, by parity */
+        uint64_t word[PEN_MEET_ROUNDS_MAX]; /* received in this round */
+        uint32_t received;                  /* a bit per round */
+    } slots[2];
+    uint32_t round;    /* BY_MESSAGES: the one whose word we wait for */
+    uint64_t combined; /* BY_MESSAGES: of ours and all received so far */
+} pen_meet;
+
+static inline void pen_meet_end(pen_meet *meet, uint64_t result)
+{
+    meet->result = result & PEN_WORD_CONTENT;
+    meet->underway = false;
+}
+
+/* Arrive: starts the next phase (the last one has ended); it may end at once. Look: ends it if
+ * everybody has arrived. Both leave underway and result behind. */
+void pen_meet_arrive(pen_meet *meet, uint64_t content);
+void pen_meet_look(pen_meet *meet);
+
+void pen_lines_arrive(pen_meet *meet, uint64_t content);
+void pen_lines_look(pen_meet *meet);
+
+void pen_dissemination_arrive(pen_meet *meet, uint64_t content);
+void pen_dissemination_look(pen_meet *meet);
+/* A peer's word; false: it fits no phase and round that can be. */
+bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, uint32_t round,
+                               uint64_t content);
+
+/* ---- the job's part
+ * --------------------------------------------------------------------------------- */
+
+typedef struct pen_coll {
+    pen_job *job;
+    pen_lock lock; /* guards all of it */
+    pen_meet meets[PEN_MEETS];
+
+    /* the GASNet-1 barrier */
+    bool notified;
+    int name, flags;      /* as given to notify */
+    uint64_t last_result; /* of the last one that a wait or try finished; contents */
+
+    /* the GASNet-EX barrier: events of barriers begun, the oldest first; only the oldest has its
+     * phase underway, the others arrive in turn */
+    pen_event **queue; /* a ring */
+    uint32_t queue_first, queue_count, queue_len;
+} pen_coll;
+
+#endif

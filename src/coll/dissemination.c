@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dissemination.c: meeting by messages. In round i each rank sends what it knows to the rank 2^i
+ * further on and waits for the one 2^i before it; after ceil(log2 ranks) rounds everybody knows
+ * everything. A word that comes early is kept, and a word that comes sends the next one on from
+ * inside its handler, so that a rank which only polls holds nobody up. */
+#include "am/am.h"
+#include "coll/coll_internal.h"
+
+static uint32_t rounds(uint32_t ranks)
+{
+    uint32_t count = 0;
+    while ((uint64_t)1 << count < ranks)
+        count++;
+    return count;
+}
+
+static void send(const pen_meet *meet)
+{
+    pen_job *job = meet->job;
+    uint32_t to = (uint32_t)((job->rank + ((uint64_t)1 << meet->round)) % job->size);
+    int32_t args[PEN_MEET_ARGS] = { (int32_t)meet->index, (int32_t)meet->phase,
+                                    (int32_t)meet->round, (int32_t)(meet->combined >> 32),
+                                    (int32_t)(uint32_t)meet->combined };
+    (void)pen_am_send_internal(job, to, PEN_LANE_CONTROL, PEN_AM_INT_BARRIER, PEN_MEET_ARGS, args,
+                               NULL, 0);
+}
+
+static void advance(pen_meet *meet)
+{
+    uint32_t slot_i = meet->phase & 1, count = rounds(meet->job->size);
+    while (meet->slots[slot_i].received >> meet->round & 1) {
+        meet->combined = pen_word_combine(meet->combined, meet->slots[slot_i].word[meet->round]);
+        if (++meet->round == count)
+            break;
+        send(meet);
+    }
+    if (meet->round == count) {
+        meet->slots[slot_i].received = 0; /* for the phase after the next */
+        pen_meet_end(meet, meet->combined);
+    }
+}
+
+void pen_dissemination_arrive(pen_meet *meet, uint64_t content)
+{
+    meet->combined = content;
+    meet->round = 0;
+    if (meet->job->size > 1)
+        send(meet);
+    advance(meet);
+}
+
+void pen_dissemination_look(pen_meet *meet) { (void)meet; /* words advance it as they come */ }
+
+bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, uint32_t round,
+                               uint64_t content)
+{
+    const pen_job *job = meet->job;
+    bool now = meet->underway && phase == meet->phase, next = phase == meet->phase + 1;
+    if (round >= rounds(job->size) || !(now || next) ||
+        from !=
+            (uint32_t)((job->rank + job->size - ((uint64_t)1 << round) % job->size) % job->size))
+        return false;
+    uint32_t slot_i = phase & 1, bit = (uint32_t)1 << round;
+    if (meet->slots[slot_i].received & bit)
+        return false;
+    meet->slots[slot_i].received |= bit;
+    meet->slots[slot_i].word[round] = content & PEN_WORD_CONTENT;
+    if (now)
+        advance(meet);
+    return true;
+}

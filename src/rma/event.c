@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* event.c: explicit events: their pools, and synchronising them alone and in arrays.
+ *
+ * The owner of a pool takes events from its private list. Whoever synchronises an event gives it
+ * back: with one thread straight to that list, else by a push on the pool's second list, which the
+ * owner takes whole with one exchange when the first is empty, so no push ever meets a pop. */
+#include "rma/event.h"
+
+#include "rma/rma_internal.h"
+
+#include <stdlib.h>
+
+enum { SLAB_EVENTS = 255 }; /* with the slab's own line: 16 KiB */
+
+struct pen_event_slab {
+    pen_event_slab *next;
+    pen_event_root events[SLAB_EVENTS];
+};
+
+/* ---- pools ------------------------------------------------------------------------------------
+ */
+
+static PEN_COLD void pool_grow(pen_event_pool *pool)
+{
+    pen_event_slab *slab = aligned_alloc(EVENT_ALIGN, sizeof *slab);
+    if (slab == NULL)
+        pen_job_fatal(
+            pool->job,
+            "cannot make an event: out of memory; keep fewer operations in flight at once");
+    slab->next = pool->slabs;
+    pool->slabs = slab;
+    for (uint32_t i = SLAB_EVENTS; i-- > 0;) {
+        pen_event_root *root = &slab->events[i];
+        *root = (pen_event_root){ .pool = pool, .next = pool->free };
+        pool->free = root;
+    }
+}
+
+void pen_event_pool_close(pen_event_pool *pool)
+{
+    while (pool->slabs != NULL) {
+        pen_event_slab *slab = pool->slabs;
+        pool->slabs = slab->next;
+        free(slab);
+    }
+    pool->free = NULL;
+}
+
+pen_event_root *pen_event_take(pen_event_pool *pool)
+{
+    if (pool->free == NULL) {
+        /* acquire: pairs with the release in pen_event_give; the list's links are visible */
+        pool->free = atomic_exchange_explicit(&pool->returned, NULL, memory_order_acquire);
+        if (pool->free == NULL)
+            pool_grow(pool);
+    }
+    pen_event_root *root = pool->free;
+    pool->free = root->next;
+    /* relaxed: nobody else knows this event yet */
+    atomic_store_explicit(&root->op.incomplete, 1, memory_order_relaxed);
+    atomic_store_explicit(&root->op.source_busy, 0, memory_order_relaxed);
+    root->op.shared = pool->job->concurrency != PEN_ALONE;
+    root->op.then = NULL;
+    root->parent = NULL;
+    root->claimed = false;
+    return root;
+}
+
+void pen_event_give(pen_event_root *root)
+{
+    pen_event_pool *pool = root->pool;
+    root->generation = (root->generation + 1) % EVENT_GENERATIONS;
+    if (!root->op.shared) {
+        root->next = pool->free;
+        pool->free = root;
+        return;
+    }
+    root->next = atomic_load_explicit(&pool->returned, memory_order_relaxed);
+    /* release: pairs with the exchange in pen_event_take */
+    while (!atomic_compare_exchange_weak_explicit(&pool->returned, &root->next, root,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+}
+
+/* ---- one event ----------------------------------------------------------------------------------
+ */
+
+static inline bool event_is_leaf(const pen_event *event)
+{
+    return ((uintptr_t)event & EVENT_LEAF_BIT) != 0;
+}
+
+static inline pen_event_root *event_root(const pen_event *event)
+{
+    PEN_INVARIANT(event != PEN_EVENT_NO_OP); /* GEX_EVENT_NO_OP stands for no operation at all */
+    return (pen_event_root *)((uintptr_t)event & ~(uintptr_t)(EVENT_ALIGN - 1));
+}
+
+/* Checked builds: a handle whose event was synchronised, and perhaps taken again, since. */
+static void event_check(const pen_event *event)
+{
+    const pen_event_root *root = event_root(event);
+    uint32_t generation =
+        (uint32_t)((uintptr_t)event >> EVENT_GENERATION_SHIFT) % EVENT_GENERATIONS;
+    if (PEN_CHECKED && pen_unlikely(generation != root->generation))
+        pen_job_fatal(root->pool->job,
+                      "event %p was synchronised before; each event, or its root, may be "
+                      "synchronised once",
+                      (const void *)event);
+}
+
+static bool root_is_done(pen_event_root *root) { return pen_count_is_zero(&root->op.incomplete); }
+
+pen_event *pen_event_new(pen_thread *thread)
+{
+    return pen_event_handle(pen_event_take(&pen_rma_thread_of(thread)->pool));
+}
+
+void pen_event_finish(pen_event *event) { pen_op_done(&event_root(event)->op); }
+
+pen_event *pen_event_settle(pen_event_root *root, pen_event **leaf)
+{
+    pen_event *handle = pen_event_handle(root);
+    bool source_busy = !pen_count_is_zero(&root->op.source_busy);
+    bool done = pen_count_drop(&root->op.incomplete, root->op.shared) == 0;
+    if (leaf != NULL)
+        *leaf = done || !source_busy ? PEN_EVENT_DONE
+                                     : (pen_event *)((uintptr_t)handle | EVENT_LEAF_BIT);
+    if (!done)
+        return handle;
+    pen_event_give(root);
+    return PEN_EVENT_DONE;
+}
+
+pen_event *pen_event_leaf(pen_event *event)
+{
+    if (event == PEN_EVENT_DONE || event_is_leaf(event))
+        return event;
+    event_check(event);
+    if (pen_count_is_zero(&event_root(event)->op.source_busy))
+        return PEN_EVENT_DONE;
+    return (pen_event *)((uintptr_t)event | EVENT_LEAF_BIT);
+}
+
+bool pen_event_test(pen_event *event)
+{
+    if (event == PEN_EVENT_DONE)
+        return true;
+    event_check(event);
+    pen_event_root *root = event_root(event);
+    if (event_is_leaf(event))
+        return pen_count_is_zero(&root->op.source_busy);
+    if (!root_is_done(root))
+        return false;
+    pen_event_give(root);
+    return true;
+}
+
+void pen_event_wait(pen_job *job, pen_event *event)
+{
+    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    while (!pen_event_test(event))
+        pen_wait_step(&waiter);
+}
+
+/* ---- arrays
+ * ----------------------------------------------------------------------------------------- */
+
+/* Frees what is done and clears its slots. An array may hold a root together with its leaf, in any
+ * order, and the root may end while we look: so first the roots that are done are claimed, then
+ * leaves are judged, those of claimed roots as done, and only then the claimed roots are freed. No
+ * leaf outlives its root in the array. */
+static void array_sweep(pen_event **events, size_t count, size_t *done_out, size_t *left_out)
+{
+    size_t done = 0, left = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (events[i] == PEN_EVENT_DONE)
+            continue;
+        event_check(events[i]);
+        if (!event_is_leaf(events[i]) && root_is_done(event_root(events[i])))
+            event_root(events[i])->claimed = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (events[i] == PEN_EVENT_DONE || !event_is_leaf(events[i]))
+            continue;
+        pen_event_root *root = event_root(events[i]);
+        if (root->claimed || pen_count_is_zero(&root->op.source_busy)) {
+            events[i] = PEN_EVENT_DONE;
+            done++;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (events[i] == PEN_EVENT_DONE)
+            continue;
+        pen_event_root *root = event_root(events[i]);
+        if (event_is_leaf(events[i]) || !root->claimed) {
+            left++;
+            continue;
+        }
+        pen_event_give(root);
+        events[i] = PEN_EVENT_DONE;
+        done++;
+    }
+    *done_out = done;
+    *left_out = left;
+}
+
+bool pen_event_test_all(pen_event **events, size_t count)
+{
+    size_t done, left;
+    array_sweep(events, count, &done, &left);
+    return left == 0;
+}
+
+bool pen_event_test_some(pen_event **events, size_t count)
+{
+    size_t done, left;
+    array_sweep(events, count, &done, &left);
+    return done != 0 || left == 0;
+}
+
+void pen_event_wait_all(pen_job *job, pen_event **events, size_t count)
+{
+    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    while (!pen_event_test_all(events, count))
+        pen_wait_step(&waiter);
+}
+
+void pen_event_wait_some(pen_job *job, pen_event **events, size_t count)
+{
+    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    while (!pen_event_test_some(events, count))
+        pen_wait_step(&waiter);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* message.c: put, get and memset by messages, for links that move frames only and for memory that
+ * only its owner can reach.
+ *
+ * A transfer is named on the wire by its number in the initiator's table and the number's
+ * generation, never by a pointer; an answer that fits no live transfer with that peer is counted
+ * and dropped. The target checks (segment, offset, length) of every piece and answers each on the
+ * reply lane. A put is cut and sent within the initiating call, which polls while there is no room;
+ * its bodies are copied, so the source is free on return. A get has a bounded number of pieces in
+ * flight; the rest is asked for as answers come, from the poll loop. */
+#include "am/am.h"
+#include "rma/rma_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+enum {
+    SET_PIECE_LEN = 1 << 20,    /* of memset: what a handler may take its time for */
+    GET_WINDOW_LEN = 256 << 10, /* bytes of one get in flight ... */
+    GET_WINDOW_MIN = 2,         /* ... within these numbers of pieces */
+    GET_WINDOW_MAX = 32,
+    TABLE_LEN_FIRST = 64,
+};
+
+struct rma_transfer {
+    pen_op *op; /* NULL: this number is free */
+    char *remote, *local;
+    uint64_t offset; /* of remote in the target's segment */
+    size_t len, sent;
+    uint32_t generation;               /* of this number: one more each time it is freed */
+    uint32_t next;                     /* in the free or the stalled list */
+    uint32_t jobrank, segment, pieces; /* in flight */
+    int value;
+    rma_kind kind;
+};
+
+/* Arguments in the order they are sent; 64-bit ones take two, low half first. */
+enum { PUT_ARGS = 5, GET_ARGS = 8, SET_ARGS = 7, DONE_ARGS = 3, DATA_ARGS = 5 };
+enum { ANSWER_OK = 0, ANSWER_OUTSIDE = 1 };
+
+static uint64_t arg_u64(const int32_t *args)
+{
+    return (uint64_t)(uint32_t)args[0] | (uint64_t)(uint32_t)args[1] << 32;
+}
+
+static void arg_put_u64(int32_t *args, uint64_t value)
+{
+    args[0] = (int32_t)(uint32_t)value;
+    args[1] = (int32_t)(uint32_t)(value >> 32);
+}
+
+/* In handlers: the poll lock guards the counter. */
+static void drop(pen_job *job) { job->counters.frame_dropped++; }
+
+/* ---- the table (under rma->lock)
+ * ------------------------------------------------------------------ */
+
+static PEN_COLD void table_grow(pen_job *job)
+{
+    pen_rma *rma = job->rma;
+    uint32_t count = rma->transfer_count == 0 ? TABLE_LEN_FIRST : rma->transfer_count * 2;
+    rma_transfer *table = count == 0 ? NULL : realloc(rma->transfers, count * sizeof *table);
+    if (table == NULL)
+        pen_job_fatal(job,
+                      "cannot start a put or get: out of memory with %u of them in flight; keep "
+                      "fewer in flight at once",
+                      rma->transfer_count);
+    for (uint32_t i = count; i-- > rma->transfer_count;) {
+        table[i] = (rma_transfer){ .next = rma->transfer_free };
+        rma->transfer_free = i;
+    }
+    rma->transfers = table;
+    rma->transfer_count = count;
+}
+
+static uint32_t transfer_open(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op)
+{
+    pen_rma *rma = call->job->rma;
+    if (rma->transfer_free == NONE)
+        table_grow(call->job);
+    uint32_t i = rma->transfer_free;
+    rma_transfer *transfer = &rma->transfers[i];
+    rma->transfer_free = transfer->next;
+    *transfer = (rma_transfer){ .op = op,
+                                .remote = call->remote,
+                                .local = call->local,
+                                .offset = offset,
+                                .len = call->len,
+                                .generation = transfer->generation,
+                                .next = NONE,
+                                .jobrank = call->jobrank,
+                                .segment = segment,
+                                .value = call->value,
+                                .kind = call->kind };
+    return i;
+}
+
+static void transfer_close(pen_rma *rma, uint32_t i)
+{
+    rma_transfer *transfer = &rma->transfers[i];
+    transfer->op = NULL;
+    transfer->generation++;
+    transfer->next = rma->transfer_free;
+    rma->transfer_free = i;
+}
+
+/* The live transfer that an answer names, or NULL. */
+static rma_transfer *transfer_find(pen_rma *rma, const int32_t *args, pen_peer from, bool is_get)
+{
+    uint32_t i = (uint32_t)args[0];
+    if (i >= rma->transfer_count)
+        return NULL;
+    rma_transfer *transfer = &rma->transfers[i];
+    bool fits = transfer->op != NULL && transfer->generation == (uint32_t)args[1] &&
+                transfer->jobrank == from && transfer->pieces != 0 &&
+                (transfer->kind == RMA_GET) == is_get;
+    return fits ? transfer : NULL;
+}
+
+/* One piece was answered: the operation that has ended with it, or NULL. Its count is the caller's
+ * to lower, without the lock. */
+static pen_op *transfer_answered(pen_rma *rma, rma_transfer *transfer)
+{
+    transfer->pieces--;
+    if (transfer->pieces != 0 || transfer->sent != transfer->len)
+        return NULL;
+    pen_op *op = transfer->op;
+    transfer_close(rma, (uint32_t)(transfer - rma->transfers));
+    return op;
+}
+
+/* ---- sending (under rma->lock)
+ * ------------------------------------------------------------------------ */
+
+static size_t piece_max(const pen_rma *rma, const rma_transfer *transfer)
+{
+    return transfer->kind == RMA_SET ? SET_PIECE_LEN : rma->piece_len;
+}
+
+/* Non-zero: no room. */
+static int piece_send(pen_job *job, uint32_t i, const rma_transfer *transfer, uint32_t len)
+{
+    int32_t args[GET_ARGS] = { (int32_t)i, (int32_t)transfer->generation,
+                               (int32_t)transfer->segment };
+    arg_put_u64(&args[3], transfer->offset + transfer->sent);
+    args[5] = (int32_t)len;
+    switch (transfer->kind) {
+    case RMA_PUT:
+        return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_PUT,
+                                    PUT_ARGS, args, transfer->local + transfer->sent, len);
+    case RMA_SET:
+        args[6] = transfer->value;
+        return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_MEMSET,
+                                    SET_ARGS, args, NULL, 0);
+    default:
+        arg_put_u64(&args[6], transfer->sent);
+        return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_GET,
+                                    GET_ARGS, args, NULL, 0);
+    }
+}
+
+/* Sends pieces while there is room and the window allows; answers how many. */
+static unsigned transfer_pump(pen_job *job, uint32_t i)
+{
+    pen_rma *rma = job->rma;
+    rma_transfer *transfer = &rma->transfers[i];
+    size_t max = piece_max(rma, transfer);
+    unsigned pieces = 0;
+    while (transfer->sent < transfer->len &&
+           (transfer->kind != RMA_GET || transfer->pieces < rma->window)) {
+        size_t left = transfer->len - transfer->sent;
+        uint32_t len = (uint32_t)(left < max ? left : max);
+        if (piece_send(job, i, transfer, len) != 0)
+            break;
+        transfer->sent += len;
+        transfer->pieces++;
+        pieces++;
+    }
+    return pieces;
+}
+
+static void stall(pen_job *job, uint32_t i)
+{
+    pen_rma *rma = job->rma;
+    rma->transfers[i].next = NONE;
+    if (rma->stalled_first == NONE)
+        rma->stalled_first = i;
+    else
+        rma->transfers[rma->stalled_last].next = i;
+    rma->stalled_last = i;
+}
+
+/* The poll loop's call: asks for more pieces of gets that could not ask for all at once. */
+static unsigned stalled_poll(void *ctx)
+{
+    pen_job *job = ctx;
+    pen_rma *rma = job->rma;
+    unsigned pieces = 0;
+    if (!pen_lock_try(&rma->lock))
+        return 0; /* whoever holds it is here for the same reason, or adds to the list */
+    uint32_t i = rma->stalled_first;
+    rma->stalled_first = rma->stalled_last = NONE;
+    while (i != NONE) {
+        uint32_t next = rma->transfers[i].next;
+        pieces += transfer_pump(job, i);
+        if (rma->transfers[i].sent < rma->transfers[i].len)
+            stall(job, i);
+        else
+            (void)atomic_fetch_sub_explicit(&job->progress.source_work, 1, memory_order_relaxed);
+        i = next;
+    }
+    pen_lock_drop(&rma->lock);
+    return pieces;
+}
+
+/* Sends the rest of a put or memset; polls for room, so handlers may run and the transfer may end
+ * at any poll. */
+static void send_rest(pen_job *job, uint32_t i)
+{
+    pen_rma *rma = job->rma;
+    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    for (;;) {
+        pen_lock_take(&rma->lock);
+        (void)transfer_pump(job, i);
+        bool all_sent = rma->transfers[i].sent == rma->transfers[i].len;
+        pen_lock_drop(&rma->lock);
+        if (all_sent)
+            return; /* the transfer is its answers' now: not to be touched */
+        pen_rma_count(job, &job->counters.again_room);
+        pen_wait_step(&waiter);
+    }
+}
+
+bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op)
+{
+    pen_job *job = call->job;
+    pen_rma *rma = job->rma;
+    pen_count_raise(&op->incomplete, op->shared);
+    pen_lock_take(&rma->lock);
+    uint32_t i = transfer_open(call, segment, offset, op);
+    unsigned pieces = transfer_pump(job, i);
+    bool refused = pieces == 0 && call->immediate;
+    bool all_sent = rma->transfers[i].sent == call->len;
+    if (refused) {
+        transfer_close(rma, i);
+    } else if (!all_sent && call->kind == RMA_GET) {
+        stall(job, i);
+        atomic_fetch_add_explicit(&job->progress.source_work, 1, memory_order_relaxed);
+    }
+    pen_lock_drop(&rma->lock);
+    if (refused)
+        (void)pen_count_drop(&op->incomplete, op->shared); /* the caller's own count remains */
+    else if (!all_sent && call->kind != RMA_GET)
+        send_rest(job, i);
+    return !refused;
+}
+
+/* ---- at the target
+ * -------------------------------------------------------------------------------------- */
+
+/* The piece's memory, or NULL: not ours to touch, and counted. */
+static char *piece_resolve(pen_job *job, const int32_t *args, uint64_t len)
+{
+    char *at = pen_mem_resolve(&job->mem, (uint32_t)args[2], arg_u64(&args[3]), len);
+    if (at == NULL)
+        drop(job);
+    return at;
+}
+
+static void answer_done(pen_token *token, const int32_t *request, bool ok)
+{
+    int32_t args[DONE_ARGS] = { request[0], request[1], ok ? ANSWER_OK : ANSWER_OUTSIDE };
+    (void)pen_am_send_internal(token->job, token->from, PEN_LANE_REPLY, PEN_AM_INT_PUT_DONE,
+                               DONE_ARGS, args, NULL, 0);
+}
+
+static void handle_put(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                       uint32_t body_len)
+{
+    pen_job *job = token->job;
+    if (!token->is_request || arg_count != PUT_ARGS) {
+        drop(job);
+        return;
+    }
+    char *to = piece_resolve(job, args, body_len);
+    if (to != NULL && body_len == sizeof(uint64_t))
+        memcpy(to, body, sizeof(uint64_t)); /* clients expect a word whole */
+    else if (to != NULL && body_len != 0)
+        memcpy(to, body, body_len);
+    answer_done(token, args, to != NULL);
+}
+
+static void handle_set(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                       uint32_t body_len)
+{
+    (void)body;
+    pen_job *job = token->job;
+    if (!token->is_request || arg_count != SET_ARGS || body_len != 0 ||
+        (uint32_t)args[5] > SET_PIECE_LEN) {
+        drop(job);
+        return;
+    }
+    char *to = piece_resolve(job, args, (uint32_t)args[5]);
+    if (to != NULL)
+        memset(to, args[6], (uint32_t)args[5]);
+    answer_done(token, args, to != NULL);
+}
+
+static void handle_get(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                       uint32_t body_len)
+{
+    (void)body;
+    pen_job *job = token->job;
+    uint32_t len = arg_count == GET_ARGS ? (uint32_t)args[5] : 0;
+    if (!token->is_request || arg_count != GET_ARGS || body_len != 0 || len > job->rma->piece_len) {
+        drop(job);
+        return;
+    }
+    char *from = piece_resolve(job, args, len);
+    int32_t answer[DATA_ARGS] = { args[0], args[1], args[6], args[7],
+                                  from != NULL ? ANSWER_OK : ANSWER_OUTSIDE };
+    (void)pen_am_send_internal(job, token->from, PEN_LANE_REPLY, PEN_AM_INT_GET_DATA, DATA_ARGS,
+                               answer, from, from != NULL ? len : 0);
+}
+
+/* ---- answers, at the initiator
+ * ------------------------------------------------------------------------------ */
+
+static void handle_done(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                        uint32_t body_len)
+{
+    (void)body;
+    (void)body_len;
+    pen_job *job = token->job;
+    pen_rma *rma = job->rma;
+    pen_lock_take(&rma->lock);
+    rma_transfer *transfer =
+        arg_count == DONE_ARGS ? transfer_find(rma, args, token->from, false) : NULL;
+    if (transfer == NULL) {
+        pen_lock_drop(&rma->lock);
+        drop(job);
+        return;
+    }
+    if (args[2] != ANSWER_OK)
+        pen_rma_refuse(job, transfer->kind, transfer->jobrank, transfer->remote, transfer->len);
+    pen_op *op = transfer_answered(rma, transfer);
+    pen_lock_drop(&rma->lock);
+    if (op != NULL)
+        pen_op_done(op);
+}
+
+/* Is this a piece we may have asked for? */
+static bool piece_fits(const pen_rma *rma, const rma_transfer *transfer, uint64_t at,
+                       uint32_t body_len)
+{
+    if (at >= transfer->sent || at % rma->piece_len != 0)
+        return false;
+    size_t left = transfer->len - at;
+    return body_len == (left < rma->piece_len ? left : rma->piece_len);
+}
+
+static void handle_data(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                        uint32_t body_len)
+{
+    pen_job *job = token->job;
+    pen_rma *rma = job->rma;
+    pen_lock_take(&rma->lock);
+    rma_transfer *transfer =
+        arg_count == DATA_ARGS ? transfer_find(rma, args, token->from, true) : NULL;
+    if (transfer != NULL && args[4] != ANSWER_OK)
+        pen_rma_refuse(job, RMA_GET, transfer->jobrank, transfer->remote, transfer->len);
+    uint64_t at = arg_count == DATA_ARGS ? arg_u64(&args[2]) : 0;
+    if (transfer == NULL || !piece_fits(rma, transfer, at, body_len)) {
+        pen_lock_drop(&rma->lock);
+        drop(job);
+        return;
+    }
+    /* Under the lock: a second answer to the same piece must not write after the operation has
+     * ended. */
+    memcpy(transfer->local + at, body, body_len);
+    pen_op *op = transfer_answered(rma, transfer);
+    pen_lock_drop(&rma->lock);
+    if (op != NULL)
+        pen_op_done(op);
+}
+
+void pen_rma_messages_open(pen_job *job)
+{
+    pen_rma *rma = job->rma;
+    rma->transfer_free = rma->stalled_first = rma->stalled_last = NONE;
+    size_t piece_len = job->am->medium_max;
+    rma->piece_len = (uint32_t)(piece_len < SET_PIECE_LEN ? piece_len : SET_PIECE_LEN);
+    rma->window = GET_WINDOW_LEN / rma->piece_len;
+    if (rma->window < GET_WINDOW_MIN)
+        rma->window = GET_WINDOW_MIN;
+    if (rma->window > GET_WINDOW_MAX)
+        rma->window = GET_WINDOW_MAX;
+    pen_am_register_internal(job, PEN_AM_INT_PUT, handle_put);
+    pen_am_register_internal(job, PEN_AM_INT_PUT_DONE, handle_done);
+    pen_am_register_internal(job, PEN_AM_INT_GET, handle_get);
+    pen_am_register_internal(job, PEN_AM_INT_GET_DATA, handle_data);
+    pen_am_register_internal(job, PEN_AM_INT_MEMSET, handle_set);
+    pen_progress_add_source(&job->progress, stalled_poll, job);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nbi.c: implicit operations: each thread's sets by category, and access regions.
+ *
+ * A set is one pen_op in which any number of operations count: incomplete for the category,
+ * source_busy of the puts for local completion. An access region is an event with the same counts,
+ * made only when an operation in it is not done at once. */
+#include "rma/rma_internal.h"
+
+#include <stdlib.h>
+
+pen_rma_thread *pen_rma_thread_of(pen_thread *thread)
+{
+    if (pen_likely(thread->rma != NULL))
+        return thread->rma;
+    pen_rma_thread *mine = calloc(1, sizeof *mine);
+    if (mine == NULL)
+        pen_job_fatal(thread->job, "cannot start a thread's first operation: out of memory");
+    bool shared = thread->job->concurrency != PEN_ALONE;
+    mine->pool.job = thread->job;
+    mine->get.shared = shared;
+    mine->put.shared = shared;
+    mine->rmw.shared = shared;
+    thread->rma = mine;
+    return mine;
+}
+
+pen_op *pen_nbi_op(pen_thread *thread, uint32_t category)
+{
+    pen_rma_thread *mine = pen_rma_thread_of(thread);
+    if (mine->region_open) {
+        if (mine->region == NULL)
+            mine->region = pen_event_take(&mine->pool);
+        return &mine->region->op;
+    }
+    if (category & PEN_EC_GET)
+        return &mine->get;
+    return category & PEN_EC_RMW ? &mine->rmw : &mine->put;
+}
+
+static void region_refuse(const pen_thread *thread, const char *what)
+{
+    if (thread->rma != NULL && thread->rma->region_open)
+        pen_job_fatal(
+            thread->job,
+            "%s inside an access region of the same thread: regions do not nest and are not "
+            "waited for in parts; end the region first",
+            what);
+}
+
+bool pen_nbi_test(pen_thread *thread, uint32_t categories)
+{
+    pen_rma_thread *mine = thread->rma;
+    if (mine == NULL)
+        return true;
+    region_refuse(thread, "implicit operations are synchronised");
+    if ((categories & PEN_EC_GET) && !pen_count_is_zero(&mine->get.incomplete))
+        return false;
+    if ((categories & PEN_EC_PUT) && !pen_count_is_zero(&mine->put.incomplete))
+        return false;
+    if ((categories & PEN_EC_RMW) && !pen_count_is_zero(&mine->rmw.incomplete))
+        return false;
+    return !(categories & (PEN_EC_PUT | PEN_EC_LC)) || pen_count_is_zero(&mine->put.source_busy);
+}
+
+void pen_nbi_wait(pen_thread *thread, uint32_t categories)
+{
+    PEN_ASSERT(thread->handler_depth == 0);
+    pen_waiter waiter = pen_waiter_of(&thread->job->progress, true);
+    while (!pen_nbi_test(thread, categories)) {
+        if (thread->handler_depth != 0)
+            return; /* a client that waits in a handler, as its process ends, must not hang there */
+        pen_wait_step(&waiter);
+    }
+}
+
+void pen_nbi_begin(pen_thread *thread)
+{
+    region_refuse(thread, "an access region is begun");
+    pen_rma_thread_of(thread)->region_open = true;
+}
+
+pen_event *pen_nbi_end(pen_thread *thread)
+{
+    pen_rma_thread *mine = pen_rma_thread_of(thread);
+    if (!mine->region_open)
+        pen_job_fatal(thread->job, "an access region is ended that was not begun by this thread");
+    pen_event_root *region = mine->region;
+    mine->region_open = false;
+    mine->region = NULL;
+    return region == NULL ? PEN_EVENT_DONE : pen_event_settle(region, NULL);
+}

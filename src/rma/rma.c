@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma.c: put, get and set: picks the way to the target and reports completion as the caller wants
+ * it.
+ *
+ * Ways, best first: this rank's own memory or a peer's mapped segment (a copy, done on return); the
+ * kernel's copy between processes where any address is legal; the link's own put and get; messages.
+ * Only the last two make an event. An immediate call is refused only when its first piece finds no
+ * room: later pieces wait for room by polling, so a refused call has never had an effect. */
+#include "rma/rma.h"
+
+#include "os/os.h"
+#include "rma/rma_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory we can reach ourselves -------------------------------------------------------------
+ */
+
+/* Clients share words by 1-, 2-, 4- and 8-byte puts and expect them whole, so those are single
+ * moves. */
+static void copy(void *to, const void *from, size_t len)
+{
+    switch (len) {
+    case 1:
+        memcpy(to, from, 1);
+        break;
+    case 2:
+        memcpy(to, from, 2);
+        break;
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    default:
+        memcpy(to, from, len);
+    }
+}
+
+static void copy_for(const rma_call *call, char *target)
+{
+    switch (call->kind) {
+    case RMA_PUT:
+        copy(target, call->local, call->len);
+        break;
+    case RMA_GET:
+        copy(call->local, target, call->len);
+        break;
+    case RMA_SET:
+        memset(target, call->value, call->len);
+        break;
+    }
+    /* release: what was put is visible before anything the client stores or sends after this;
+     * acquire half: a get's data was read before anything the client loads after it */
+    atomic_thread_fence(memory_order_acq_rel);
+}
+
+static void count_route(const rma_call *call, bool shared_memory)
+{
+    pen_counters *counters = &call->job->counters;
+    if (call->kind == RMA_GET)
+        pen_rma_count(call->job, shared_memory ? &counters->get_shm : &counters->get_net);
+    else
+        pen_rma_count(call->job, shared_memory ? &counters->put_shm : &counters->put_net);
+}
+
+/* The target's memory as this process sees it, or NULL. */
+static char *mapped_alias(const rma_call *call)
+{
+    const pen_job *job = call->job;
+    if (job->mapped != NULL) {
+        const pen_mapped *row = &job->mapped[call->jobrank];
+        uintptr_t offset = (uintptr_t)call->remote - row->base;
+        if (offset < row->len && call->len <= row->len - offset)
+            return call->remote + row->delta;
+    }
+    uint64_t offset;
+    if (call->jobrank == job->rank &&
+        pen_mem_remote(&job->mem, job->rank, call->remote, call->len, &offset) != NULL)
+        return call->remote;
+    return NULL;
+}
+
+/* ---- the kernel's copy between processes
+ * ---------------------------------------------------------- */
+
+static pen_status cma_move(const rma_call *call, pid_t pid)
+{
+    if (call->kind == RMA_PUT)
+        return pen_cma_write(pid, call->local, call->remote, call->len);
+    return pen_cma_read(pid, call->local, call->remote, call->len);
+}
+
+/* Where any address is legal and the peer is on this host. False: another way is needed. A kernel
+ * that refuses is not asked again; an address that is not there is the client's error. */
+static bool cma_try(const rma_call *call)
+{
+    pen_job *job = call->job;
+    pen_rma *rma = job->rma;
+    if (!job->mem.everything || call->kind == RMA_SET || !job->routes[call->jobrank].same_host ||
+        job->boot.page == NULL)
+        return false;
+    /* relaxed: at worst another thread asks the kernel once more */
+    if (atomic_load_explicit(&rma->cma_refused, memory_order_relaxed))
+        return false;
+    /* acquire: pairs with the release by which a rank shows that it has joined */
+    pid_t pid = (pid_t)atomic_load_explicit(&job->boot.page->ranks[call->jobrank].pid,
+                                            memory_order_acquire);
+    if (pid == 0)
+        return false;
+    errno = 0;
+    if (cma_move(call, pid) == PEN_OK) {
+        atomic_thread_fence(memory_order_acq_rel); /* as after a copy of our own */
+        return true;
+    }
+    if (errno == EFAULT)
+        pen_job_fatal(
+            job,
+            "%s of %zu bytes at %p of rank %u: that rank, or this one, has no such memory; "
+            "check the address and the length",
+            call->kind == RMA_PUT ? "put" : "get", call->len, (void *)call->remote, call->jobrank);
+    atomic_store_explicit(&rma->cma_refused, true, memory_order_relaxed);
+    pen_log_info(&job->log,
+                 "the kernel does not let ranks copy each other's memory: %s; using messages",
+                 strerror(errno));
+    return false;
+}
+
+/* Everything that is done on return. */
+static bool done_now(const rma_call *call)
+{
+    if (call->len == 0)
+        return true;
+    char *target = mapped_alias(call);
+    if (target != NULL) {
+        copy_for(call, target);
+    } else if (!cma_try(call)) {
+        return false;
+    }
+    count_route(call, true);
+    return true;
+}
+
+/* ---- the link's own put and get
+ * ---------------------------------------------------------------------- */
+
+/* A part of an implicit operation, with counts of its own, because its source has to be waited for
+ * alone. */
+static void child_ends(pen_op *op)
+{
+    pen_event_root *child = pen_container_of(op, pen_event_root, op);
+    pen_op *parent = child->parent;
+    pen_event_give(child);
+    pen_op_done(parent);
+}
+
+static pen_post link_post(const rma_call *call, const pen_remote_segment *segment, uint64_t offset,
+                          size_t done, size_t len, pen_op *op)
+{
+    const pen_route *route = &call->job->routes[call->jobrank];
+    const pen_link *link = route->port->link;
+    pen_post result;
+    pen_lock_take(&route->port->post_lock);
+    if (call->kind == RMA_PUT)
+        result = link->rma->put(route->port->link, route->peer, offset + done, segment->key,
+                                call->local + done, len, op);
+    else
+        result = link->rma->get(route->port->link, route->peer, offset + done, segment->key,
+                                call->local + done, len, op);
+    pen_lock_drop(&route->port->post_lock);
+    return result;
+}
+
+/* Posts every piece; false: immediate, and the first found no room. A piece that failed never
+ * completes: the peer is lost and the job is being ended by whoever learns of it. */
+static bool link_post_all(const rma_call *call, const pen_remote_segment *segment, uint64_t offset,
+                          pen_op *op)
+{
+    const pen_link *link = call->job->routes[call->jobrank].port->link;
+    size_t piece_max = call->kind == RMA_PUT ? link->caps.put_max : link->caps.get_max;
+    pen_waiter waiter = pen_waiter_of(&call->job->progress, false);
+    for (size_t done = 0; done < call->len;) {
+        size_t len = call->len - done < piece_max ? call->len - done : piece_max;
+        pen_count_raise(&op->source_busy, op->shared);
+        pen_count_raise(&op->incomplete, op->shared);
+        pen_post result = link_post(call, segment, offset, done, len, op);
+        if (result != PEN_POST_PENDING)
+            (void)pen_count_drop(&op->source_busy, op->shared);
+        if (result == PEN_POST_DONE || result == PEN_POST_AGAIN)
+            (void)pen_count_drop(&op->incomplete, op->shared); /* the caller's own count remains */
+        if (result != PEN_POST_AGAIN) {
+            done += len;
+            continue;
+        }
+        if (call->immediate && done == 0)
+            return false;
+        pen_rma_count(call->job, &call->job->counters.again_room);
+        pen_wait_step(&waiter);
+    }
+    return true;
+}
+
+static bool link_start(const rma_call *call, const pen_remote_segment *segment, uint64_t offset,
+                       pen_op *op)
+{
+    if (call->kind != RMA_PUT || call->when != PEN_LOCAL_NOW || call->blocking)
+        return link_post_all(call, segment, offset, op);
+    pen_event_root *child = pen_event_take(&pen_rma_thread_of(call->thread)->pool);
+    child->parent = op;
+    child->op.then = child_ends; /* our own count keeps it from ending before the last line */
+    pen_count_raise(&op->incomplete, op->shared);
+    bool started = link_post_all(call, segment, offset, &child->op);
+    pen_waiter waiter = pen_waiter_of(&call->job->progress, true);
+    while (!pen_count_is_zero(&child->op.source_busy))
+        pen_wait_step(&waiter);
+    pen_op_done(&child->op);
+    return started;
+}
+
+/* ---- every way
+ * -------------------------------------------------------------------------------------------- */
+
+PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t jobrank,
+                                       const void *remote, size_t len)
+{
+    static const char *const names[] = { "put", "get", "memset" };
+    const char *name = names[kind];
+    if (job->mem.remote == NULL || job->mem.remote[jobrank].len == 0)
+        pen_job_fatal(
+            job,
+            "%s of %zu bytes at %p of rank %u: that rank has no segment; attach one on every "
+            "rank first",
+            name, len, remote, jobrank);
+    const pen_remote_segment *segment = &job->mem.remote[jobrank];
+    pen_job_fatal(
+        job,
+        "%s of %zu bytes at %p of rank %u is outside its segment [0x%llx, 0x%llx); check the "
+        "address and the length",
+        name, len, remote, jobrank, (unsigned long long)segment->base,
+        (unsigned long long)(segment->base + segment->len));
+}
+
+/* Starts what cannot be done now. The caller holds one count of op, so op cannot end meanwhile. */
+static bool start(const rma_call *call, pen_op *op)
+{
+    pen_job *job = call->job;
+    uint64_t offset;
+    const pen_remote_segment *segment =
+        pen_mem_remote(&job->mem, call->jobrank, call->remote, call->len, &offset);
+    if (segment == NULL)
+        pen_rma_refuse(job, call->kind, call->jobrank, call->remote, call->len);
+    const pen_link *link = job->routes[call->jobrank].port->link;
+    bool by_link = call->kind != RMA_SET && segment->has_key && link->rma != NULL &&
+                   !(link->caps.flags & PEN_CAP_LOCAL_REGION);
+    bool started = by_link ? link_start(call, segment, offset, op)
+                           : pen_rma_by_messages(call, segment->number, offset, op);
+    if (started)
+        count_route(call, by_link && (link->caps.flags & PEN_CAP_SAME_HOST));
+    return started;
+}
+
+/* Checks what no way can do without. */
+static rma_call call_of(pen_thread *thread, pen_team *team, uint32_t rank, rma_kind kind,
+                        const void *remote, const void *local, size_t len)
+{
+    PEN_ASSERT(thread->handler_depth == 0); /* no put or get in a handler */
+    uint32_t size = team->view.size != 0 ? team->view.size : thread->job->size;
+    if (pen_unlikely(rank >= size))
+        pen_job_fatal(thread->job, "put or get: there is no rank %u in a team of %u", rank, size);
+    if (pen_unlikely(team->pair_index != 0 && len != 0))
+        pen_job_fatal(thread->job, "put or get: endpoint %u of rank %u has no segment",
+                      (unsigned)team->pair_index, rank);
+    return (rma_call){ .thread = thread,
+                       .job = thread->job,
+                       .jobrank = pen_team_jobrank(team, rank),
+                       .kind = kind,
+                       .remote = (char *)(uintptr_t)remote,
+                       .local = (char *)(uintptr_t)local,
+                       .len = len,
+                       .when = PEN_LOCAL_DEFER };
+}
+
+static pen_event *start_nb(const rma_call *call, pen_event **leaf)
+{
+    if (leaf != NULL)
+        *leaf = PEN_EVENT_DONE;
+    if (done_now(call))
+        return PEN_EVENT_DONE;
+    pen_event_root *root = pen_event_take(&pen_rma_thread_of(call->thread)->pool);
+    if (start(call, &root->op))
+        return pen_event_settle(root, leaf);
+    pen_event_give(root);
+    return PEN_EVENT_NO_OP;
+}
+
+static int start_nbi(const rma_call *call)
+{
+    if (done_now(call))
+        return 0;
+    pen_op *op = pen_nbi_op(call->thread, call->kind == RMA_GET ? PEN_EC_GET : PEN_EC_PUT);
+    pen_count_raise(&op->incomplete, op->shared);
+    bool started = start(call, op);
+    pen_op_done(op);
+    return !started;
+}
+
+static int start_blocking(rma_call *call)
+{
+    if (done_now(call))
+        return 0;
+    pen_op op = { .shared = call->job->concurrency != PEN_ALONE };
+    call->blocking = true;
+    pen_count_raise(&op.incomplete, op.shared);
+    bool started = start(call, &op);
+    pen_op_done(&op);
+    pen_waiter waiter = pen_waiter_of(&call->job->progress, true);
+    while (!pen_count_is_zero(&op.incomplete))
+        pen_wait_step(&waiter);
+    return !started;
+}
+
+/* ---- what callers see
+ * --------------------------------------------------------------------------------------- */
+
+pen_event *pen_rma_put_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest,
+                          const void *source, size_t len, pen_local local, pen_event **leaf,
+                          uint32_t flags)
+{
+    rma_call call = call_of(thread, team, rank, RMA_PUT, dest, source, len);
+    call.when = local;
+    call.immediate = flags & PEN_RMA_IMMEDIATE;
+    return start_nb(&call, local == PEN_LOCAL_LEAF ? leaf : NULL);
+}
+
+pen_event *pen_rma_get_nb(pen_thread *thread, pen_team *team, void *dest, uint32_t rank,
+                          const void *source, size_t len, uint32_t flags)
+{
+    rma_call call = call_of(thread, team, rank, RMA_GET, source, dest, len);
+    call.immediate = flags & PEN_RMA_IMMEDIATE;
+    return start_nb(&call, NULL);
+}
+
+pen_event *pen_rma_set_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, int value,
+                          size_t len)
+{
+    rma_call call = call_of(thread, team, rank, RMA_SET, dest, NULL, len);
+    call.value = value;
+    return start_nb(&call, NULL);
+}
+
+int pen_rma_put_nbi(pen_thread *thread, pen_team *team, uint32_t rank, void *dest,
+                    const void *source, size_t len, pen_local local, uint32_t flags)
+{
+    rma_call call = call_of(thread, team, rank, RMA_PUT, dest, source, len);
+    call.when = local;
+    call.immediate = flags & PEN_RMA_IMMEDIATE;
+    return start_nbi(&call);
+}
+
+int pen_rma_get_nbi(pen_thread *thread, pen_team *team, void *dest, uint32_t rank,
+                    const void *source, size_t len, uint32_t flags)
+{
+    rma_call call = call_of(thread, team, rank, RMA_GET, source, dest, len);
+    call.immediate = flags & PEN_RMA_IMMEDIATE;
+    return start_nbi(&call);
+}
+
+int pen_rma_set_nbi(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, int value,
+                    size_t len)
+{
+    rma_call call = call_of(thread, team, rank, RMA_SET, dest, NULL, len);
+    call.value = value;
+    return start_nbi(&call);
+}
+
+int pen_rma_put(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, const void *source,
+                size_t len, uint32_t flags)
+{
+    rma_call call = call_of(thread, team, rank, RMA_PUT, dest, source, len);
+    call.immediate = flags & PEN_RMA_IMMEDIATE;
+    return start_blocking(&call);
+}
+
+int pen_rma_get(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, const void *source,
+                size_t len, uint32_t flags)
+{
+    rma_call call = call_of(thread, team, rank, RMA_GET, source, dest, len);
+    call.immediate = flags & PEN_RMA_IMMEDIATE;
+    return start_blocking(&call);
+}
+
+/* ---- open and close
+ * -------------------------------------------------------------------------------------------- */
+
+pen_status pen_rma_open(pen_job *job)
+{
+    pen_rma *rma = calloc(1, sizeof *rma);
+    if (rma == NULL) {
+        pen_log_error(&job->log, "cannot start put and get: out of memory");
+        return PEN_ERR_MEMORY;
+    }
+    pen_lock_init(&rma->lock, job->concurrency);
+    job->rma = rma;
+    pen_rma_messages_open(job);
+    return PEN_OK;
+}
+
+void pen_rma_close(pen_job *job)
+{
+    for (pen_thread *thread = &job->first_thread; thread != NULL; thread = thread->next) {
+        if (thread->rma != NULL)
+            pen_event_pool_close(&thread->rma->pool);
+        free(thread->rma);
+        thread->rma = NULL;
+    }
+    if (job->rma != NULL)
+        free(job->rma->transfers);
+    free(job->rma);
+    job->rma = NULL;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma_internal.h: what rma/'s files share: events and their pools, a thread's implicit sets,
+ * transfers by messages. */
+#ifndef PEN_RMA_RMA_INTERNAL_H
+#define PEN_RMA_RMA_INTERNAL_H
+
+#include "rma/rma.h"
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+/* A line each, so that the low bits of a handle are free: bit 0 marks a leaf, bits 1..5 carry the
+ * generation by which a handle that was synchronised before is recognised. */
+enum { EVENT_LEAF_BIT = 1u, EVENT_GENERATION_SHIFT = 1, EVENT_GENERATIONS = 32, EVENT_ALIGN = 64 };
+
+typedef struct pen_event_pool pen_event_pool;
+
+/* What a pen_event handle names. */
+typedef struct pen_event_root {
+    pen_op op;
+    pen_event_pool *pool;        /* where it goes back to */
+    struct pen_event_root *next; /* of a free list */
+    pen_op *parent;              /* of a child: the operation it is a part of, else NULL */
+    uint32_t generation;         /* 0..EVENT_GENERATIONS - 1; changed by whoever frees the event */
+    bool claimed;                /* found done by the array call that will free it */
+} __attribute__((aligned(EVENT_ALIGN))) pen_event_root;
+
+typedef struct pen_event_slab pen_event_slab;
+
+/* One thread takes events from it, any thread gives them back. */
+struct pen_event_pool {
+    pen_job *job;
+    pen_event_root *free;               /* the owner's alone */
+    _Atomic(pen_event_root *) returned; /* pushed by any thread, taken whole by the owner */
+    pen_event_slab *slabs;              /* freed when the job is closed */
+};
+
+void pen_event_pool_close(pen_event_pool *pool);
+pen_event_root *pen_event_take(pen_event_pool *pool); /* incomplete 1, source_busy 0 */
+void pen_event_give(pen_event_root *root);
+
+static inline pen_event *pen_event_handle(const pen_event_root *root)
+{
+    return (pen_event *)((uintptr_t)root | (uintptr_t)root->generation << EVENT_GENERATION_SHIFT);
+}
+
+/* The event of a new operation that has been started: its leaf, and the caller's own count dropped.
+ * DONE, and the event freed, when everything is over already. */
+pen_event *pen_event_settle(pen_event_root *root, pen_event **leaf);
+
+/* A count that somebody else may lower meanwhile goes up. relaxed: whoever lowers it learns of the
+ * operation through a lock or a release of its own */
+static inline void pen_count_raise(_Atomic uint32_t *count, bool shared)
+{
+    if (shared)
+        atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+    else
+        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+}
+
+/* acquire: pairs with the release of pen_count_drop; what the operation wrote is visible after it
+ */
+static inline bool pen_count_is_zero(_Atomic uint32_t *count)
+{
+    return atomic_load_explicit(count, memory_order_acquire) == 0;
+}
+
+/* ---- a thread's part
+ * ------------------------------------------------------------------------------ */
+
+struct pen_rma_thread {
+    pen_event_pool pool;
+    pen_op get, put, rmw; /* implicit operations outside an access region */
+    pen_event_root
+        *region; /* of the open access region; NULL: every operation in it was done at once */
+    bool region_open;
+};
+
+typedef struct pen_rma_thread pen_rma_thread;
+
+pen_rma_thread *pen_rma_thread_of(pen_thread *thread); /* made on first use */
+pen_op *pen_nbi_op(pen_thread *thread,
+                   uint32_t category); /* what the next implicit operation counts in */
+
+/* ---- operations
+ * ------------------------------------------------------------------------------------- */
+
+typedef enum rma_kind { RMA_PUT, RMA_GET, RMA_SET } rma_kind;
+
+/* One call of the client's. */
+typedef struct rma_call {
+    pen_thread *thread;
+    pen_job *job;
+    uint32_t jobrank;
+    rma_kind kind;
+    char *remote; /* an address of the target's */
+    char *local;  /* PUT: only read; SET: NULL */
+    size_t len;
+    int value; /* SET */
+    pen_local when;
+    bool immediate;
+    bool blocking;
+} rma_call;
+
+/* Starts a transfer by messages; raises op for it. False: immediate and no room, nothing happened.
+ */
+bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op);
+
+PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t jobrank,
+                                       const void *remote, size_t len);
+
+/* ---- the job's part
+ * ------------------------------------------------------------------------------------ */
+
+typedef struct rma_transfer rma_transfer; /* message.c */
+
+typedef struct pen_rma {
+    _Atomic bool cma_refused; /* the kernel said no once: never asked again */
+    pen_lock lock;            /* guards everything below */
+    rma_transfer *transfers;  /* the table that answers name by number and generation */
+    uint32_t transfer_count, transfer_free; /* first free one; UINT32_MAX: none */
+    uint32_t stalled_first, stalled_last; /* gets with pieces not yet requested; UINT32_MAX: none */
+    uint32_t piece_len;                   /* of put and get: what fits a frame */
+    uint32_t window;                      /* pieces of one get in flight */
+} pen_rma;
+
+void pen_rma_messages_open(pen_job *job);
+
+/* Adds one to a counter of the job. */
+static inline void pen_rma_count(pen_job *job, uint64_t *counter)
+{
+    if (pen_likely(job->concurrency == PEN_ALONE))
+        ++*counter;
+    else
+        (void)__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); /* relaxed: a statistic */
+}
+
+#endif
