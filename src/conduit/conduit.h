@@ -112,6 +112,12 @@ typedef struct pen_host {
     void *(*shared)(void *ctx, size_t *len_out);
     /* A same-host peer that may sleep has work: one load when it is awake. */
     void (*wake)(void *ctx, pen_peer peer);
+    /* Optional (NULL, or answers NULL: call wake after every frame): the word that is not 0 while that
+     * peer sleeps or is about to. A conduit loads it after publishing a frame and calls wake then
+     * only. The sleeper sets it, lets a barrier run on all processors (or, where the kernel has none
+     * and pen_membarrier_register() answered false, fences, and so does every sender between its
+     * store and this load), then polls once more. */
+    const _Atomic uint32_t *(*sleeping)(void *ctx, pen_peer peer);
 } pen_host;
 
 /* ---- what a conduit tells the engine --------------------------------------------------------- */

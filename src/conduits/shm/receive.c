@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* receive.c: polling: the channels that peers use, the bell, the inboxes.
+ *
+ * What peers wrote may be garbage. A slot's word is loaded once and checked before anything is done
+ * with it; what it says can then lead nowhere but into this conduit's own slice. A ring with a word
+ * that makes no sense is not read any further, and the engine is told. */
+#include "conduits/shm/shm.h"
+
+#include "os/os.h"
+
+enum {
+    DRAIN_MAX = SHM_RING_SLOTS / 2, /* frames of one ring in one go, for fairness among peers */
+    GIVE_BACK_SLOTS = SHM_RING_SLOTS / 4,
+};
+
+typedef struct shm_frame { /* a slot's word, checked */
+    void *head, *body;
+    uint32_t head_len, body_len;
+    uint32_t slots, chunk;
+    shm_body kind;
+} shm_frame;
+
+static inline bool is_ready(const shm_rx *rx, uint64_t *word_out)
+{
+    /* acquire: pairs with the release that publishes the slot */
+    *word_out = atomic_load_explicit(&rx->at->word, memory_order_acquire);
+    return (uint16_t)*word_out == rx->sequence;
+}
+
+static inline void advance(shm_rx *rx, uint32_t slots)
+{
+    rx->next += slots;
+    rx->at = &rx->slots[rx->next & rx->slot_mask];
+    rx->sequence = (uint16_t)(rx->next + 1);
+}
+
+static void rx_init(shm_rx *rx, shm_slot *slots, uint32_t slot_count, char *ring, uint32_t position)
+{
+    *rx = (shm_rx){ .slots = slots, .slot_mask = slot_count - 1, .ring = ring };
+    rx->slots_told = rx->ring_done = rx->ring_told = position;
+    rx->next = position;
+    advance(rx, 0);
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+/* The second slot of a long head is not next to the first where the ring ends, nor is its head next
+ * to the first's: the two parts are put together. */
+static void *join_head(shm_link *link, const shm_rx *rx, uint32_t words)
+{
+    const shm_slot *more = &rx->slots[(rx->next + 1) & rx->slot_mask];
+    for (uint32_t i = 0; i < words; i++) {
+        const _Atomic uint64_t *from =
+            i < SHM_SLOT_WORDS ? &rx->at->head[i] : &more->head[i - SHM_SLOT_WORDS];
+        link->long_head[i] = atomic_load_explicit(from, memory_order_relaxed);
+    }
+    return link->long_head;
+}
+
+static bool find_body(shm_link *link, shm_rx *rx, pen_lane lane, uint64_t word, shm_frame *frame)
+{
+    uint32_t len = frame->body_len;
+    switch (frame->kind) {
+    case SHM_BODY_NONE:
+        return len == 0;
+    case SHM_BODY_IN_SLOT:
+        frame->body = (char *)rx->at + shm_slot_body_at(frame->head_len);
+        return frame->slots == 1 && len != 0 &&
+               shm_slot_body_at(frame->head_len) + len <= SHM_SLOT_LEN;
+    case SHM_BODY_IN_RING: {
+        uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
+        if (rx->ring == NULL || len == 0 || offset >= link->layout.ring_len ||
+            shm_ring_record(len) > link->layout.ring_len - offset)
+            return false;
+        frame->body = rx->ring + offset;
+        return true;
+    }
+    case SHM_BODY_IN_CHUNK:
+        frame->chunk = shm_word_chunk(word);
+        if (len == 0 || len > SHM_BODY_MAX || frame->chunk >= shm_chunk_count(lane))
+            return false;
+        frame->body = shm_chunk(&link->layout, link->area, lane, frame->chunk);
+        return true;
+    }
+    return false;
+}
+
+static bool check(shm_link *link, shm_rx *rx, pen_lane lane, uint64_t word, shm_frame *frame)
+{
+    uint32_t words = shm_word_head_words(word);
+    *frame = (shm_frame){
+        .head_len = words * 8,
+        .body_len = shm_word_len(word),
+        .kind = shm_word_kind(word),
+        .slots = words > SHM_SLOT_WORDS ? 2 : 1,
+    };
+    if (words == 0 || words > PEN_FRAME_HEAD_MAX / 8 || !find_body(link, rx, lane, word, frame))
+        return false;
+    frame->head = words > SHM_SLOT_WORDS ? join_head(link, rx, words) : (void *)rx->at->head;
+    return true;
+}
+
+static void report_lost(shm_link *link, pen_peer peer, pen_status why)
+{
+    if (peer < link->peers) {
+        if (link->lost[peer])
+            return;
+        link->lost[peer] = true;
+    }
+    link->base.host->peer_lost(link->base.host->ctx, peer, why);
+}
+
+/* From now on the ring looks empty. */
+static PEN_COLD void stop_reading(shm_link *link, shm_rx *rx, pen_peer from, uint64_t word)
+{
+    const pen_host *host = link->base.host;
+    rx->at = &link->silent;
+    rx->sequence = 1; /* the silent slot's is 0 */
+    if (from < link->peers)
+        host->log(
+            host->ctx, PEN_LOG_ERROR,
+            "cannot read what rank %u sent through shared memory: malformed frame (%#llx); "
+            "check that all ranks are the same build, and that no program writes out of bounds",
+            from, (unsigned long long)word);
+    else
+        host->log(
+            host->ctx, PEN_LOG_ERROR,
+            "cannot read what a rank put into the shared inbox: malformed frame (%#llx); check "
+            "that all ranks are the same build, and that no program writes out of bounds",
+            (unsigned long long)word);
+    report_lost(link, from, PEN_ERR_PROTOCOL);
+}
+
+/* ---- channels -------------------------------------------------------------------------------- */
+
+static void give_back(const shm_link *link, shm_rx *rx, const shm_rx_channel *channel,
+                      pen_lane lane)
+{
+    shm_channel_words *words = &link->page->channels[channel - link->channel];
+    rx->slots_told = rx->next;
+    rx->ring_told = rx->ring_done;
+    /* release, both: pair with the acquires in refresh(); we are done with what is given back */
+    atomic_store_explicit(&words->bodies_done[lane], rx->ring_done, memory_order_release);
+    atomic_store_explicit(&words->slots_done[lane], rx->next, memory_order_release);
+}
+
+/* A frame that is more than a short head. False: malformed. */
+static bool deliver_general(shm_link *link, shm_rx_channel *channel, pen_lane lane, uint64_t word)
+{
+    const pen_host *host = link->base.host;
+    shm_rx *rx = &channel->lanes[lane];
+    shm_frame frame;
+    if (!check(link, rx, lane, word, &frame))
+        return false;
+    host->deliver(host->ctx, channel->from, lane, frame.head, frame.head_len, frame.body,
+                  frame.body_len);
+    advance(rx, frame.slots);
+    if (frame.kind == SHM_BODY_IN_CHUNK) {
+        shm_chunk_give(link->page, lane, frame.chunk);
+    } else if (frame.kind == SHM_BODY_IN_RING) {
+        /* As the sender counted: on to where the body began, which may skip the end of the ring. */
+        uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
+        rx->ring_done += (offset - rx->ring_done) & (link->layout.ring_len - 1);
+        rx->ring_done += shm_ring_record(frame.body_len);
+        if (rx->ring_done - rx->ring_told >= link->layout.ring_len / 4)
+            give_back(link, rx, channel, lane);
+    }
+    return true;
+}
+
+/* The caller has seen `word`, ready. */
+static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, unsigned budget,
+                      uint64_t word)
+{
+    const pen_host *host = link->base.host;
+    shm_rx *rx = &channel->lanes[lane];
+    unsigned count = 0;
+    channel->used = true;
+    do {
+        uint64_t words = word >> 16; /* of head; more bits are set when there is a body */
+        if (pen_likely(words - 1 < SHM_SLOT_WORDS)) {
+            host->deliver(host->ctx, channel->from, lane, rx->at->head, (uint32_t)words * 8, NULL,
+                          0);
+            advance(rx, 1);
+        } else if (!deliver_general(link, channel, lane, word)) {
+            channel->broken = true;
+            stop_reading(link, rx, channel->from, word);
+            return count;
+        }
+        count++;
+    } while (count < budget && is_ready(rx, &word));
+    if (rx->next - rx->slots_told >= GIVE_BACK_SLOTS)
+        give_back(link, rx, channel, lane);
+    return count;
+}
+
+static inline unsigned min_of(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* Both lanes of a channel; replies first, for they free what requests wait for. */
+static inline unsigned poll_channel(shm_link *link, shm_rx_channel *channel, unsigned lanes,
+                                    unsigned budget)
+{
+    unsigned count = 0;
+    uint64_t word;
+    if (pen_unlikely(is_ready(&channel->lanes[PEN_LANE_REPLY], &word)) &&
+        (lanes & PEN_LANE_BIT(PEN_LANE_REPLY)) != 0)
+        count = drain(link, channel, PEN_LANE_REPLY, min_of(budget, DRAIN_MAX), word);
+    if (pen_unlikely(is_ready(&channel->lanes[PEN_LANE_REQUEST], &word)) &&
+        (lanes & PEN_LANE_BIT(PEN_LANE_REQUEST)) != 0 && count < budget)
+        count += drain(link, channel, PEN_LANE_REQUEST, min_of(budget - count, DRAIN_MAX), word);
+    return count;
+}
+
+static void open_channel(shm_link *link, uint32_t number, pen_peer from)
+{
+    shm_rx_channel *channel = &link->channel[number];
+    char *start = shm_channel(&link->layout, link->area, number);
+    channel->from = from;
+    channel->open = true;
+    for (pen_lane lane = PEN_LANE_REQUEST; lane < SHM_CHANNEL_LANES; lane++)
+        rx_init(&channel->lanes[lane], (shm_slot *)(void *)(start + shm_channel_slots_at(lane)),
+                SHM_RING_SLOTS, start + shm_channel_ring_at(&link->layout, lane),
+                link->config.position_start);
+}
+
+static void activate(shm_link *link, uint32_t number)
+{
+    shm_rx_channel *channel = &link->channel[number];
+    channel->active = true;
+    channel->used = true;
+    link->active[link->active_count++] = channel;
+    /* relaxed: a sender that still sees 0 rings the bell once more, which does no harm */
+    atomic_store_explicit(&link->page->channels[number].awake, 1, memory_order_relaxed);
+}
+
+/* A peer wrote to a channel that we do not poll. */
+static void wake_channel(shm_link *link, uint32_t number)
+{
+    shm_rx_channel *channel = &link->channel[number];
+    if (number >= link->channels || channel->active || channel->broken)
+        return;
+    if (!channel->open) {
+        pen_peer from = number;
+        if (link->peers > link->channels) /* relaxed: claimed before the bell, which we acquired */
+            from = atomic_load_explicit(&link->page->owner[number], memory_order_relaxed) - 1;
+        if (from >= link->peers) {
+            channel->broken = true;
+            report_lost(link, PEN_PEER_ANY, PEN_ERR_PROTOCOL);
+            return;
+        }
+        open_channel(link, number, from);
+    }
+    activate(link, number);
+}
+
+/* ---- parking -----------------------------------------------------------------------------------
+ */
+
+/* Channels on which nothing came since the last time are not polled any more, so that an empty poll
+ * costs what the busy peers cost. A sender looks whether its channel is awake after its store, and
+ * we look for its store after saying that it is not: with a barrier between on both sides, one sees
+ * the other. Ours runs on all processors, so that theirs costs nothing. */
+static PEN_COLD void park(shm_link *link)
+{
+    shm_rx_channel *idle[SHM_CHANNELS_MAX];
+    uint32_t idle_count = 0, kept = 0;
+    link->park_countdown = (uint32_t)link->config.park_polls;
+    if (link->config.park_polls == 0 || shm_is_eager(link))
+        return;
+    for (uint32_t i = 0; i < link->active_count; i++) {
+        shm_rx_channel *channel = link->active[i];
+        if (channel->used) {
+            channel->used = false;
+            link->active[kept++] = channel;
+            continue;
+        }
+        /* relaxed: the barrier below orders it */
+        atomic_store_explicit(&link->page->channels[channel - link->channel].awake, 0,
+                              memory_order_relaxed);
+        idle[idle_count++] = channel;
+    }
+    link->active_count = kept;
+    if (idle_count == 0)
+        return;
+    if (link->fenced || !pen_membarrier())
+        atomic_thread_fence(memory_order_seq_cst);
+    for (uint32_t i = 0; i < idle_count; i++) {
+        uint64_t word;
+        idle[i]->active = false;
+        if (is_ready(&idle[i]->lanes[PEN_LANE_REPLY], &word) ||
+            is_ready(&idle[i]->lanes[PEN_LANE_REQUEST], &word))
+            activate(link, (uint32_t)(idle[i] - link->channel));
+    }
+}
+
+/* ---- bell and inboxes
+ * ---------------------------------------------------------------------------- */
+
+static bool deliver_inbox(shm_link *link, shm_rx *rx, pen_lane lane, uint64_t word)
+{
+    const pen_host *host = link->base.host;
+    shm_frame frame;
+    pen_peer from = shm_word_place_of(word);
+    if (from >= link->peers || !check(link, rx, lane, word, &frame))
+        return false;
+    host->deliver(host->ctx, from, lane, frame.head, frame.head_len, frame.body, frame.body_len);
+    advance(rx, frame.slots);
+    if (frame.kind == SHM_BODY_IN_CHUNK)
+        shm_chunk_give(link->page, lane, frame.chunk);
+    if (rx->next - rx->slots_told >= link->layout.inbox_slots / 4) {
+        rx->slots_told = rx->next;
+        /* release: pairs with the acquire in shm_inbox_has_room(); we are done with these slots */
+        atomic_store_explicit(&link->page->inbox_done[lane], rx->next, memory_order_release);
+    }
+    return true;
+}
+
+/* Answers how many were delivered; clears the lane's pending bit when nothing is ready any more.
+ * Who took a ticket and has not published yet will ring again. */
+static unsigned drain_inbox(shm_link *link, pen_lane lane, unsigned budget)
+{
+    shm_rx *rx = &link->inboxes[lane];
+    unsigned count = 0;
+    uint64_t word;
+    while (is_ready(rx, &word)) {
+        if (count >= budget)
+            return count;
+        if (!deliver_inbox(link, rx, lane, word)) {
+            stop_reading(link, rx, PEN_PEER_ANY, word);
+            break;
+        }
+        count++;
+    }
+    link->pending &= ~SHM_BELL_INBOX(lane);
+    return count;
+}
+
+static PEN_COLD void report_broken(shm_link *link)
+{
+    for (pen_peer peer = 0; peer < link->peers; peer++) {
+        if (!atomic_load_explicit(&link->to[peer].broken, memory_order_relaxed) || link->lost[peer])
+            continue;
+        link->base.host->log(link->base.host->ctx, PEN_LOG_ERROR,
+                             "cannot send to rank %u through shared memory: its counters make no "
+                             "sense; check that all ranks are the same build, and that no program "
+                             "writes out of bounds",
+                             peer);
+        report_lost(link, peer, PEN_ERR_PROTOCOL);
+    }
+}
+
+static __attribute__((noinline)) unsigned answer_bell(shm_link *link, unsigned lanes,
+                                                      unsigned budget)
+{
+    /* acquire: pairs with the release of whoever rang; exchange, so that no bit is lost */
+    if (atomic_load_explicit(&link->page->bell, memory_order_relaxed) != 0)
+        link->pending |= atomic_exchange_explicit(&link->page->bell, 0, memory_order_acquire);
+    uint64_t channels = link->pending & SHM_BELL_CHANNELS;
+    link->pending &= ~SHM_BELL_CHANNELS;
+    for (; channels != 0; channels &= channels - 1)
+        wake_channel(link, (uint32_t)__builtin_ctzll(channels));
+    if (link->pending & SHM_BELL_FAULT)
+        report_broken(link);
+    link->pending &= SHM_BELL_INBOX(PEN_LANE_REQUEST) | SHM_BELL_INBOX(PEN_LANE_REPLY) |
+                     SHM_BELL_INBOX(PEN_LANE_CONTROL);
+    unsigned count = 0;
+    for (unsigned i = PEN_LANES; i-- > 0;) /* control, reply, request */
+        if ((lanes & PEN_LANE_BIT(i)) != 0 && (link->pending & SHM_BELL_INBOX(i)) != 0 &&
+            count < budget)
+            count += drain_inbox(link, (pen_lane)i, budget - count);
+    return count;
+}
+
+/* ---- poll
+ * ------------------------------------------------------------------------------------------ */
+
+/* The budget went before all channels had their turn: the next poll begins after this one. */
+static void rotate(shm_link *link, uint32_t last)
+{
+    shm_rx_channel *order[SHM_CHANNELS_MAX];
+    for (uint32_t i = 0; i < link->active_count; i++)
+        order[i] = link->active[(last + 1 + i) % link->active_count];
+    for (uint32_t i = 0; i < link->active_count; i++)
+        link->active[i] = order[i];
+}
+
+static __attribute__((noinline)) unsigned poll_busy(shm_link *link, unsigned lanes, unsigned budget)
+{
+    unsigned count = 0;
+    /* relaxed: only whether; the answer exchanges it. First, so that a channel it names is polled
+     * now. */
+    if ((atomic_load_explicit(&link->page->bell, memory_order_relaxed) | link->pending) != 0)
+        count = answer_bell(link, lanes, budget);
+    for (uint32_t i = 0; i < link->active_count && count < budget; i++) {
+        count += poll_channel(link, link->active[i], lanes, budget - count);
+        if (count >= budget)
+            rotate(link, i);
+    }
+    return count;
+}
+
+/* Mostly there is nothing: two loads and compares for each active channel, and the bell. */
+unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget)
+{
+    shm_link *link = shm_of(base);
+    uint64_t word;
+    if (pen_unlikely(--link->park_countdown == 0))
+        park(link);
+    if (pen_unlikely(
+            (atomic_load_explicit(&link->page->bell, memory_order_relaxed) | link->pending) != 0))
+        return poll_busy(link, lanes, budget);
+    shm_rx_channel *const *end = link->active + link->active_count;
+    for (shm_rx_channel *const *at = link->active; at != end; at++)
+        if (pen_unlikely(is_ready(&(*at)->lanes[PEN_LANE_REPLY], &word) ||
+                         is_ready(&(*at)->lanes[PEN_LANE_REQUEST], &word)))
+            return poll_busy(link, lanes, budget);
+    return 0;
+}
+
+void shm_open_receiver(shm_link *link)
+{
+    uint32_t start = link->config.position_start;
+    for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++)
+        rx_init(&link->inboxes[lane], shm_inbox(&link->layout, link->area, lane),
+                link->layout.inbox_slots, NULL, start);
+    link->park_countdown = (uint32_t)link->config.park_polls;
+    if (!shm_is_eager(link))
+        return;
+    for (pen_peer peer = 0; peer < link->peers; peer++) {
+        if (peer == link->base.self)
+            continue; /* most programs do not send to themselves: that channel waits for its bell */
+        open_channel(link, peer, peer);
+        activate(link, peer);
+    }
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm.h: the shm conduit's private state and how its files share the work.
+ *
+ *   shm.c      opens, connects, closes; the registry entry
+ *   send.c     post: the fast path, channels, inboxes, room for bodies
+ *   zcopy.c    reserve, commit, cancel
+ *   receive.c  poll: channels, bell, inboxes, parking
+ *   layout.h   what is in shared memory
+ *
+ * What post changes and what poll changes are apart, for the engine holds one lock for each. Every
+ * atomic is explained in docs/design/memory-order.md. */
+#ifndef PEN_CONDUITS_SHM_SHM_H
+#define PEN_CONDUITS_SHM_SHM_H
+
+#include "conduits/shm/layout.h"
+
+typedef struct shm_config {
+    int64_t channels; /* PENSTOCK_SHM_CHANNELS: that a rank reads, at most SHM_CHANNELS_MAX */
+    int64_t eager; /* PENSTOCK_SHM_EAGER: up to so many ranks, channels are polled from the start */
+    int64_t
+        park_polls; /* PENSTOCK_SHM_PARK: fruitless polls before a channel is parked; 0: never */
+    uint32_t
+        position_start; /* not a variable: where all counters start, so that tests see them wrap */
+} shm_config;
+
+/* ---- sending: guarded by the post lock --------------------------------------------------------
+ */
+
+typedef struct shm_tx {                /* our side of one channel's ring of slots */
+    PEN_CACHE_ALIGNED shm_slot *slots; /* NULL: no channel yet */
+    uint32_t next, limit;              /* positions; equal: ask the reader how far it got */
+    const _Atomic uint32_t *awake;     /* the reader polls this channel */
+    const _Atomic uint32_t *sleeping;  /* the reader's rank sleeps */
+    char *ring;                        /* for bodies */
+    uint32_t ring_next, ring_done;     /* bytes ever taken from it and given back */
+    uint32_t reserved;                 /* slots kept for bodies being written in place */
+    uint32_t channel;
+} shm_tx;
+
+typedef struct shm_peer {
+    shm_tx lanes[SHM_CHANNEL_LANES];
+    shm_tx control;       /* never has slots: posting finds no room and goes on to the inbox */
+    char *area;           /* the peer's part of the slice */
+    shm_page *page;       /* its first page */
+    uint32_t inbox_sends; /* requests and replies since it was last asked for a channel */
+    uint32_t inbox_reserved[PEN_LANES]; /* chunk + 1 of the one reservation; 0: none */
+    _Atomic bool
+        broken; /* its counters make no sense; set under the post lock, read under either */
+} shm_peer;
+
+_Static_assert(offsetof(shm_peer, control) == PEN_LANE_CONTROL * sizeof(shm_tx), "indexed by lane");
+
+/* ---- receiving: guarded by the poll lock ---------------------------------------------------- */
+
+typedef struct shm_rx {  /* one ring of slots that we read */
+    shm_slot *at;        /* the next slot */
+    uint16_t sequence;   /* its word's, once it is written */
+    uint32_t next;       /* its position */
+    uint32_t slots_told; /* what the sender knows we have read */
+    uint32_t slot_mask;
+    shm_slot *slots;
+    char *ring; /* of bodies; NULL in an inbox */
+    uint32_t ring_done, ring_told;
+} shm_rx;
+
+typedef struct shm_rx_channel {
+    PEN_CACHE_ALIGNED shm_rx lanes[SHM_CHANNEL_LANES];
+    pen_peer from;
+    bool open;   /* the fields above are valid */
+    bool active; /* among link->active */
+    bool used;   /* something came since the last look for idle channels */
+    bool broken;
+} shm_rx_channel;
+
+typedef struct shm_link {
+    pen_link base;
+    shm_layout layout;
+    shm_config config;
+    pen_peer peers;
+    uint32_t channels; /* in use in this job, at most layout.channels */
+    char *slice, *area;
+    shm_page *page; /* ours */
+    bool fenced;    /* no membarrier here: each send needs a full fence */
+    shm_peer *to;   /* by peer */
+    _Atomic uint32_t
+        always; /* 1: what tx.awake and tx.sleeping point to when there is no better word */
+
+    PEN_CACHE_ALIGNED shm_rx_channel *active[SHM_CHANNELS_MAX];
+    uint32_t active_count;
+    uint32_t park_countdown;
+    uint64_t pending; /* bell bits taken but not served */
+    shm_rx inboxes[PEN_LANES];
+    shm_rx_channel *channel; /* by number */
+    bool *lost;              /* by peer: peer_lost has been called */
+    uint64_t long_head[PEN_FRAME_HEAD_MAX / 8];
+    shm_slot silent; /* what a ring that we stopped reading points at */
+} shm_link;
+
+static inline shm_link *shm_of(pen_link *link) { return (shm_link *)(void *)link; }
+
+static inline bool shm_is_eager(const shm_link *link)
+{
+    return link->peers <= (pen_peer)link->config.eager && link->peers <= link->channels;
+}
+
+static inline shm_tx *shm_tx_of(shm_peer *peer, pen_lane lane)
+{
+    return (shm_tx *)(void *)((char *)peer + (size_t)lane * sizeof(shm_tx));
+}
+
+/* ---- send.c ------------------------------------------------------------------------------------
+ */
+
+pen_post shm_post(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
+/* The same for jobs whose kernel has no membarrier. */
+pen_post shm_post_fenced(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+                         pen_op *op);
+
+void shm_connect_peer(shm_link *link, pen_peer peer);
+bool shm_open_channel(shm_link *link, pen_peer to); /* false: the peer reads no more channels */
+bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots);
+bool shm_inbox_has_room(const shm_link *link, const shm_peer *peer, pen_lane lane);
+int shm_chunk_take(shm_peer *peer, pen_lane lane); /* -1: all are taken */
+void shm_chunk_give(shm_page *page, pen_lane lane, uint32_t chunk);
+/* Both: room has been made sure of. body_word: the part of the slot's word about the body. */
+void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+                      uint64_t body_word);
+void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+                    uint64_t body_word);
+
+/* ---- receive.c, zcopy.c -------------------------------------------------------------------------
+ */
+
+unsigned shm_poll(pen_link *link, unsigned lanes, unsigned budget);
+void shm_open_receiver(shm_link *link);
+extern const pen_zcopy_ops shm_zcopy;
+
+#endif
