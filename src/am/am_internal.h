@@ -6,20 +6,26 @@
 
 #include "am/wire.h"
 
-/* Posts a client's frame whose body needs no copy of ours, and counts it. */
+static inline uint64_t *pen_am_sent(pen_job *job, const pen_route *route)
+{
+    return pen_likely(route->same_host) ? &job->counters.am_sent_shm : &job->counters.am_sent_net;
+}
+
+pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
+                            const pen_frame *frame);
+
+/* Posts a client's frame whose body needs no copy of ours, and counts it: first, so that nothing
+ * has to survive the call; AGAIN takes it back. */
 static inline pen_post pen_am_post(pen_job *job, const pen_route *route, pen_lane lane,
                                    const pen_frame *frame)
 {
     pen_port *port = route->port;
-    pen_lock_take(&port->post_lock);
+    if (pen_unlikely(port->post_lock.shared))
+        return pen_am_post_locked(job, route, lane, frame);
+    ++*pen_am_sent(job, route);
     pen_post result = port->link->ops->post(port->link, route->peer, lane, frame, NULL);
-    if (pen_likely(result == PEN_POST_DONE)) {
-        if (pen_likely(route->same_host))
-            job->counters.am_sent_shm++;
-        else
-            job->counters.am_sent_net++;
-    }
-    pen_lock_drop(&port->post_lock);
+    if (pen_unlikely(result == PEN_POST_AGAIN))
+        --*pen_am_sent(job, route);
     return result;
 }
 

@@ -77,8 +77,8 @@ typedef struct am_frame { /* an arrived frame, taken apart; its head word has be
         break;
 /* clang-format on */
 
-static inline void am_call_short(void (*function)(void), pen_token *token, unsigned arg_count,
-                                 const am_arg *args)
+static inline __attribute__((always_inline)) void
+am_call_short(void (*function)(void), pen_token *token, unsigned arg_count, const am_arg *args)
 {
     switch (arg_count) {
         AM_ARITY_LIST(AM_CASE_SHORT)
@@ -274,57 +274,31 @@ static void am_run_long(pen_job *job, const am_frame *frame, pen_wire_place plac
     }
 }
 
-/* Everything but a well-formed Short of a client. */
-static __attribute__((noinline)) void am_deliver_other(pen_job *job, const am_frame *frame)
+static bool am_lengths_fit(const am_frame *frame, pen_am_category category)
 {
-    uint32_t kind = pen_wire_kind_of(frame->head);
-    uint32_t category = kind & 3, place = kind >> PEN_WIRE_PLACE_SHIFT;
-    bool is_long = category == PEN_AM_LONG;
-    uint32_t expected = pen_wire_kind((pen_am_category)category, frame->lane,
-                                      is_long ? (pen_wire_place)place : PEN_WIRE_BODY);
     unsigned arg_count = pen_wire_arg_count(frame->head);
-    uint32_t tail_len = is_long ? PEN_WIRE_LONG_WORDS * (uint32_t)sizeof(uint64_t) : 0;
-    if (frame->from >= job->size || arg_count > PEN_AM_ARGS_MAX ||
-        frame->head_len != pen_wire_head_len(arg_count) + tail_len) {
-        am_drop(job, frame, "length");
-        return;
-    }
-    if (kind != expected || place >= PEN_WIRE_PLACES || frame->lane >= PEN_LANES ||
-        (frame->lane == PEN_LANE_CONTROL && category != PEN_AM_INTERNAL)) {
-        am_drop(job, frame, "kind or lane");
-        return;
-    }
-    if (is_long) {
-        am_run_long(job, frame, (pen_wire_place)place);
-    } else if (frame->body_len != pen_wire_payload_len(frame->head) || category == PEN_AM_SHORT) {
-        am_drop(job, frame, "payload length"); /* a Short comes here only with a body */
-    } else if (category == PEN_AM_MEDIUM) {
-        am_run_payload(job, frame, PEN_AM_MEDIUM, frame->body, frame->body_len);
-    } else {
-        am_run_internal(job, frame);
-    }
+    uint32_t tail_words = category == PEN_AM_LONG ? PEN_WIRE_LONG_WORDS : 0;
+    return arg_count <= PEN_AM_ARGS_MAX &&
+           frame->head_len == pen_wire_head_len(arg_count) + tail_words * sizeof(uint64_t);
 }
 
-void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
-                    void *body, uint32_t body_len)
+static bool am_kind_fits(const am_frame *frame, pen_am_category category, pen_wire_place place)
 {
-    pen_job *job = ctx;
-    const uint64_t *words = head;
-    uint64_t word = pen_wire_load(words);
-    unsigned arg_count = pen_wire_arg_count(word);
-    if (pen_unlikely(pen_wire_kind_of(word) != pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY) ||
-                     (pen_wire_payload_len(word) | body_len) != 0 || lane > PEN_LANE_REPLY ||
-                     arg_count > PEN_AM_ARGS_MAX || head_len != pen_wire_head_len(arg_count) ||
-                     from >= job->size)) {
-        am_frame frame = { words, body, head_len, body_len, word, from, lane };
-        am_deliver_other(job, &frame);
-        return;
-    }
-    pen_token token = am_token(job, from, lane, pen_wire_handler(word));
+    if (category != PEN_AM_LONG)
+        place = PEN_WIRE_BODY;
+    return place < PEN_WIRE_PLACES &&
+           pen_wire_kind_of(frame->head) == pen_wire_kind(category, frame->lane, place) &&
+           (frame->lane <= PEN_LANE_REPLY ||
+            (frame->lane == PEN_LANE_CONTROL && category == PEN_AM_INTERNAL));
+}
+
+static void am_run_short(pen_job *job, const am_frame *frame)
+{
+    pen_token token = am_token(job, frame->from, frame->lane, pen_wire_handler(frame->head));
     void (*function)(void) = am_function(token.entry);
-    if (pen_unlikely(function == NULL)) {
-        am_frame frame = { words, body, head_len, body_len, word, from, lane };
-        am_unregistered(job, &frame);
+    unsigned arg_count = pen_wire_arg_count(frame->head);
+    if (function == NULL) {
+        am_unregistered(job, frame);
         return;
     }
     job->counters.am_handled++;
@@ -333,7 +307,73 @@ void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, u
         am_check_promise(job, &token, PEN_AM_SHORT, arg_count);
         scope = am_scope_enter(job, &token);
     }
-    am_call_short(function, &token, arg_count, (const am_arg *)&words[1]);
+    am_call_short(function, &token, arg_count, (const am_arg *)&frame->words[1]);
     if (PEN_CHECKED)
         am_scope_leave(&scope);
+}
+
+/* Everything but the usual Short, and what is wrong with one. Loads the head word anew and checks
+ * all of it: what the short way found means nothing here. */
+static __attribute__((noinline)) void am_deliver_other(pen_job *job, pen_peer from, pen_lane lane,
+                                                       const void *head, uint32_t head_len,
+                                                       void *body, uint32_t body_len)
+{
+    am_frame frame = { head, body, head_len, body_len, pen_wire_load(head), from, lane };
+    pen_am_category category = (pen_am_category)(pen_wire_kind_of(frame.head) & 3);
+    pen_wire_place place = (pen_wire_place)(pen_wire_kind_of(frame.head) >> PEN_WIRE_PLACE_SHIFT);
+    if (from >= job->size || !am_lengths_fit(&frame, category))
+        am_drop(job, &frame, "length");
+    else if (!am_kind_fits(&frame, category, place))
+        am_drop(job, &frame, "kind or lane");
+    else if (category == PEN_AM_LONG)
+        am_run_long(job, &frame, place);
+    else if (body_len != pen_wire_payload_len(frame.head) ||
+             (category == PEN_AM_SHORT && body_len != 0))
+        am_drop(job, &frame, "payload length");
+    else if (category == PEN_AM_MEDIUM)
+        am_run_payload(job, &frame, PEN_AM_MEDIUM, body, body_len);
+    else if (category == PEN_AM_SHORT)
+        am_run_short(job, &frame);
+    else
+        am_run_internal(job, &frame);
+}
+
+/* Length of a head with so many arguments; 0: too many. Spares the hot path three instructions. */
+#define AM_HEAD_LEN(n) [n] = 8 * PEN_AM_WORDS(n),
+static const uint8_t am_head_lens[256] = { AM_ARITY_LIST(AM_HEAD_LEN) };
+
+/* Apart from its checks, so that neither half needs a register saved. */
+static __attribute__((noinline)) void am_run_usual(pen_job *job, pen_peer from, pen_lane lane,
+                                                   const uint64_t *words, const pen_am_entry *entry,
+                                                   unsigned arg_count)
+{
+    pen_token token;
+    token.job = job;
+    token.entry = entry;
+    token.from = from;
+    token.is_request = lane == PEN_LANE_REQUEST;
+    token.is_long = false;
+    token.replied = lane != PEN_LANE_REQUEST;
+    job->counters.am_handled++;
+    am_call_short(entry->function, &token, arg_count, (const am_arg *)&words[1]);
+}
+
+void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len)
+{
+    pen_job *job = ctx;
+    const uint64_t *words = head;
+    /* What differs from the head of a Short of this lane: its handler and argument count, no more.
+     */
+    uint32_t kind = pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY);
+    uint64_t rest = pen_wire_load(words) ^ (uint64_t)kind << PEN_WIRE_KIND_SHIFT;
+    unsigned arg_count = pen_wire_arg_count(rest);
+    const pen_am_entry *entry = &job->am->entries[pen_wire_handler(rest)];
+    if (!PEN_CHECKED && /* else everything goes the way with the checks */
+        pen_likely((rest >> PEN_WIRE_KIND_SHIFT | body_len | (lane & ~1u)) == 0) &&
+        pen_likely(head_len == am_head_lens[arg_count]) && pen_likely(from < job->size) &&
+        pen_likely(am_function(entry) != NULL))
+        am_run_usual(job, from, lane, words, entry, arg_count);
+    else
+        am_deliver_other(job, from, lane, head, head_len, body, body_len);
 }

@@ -49,13 +49,23 @@ pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
     return pen_port_post(route->port, route->peer, lane, frame, NULL);
 }
 
+/* The lock guards the counters of its route as well. */
+pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
+                            const pen_frame *frame)
+{
+    pen_port *port = route->port;
+    pen_lock_take(&port->post_lock);
+    pen_post result = port->link->ops->post(port->link, route->peer, lane, frame, NULL);
+    if (pen_likely(result != PEN_POST_AGAIN))
+        ++*pen_am_sent(job, route);
+    pen_lock_drop(&port->post_lock);
+    return result;
+}
+
 void pen_am_count_sent(pen_job *job, const pen_route *route)
 {
-    pen_lock_take(&route->port->post_lock); /* guards the counters of its route */
-    if (route->same_host)
-        job->counters.am_sent_shm++;
-    else
-        job->counters.am_sent_net++;
+    pen_lock_take(&route->port->post_lock);
+    ++*pen_am_sent(job, route);
     pen_lock_drop(&route->port->post_lock);
 }
 
@@ -140,18 +150,61 @@ static inline void am_check_handler(pen_job *job, uint8_t handler)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
+/* A Short in flight. What only a second try needs is kept beside the frame, in memory, so that the
+ * first try holds nothing in registers across the link's call. */
+typedef struct am_short {
+    pen_frame frame;
+    pen_job *job;
+    const pen_route *route;
+    pen_token *token; /* of a reply; NULL: a request */
+    uint32_t flags;
+} am_short;
+
+static __attribute__((noinline)) int am_short_locked(am_short *call)
+{
+    pen_lane lane = call->token == NULL ? PEN_LANE_REQUEST : PEN_LANE_REPLY;
+    if (pen_likely(pen_am_post_locked(call->job, call->route, lane, &call->frame) !=
+                   PEN_POST_AGAIN))
+        return 0;
+    int refused = pen_am_push(call->job, call->route, lane, &call->frame, call->flags);
+    if (call->token != NULL)
+        call->token->replied = refused == 0;
+    return refused;
+}
+
+static PEN_COLD int am_short_again(am_short *call)
+{
+    --*pen_am_sent(call->job, call->route);
+    return am_short_locked(call);
+}
+
+static inline int am_send_short(am_short *call, pen_lane lane, uint8_t handler, unsigned arg_count,
+                                uint64_t *words)
+{
+    pen_port *port = call->route->port;
+    am_check_handler(call->job, handler);
+    words[0] =
+        pen_wire_head(pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY), handler, arg_count, 0);
+    call->frame = (pen_frame){ words, NULL, pen_wire_head_len(arg_count), 0 };
+    if (pen_unlikely(port->post_lock.shared))
+        return am_short_locked(call);
+    ++*pen_am_sent(call->job, call->route);
+    pen_link *link = port->link;
+    if (pen_likely(link->ops->post(link, call->route->peer, lane, &call->frame, NULL) !=
+                   PEN_POST_AGAIN))
+        return 0;
+    return am_short_again(call);
+}
+
 int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
                          unsigned arg_count, uint64_t *words)
 {
-    const pen_route *route = pen_team_route(team, rank);
-    pen_frame frame = { words, NULL, pen_wire_head_len(arg_count), 0 };
-    am_check_handler(team->job, handler);
-    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_SHORT, PEN_LANE_REQUEST, PEN_WIRE_BODY), handler,
-                             arg_count, 0);
-    pen_post result = pen_am_post(team->job, route, PEN_LANE_REQUEST, &frame);
-    if (pen_likely(result != PEN_POST_AGAIN))
-        return 0;
-    return pen_am_push(team->job, route, PEN_LANE_REQUEST, &frame, flags);
+    am_short call;
+    call.job = team->job;
+    call.route = pen_team_route(team, rank);
+    call.token = NULL;
+    call.flags = flags;
+    return am_send_short(&call, PEN_LANE_REQUEST, handler, arg_count, words);
 }
 
 /* A body that the link copies is posted at once; the rest, and what found no room, is pushed. */
@@ -212,20 +265,15 @@ int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const vo
 int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count,
                        uint64_t *words)
 {
-    pen_job *job = token->job;
-    const pen_route *route = &job->routes[token->from];
-    pen_frame frame = { words, NULL, pen_wire_head_len(arg_count), 0 };
+    am_short call;
     if (pen_unlikely(token->replied))
         am_bad_reply(token);
-    am_check_handler(job, handler);
-    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_SHORT, PEN_LANE_REPLY, PEN_WIRE_BODY), handler,
-                             arg_count, 0);
-    token->replied = true; /* before posting: a link may deliver to ourselves at once */
-    if (pen_likely(pen_am_post(job, route, PEN_LANE_REPLY, &frame) != PEN_POST_AGAIN))
-        return 0;
-    int refused = pen_am_push(job, route, PEN_LANE_REPLY, &frame, flags);
-    token->replied = refused == 0;
-    return refused;
+    token->replied = true; /* unless refused */
+    call.job = token->job;
+    call.route = &token->job->routes[token->from];
+    call.token = token;
+    call.flags = flags;
+    return am_send_short(&call, PEN_LANE_REPLY, handler, arg_count, words);
 }
 
 int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
