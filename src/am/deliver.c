@@ -342,11 +342,24 @@ static __attribute__((noinline)) void am_deliver_other(pen_job *job, pen_peer fr
 #define AM_HEAD_LEN(n) [n] = 8 * PEN_AM_WORDS(n),
 static const uint8_t am_head_lens[256] = { AM_ARITY_LIST(AM_HEAD_LEN) };
 
-/* Apart from its checks, so that neither half needs a register saved. */
-static __attribute__((noinline)) void am_run_usual(pen_job *job, pen_peer from, pen_lane lane,
-                                                   const uint64_t *words, const pen_am_entry *entry,
-                                                   unsigned arg_count)
+static PEN_COLD void am_usual_unregistered(pen_job *job, pen_peer from, pen_lane lane,
+                                           uint64_t head)
 {
+    am_frame frame = { .head = head, .from = from, .lane = lane };
+    am_unregistered(job, &frame);
+}
+
+/* Apart from its checks, so that neither half needs a register saved. short_head: a head word of
+ * which only handler and argument count count. */
+static __attribute__((noinline)) void am_run_usual(pen_job *job, pen_peer from, pen_lane lane,
+                                                   const uint64_t *words, uint64_t short_head)
+{
+    const pen_am_entry *entry = &job->am->entries[pen_wire_handler(short_head)];
+    void (*function)(void) = am_function(entry);
+    if (pen_unlikely(function == NULL)) {
+        am_usual_unregistered(job, from, lane, short_head);
+        return;
+    }
     pen_token token;
     token.job = job;
     token.entry = entry;
@@ -355,7 +368,7 @@ static __attribute__((noinline)) void am_run_usual(pen_job *job, pen_peer from, 
     token.is_long = false;
     token.replied = lane != PEN_LANE_REQUEST;
     job->counters.am_handled++;
-    am_call_short(entry->function, &token, arg_count, (const am_arg *)&words[1]);
+    am_call_short(function, &token, pen_wire_arg_count(short_head), (const am_arg *)&words[1]);
 }
 
 void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
@@ -367,13 +380,11 @@ void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, u
      */
     uint32_t kind = pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY);
     uint64_t rest = pen_wire_load(words) ^ (uint64_t)kind << PEN_WIRE_KIND_SHIFT;
-    unsigned arg_count = pen_wire_arg_count(rest);
-    const pen_am_entry *entry = &job->am->entries[pen_wire_handler(rest)];
     if (!PEN_CHECKED && /* else everything goes the way with the checks */
         pen_likely((rest >> PEN_WIRE_KIND_SHIFT | body_len | (lane & ~1u)) == 0) &&
-        pen_likely(head_len == am_head_lens[arg_count]) && pen_likely(from < job->size) &&
-        pen_likely(am_function(entry) != NULL))
-        am_run_usual(job, from, lane, words, entry, arg_count);
+        pen_likely(head_len == am_head_lens[pen_wire_arg_count(rest)]) &&
+        pen_likely(from < job->size))
+        am_run_usual(job, from, lane, words, rest);
     else
         am_deliver_other(job, from, lane, head, head_len, body, body_len);
 }
