@@ -36,17 +36,18 @@ typedef struct pen_log {
 void pen_log_init(pen_log *log, const char *who); /* stderr, level warn, this host's name */
 
 /* One write(2) per line, so lines of several processes never mix. %m works; errno is kept. Control
- * characters in values become spaces, a line that is too long is cut: it is always one line. */
+ * characters in values become spaces, a line that is too long is cut: it is always one line.
+ * __extension__: or -Wpedantic minds %m. */
 void pen_log_line(pen_log *log, pen_log_level level, const char *format, ...) PEN_PRINTF(3, 4);
 void pen_log_vline(pen_log *log, pen_log_level level, const char *format, va_list arguments)
     PEN_PRINTF(3, 0);
-#define pen_log_error(log, ...) pen_log_line((log), PEN_LOG_ERROR, __VA_ARGS__)
-#define pen_log_warn(log, ...)  pen_log_line((log), PEN_LOG_WARN, __VA_ARGS__)
-#define pen_log_info(log, ...)  pen_log_line((log), PEN_LOG_INFO, __VA_ARGS__)
-#define pen_log_debug(log, ...)                              \
-    do {                                                     \
-        if ((log)->level >= PEN_LOG_DEBUG)                   \
-            pen_log_line((log), PEN_LOG_DEBUG, __VA_ARGS__); \
+#define pen_log_error(log, ...) __extension__ pen_log_line((log), PEN_LOG_ERROR, __VA_ARGS__)
+#define pen_log_warn(log, ...)  __extension__ pen_log_line((log), PEN_LOG_WARN, __VA_ARGS__)
+#define pen_log_info(log, ...)  __extension__ pen_log_line((log), PEN_LOG_INFO, __VA_ARGS__)
+#define pen_log_debug(log, ...)                                            \
+    do {                                                                   \
+        if ((log)->level >= PEN_LOG_DEBUG)                                 \
+            __extension__ pen_log_line((log), PEN_LOG_DEBUG, __VA_ARGS__); \
     } while (0)
 
 /* "error", "warn(ing)", "info", "debug" or "trace"; false when it is none of them. */
