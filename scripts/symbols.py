@@ -3,6 +3,7 @@
 
 import collections
 import fnmatch
+import os
 import re
 import subprocess
 
@@ -48,6 +49,8 @@ def parse_nm(output):
 
 
 def run_nm(path, flags, nm="nm"):
+    if not os.path.isfile(path):
+        raise SystemExit(f"{path} is missing: not built yet, or the build failed")
     return parse_nm(
         subprocess.run(
             [nm, "-P"] + flags + [path], check=True, capture_output=True, text=True
