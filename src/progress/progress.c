@@ -121,11 +121,8 @@ static unsigned poll_port(pen_port *port)
             lanes &= ~PEN_LANE_BIT(PEN_LANE_REQUEST);
     }
     handled += port->link->ops->poll(port->link, lanes, PEN_POLL_BUDGET);
-    if (handled != 0) {
-        /* relaxed: guarded by the lock, or approximate; see progress.h */
-        uint64_t before = atomic_load_explicit(&port->handled, memory_order_relaxed);
-        atomic_store_explicit(&port->handled, before + handled, memory_order_relaxed);
-    }
+    if (handled != 0)
+        pen_port_count(port, handled);
     note_poller(port, 0);
     pen_lock_drop(&port->poll_lock);
     return handled;

@@ -123,24 +123,28 @@ static inline void pen_progress_add_source(pen_progress *progress, unsigned (*po
 PEN_COLD void pen_progress_publish(pen_progress *progress); /* for the launcher's report */
 unsigned pen_progress_poll_ports(pen_progress *progress);
 
+/* progress/'s own: adds to the port's events, and now and then to the report. */
+static inline void pen_port_count(pen_port *port, unsigned handled)
+{
+    enum { PUBLISH_EVERY = 256 }; /* events; a power of two */
+    /* relaxed: see handled; only people read it */
+    uint64_t before = atomic_load_explicit(&port->handled, memory_order_relaxed);
+    atomic_store_explicit(&port->handled, before + handled, memory_order_relaxed);
+    if (pen_unlikely(((before + handled) ^ before) >= PUBLISH_EVERY))
+        pen_progress_publish(port->progress);
+}
+
 /* Serves every port and source once; answers how many events were handled. Runs handlers. Never
  * sleeps. Not from a handler. */
 static inline unsigned pen_progress_poll(pen_progress *progress)
 {
-    enum { PUBLISH_EVERY = 256 }; /* events; a power of two */
     pen_link *link = progress->alone;
     if (PEN_CHECKED || pen_unlikely(link == NULL) ||
         pen_unlikely(atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0))
         return pen_progress_poll_ports(progress);
     unsigned handled = link->ops->poll(link, PEN_LANES_ALL, PEN_POLL_BUDGET);
-    if (pen_unlikely(handled != 0)) {
-        /* relaxed: only this thread writes it, and only people read it */
-        _Atomic uint64_t *total = &progress->ports[0].handled;
-        uint64_t before = atomic_load_explicit(total, memory_order_relaxed);
-        atomic_store_explicit(total, before + handled, memory_order_relaxed);
-        if (pen_unlikely(((before + handled) ^ before) >= PUBLISH_EVERY))
-            pen_progress_publish(progress);
-    }
+    if (pen_unlikely(handled != 0))
+        pen_port_count(&progress->ports[0], handled);
     return handled;
 }
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress_test.c: polling one port and several, sources, locks, and the launcher's report. */
+#include "fake_link.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static const pen_progress_config defaults = { 50e-6, 1e-3, true };
+
+static void every_port_is_polled_once(void **state)
+{
+    (void)state;
+    static pen_progress progress;
+    static fake_link one, two;
+    pen_counters counters = { 0 };
+    fake_open(&one, 0);
+    fake_open(&two, 0);
+    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+    assert_int_equal(pen_progress_poll(&progress), 0); /* no ports yet */
+    pen_progress_add(&progress, &one.base);
+    one.events = 3;
+    assert_int_equal(pen_progress_poll(&progress), 3);
+    assert_int_equal(one.lanes, PEN_LANES_ALL);
+    pen_progress_add(&progress, &two.base);
+    one.events = 1;
+    two.events = 2;
+    assert_int_equal(pen_progress_poll(&progress), 3);
+    assert_int_equal(one.polls, 2);
+    assert_int_equal(two.polls, 1);
+    pen_progress_close(&progress);
+}
+
+static unsigned source_events(void *ctx) { return *(unsigned *)ctx; }
+
+static void a_source_is_polled_while_it_has_work(void **state)
+{
+    (void)state;
+    static pen_progress progress;
+    static fake_link link;
+    pen_counters counters = { 0 };
+    unsigned events = 5;
+    fake_open(&link, 0);
+    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+    pen_progress_add(&progress, &link.base);
+    pen_progress_add_source(&progress, source_events, &events);
+    assert_int_equal(pen_progress_poll(&progress), 0);
+    atomic_store(&progress.source_work, 1);
+    link.events = 1;
+    assert_int_equal(pen_progress_poll(&progress), 6);
+    pen_progress_close(&progress);
+}
+
+static void threads_are_counted_for_the_host(void **state)
+{
+    (void)state;
+    static pen_progress progress;
+    pen_counters counters = { 0 };
+    _Atomic uint32_t sleeping = 0, wake = 0, polling = 7;
+    pen_sleeper sleeper = { &sleeping, &wake, &polling, NULL, 2 };
+    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, &sleeper, &counters);
+    assert_int_equal(atomic_load(&polling), 8);
+    pen_progress_enter_thread(&progress);
+    assert_int_equal(atomic_load(&polling), 9);
+    pen_progress_leave_thread(&progress);
+    pen_progress_close(&progress);
+    assert_int_equal(atomic_load(&polling), 7);
+}
+
+static void events_are_reported_now_and_then(void **state)
+{
+    (void)state;
+    static pen_progress progress;
+    static fake_link link;
+    pen_counters counters = { 0 };
+    _Atomic uint32_t sleeping = 0, wake = 0, polling = 0;
+    _Atomic uint64_t report = 0;
+    pen_sleeper sleeper = { &sleeping, &wake, &polling, &report, 2 };
+    fake_open(&link, 0);
+    pen_progress_init(&progress, PEN_ALONE, &defaults, &sleeper, &counters);
+    pen_progress_add(&progress, &link.base);
+    for (unsigned i = 0; i < 1000; i++) {
+        link.events = 1;
+        assert_int_equal(pen_progress_poll(&progress), 1);
+    }
+    assert_true(atomic_load(&report) >= 1000 - 256);
+    pen_progress_publish(&progress);
+    assert_int_equal(atomic_load(&report), 1000);
+    pen_progress_close(&progress);
+}
+
+static void poll_again(fake_link *link) { (void)pen_progress_poll(link->ctx); }
+
+static void polling_from_a_handler_is_caught_in_checked_builds(void **state)
+{
+    (void)state;
+    if (!PEN_CHECKED)
+        skip();
+    pid_t pid = fork();
+    if (pid == 0) {
+        static pen_progress progress;
+        static fake_link link;
+        pen_counters counters = { 0 };
+        signal(SIGABRT, SIG_DFL);
+        close(STDERR_FILENO);
+        fake_open(&link, 0);
+        pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+        pen_progress_add(&progress, &link.base);
+        link.in_poll = poll_again;
+        link.ctx = &progress;
+        (void)pen_progress_poll(&progress);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+enum { POLLERS = 3, POLLS = 3000 };
+
+static _Atomic int inside, inside_max;
+
+static void count_inside(fake_link *link)
+{
+    (void)link;
+    int now = atomic_fetch_add(&inside, 1) + 1;
+    if (now > atomic_load(&inside_max))
+        atomic_store(&inside_max, now);
+    atomic_fetch_sub(&inside, 1);
+}
+
+static void *poll_often(void *progress)
+{
+    for (int i = 0; i < POLLS; i++)
+        (void)pen_progress_poll(progress);
+    return NULL;
+}
+
+static void one_thread_at_a_time_polls_a_link(void **state)
+{
+    (void)state;
+    static pen_progress progress;
+    static fake_link link;
+    pen_counters counters = { 0 };
+    pthread_t threads[POLLERS];
+    fake_open(&link, 0);
+    link.in_poll = count_inside;
+    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, NULL, &counters);
+    pen_progress_add(&progress, &link.base);
+    for (int i = 0; i < POLLERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, poll_often, &progress), 0);
+    for (int i = 0; i < POLLERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&inside_max), 1);
+    assert_true(link.polls > 0 && link.polls <= POLLERS * POLLS);
+    pen_progress_close(&progress);
+}
+
+static void a_thread_that_handles_events_wakes_the_rank_s_sleepers(void **state)
+{
+    (void)state;
+    static pen_progress progress;
+    static fake_link link;
+    pen_counters counters = { 0 };
+    fake_open(&link, 0);
+    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, NULL, &counters);
+    pen_progress_add(&progress, &link.base);
+    atomic_store(progress.sleeper.sleeping, 1);
+    (void)pen_progress_poll(&progress);
+    assert_int_equal(atomic_load(progress.sleeper.wake), 0);
+    link.events = 1;
+    (void)pen_progress_poll(&progress);
+    assert_int_equal(atomic_load(progress.sleeper.wake), 1);
+    assert_int_equal(atomic_load(progress.sleeper.sleeping), 0); /* the request was taken */
+    pen_progress_close(&progress);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_port_is_polled_once),
+        cmocka_unit_test(a_source_is_polled_while_it_has_work),
+        cmocka_unit_test(threads_are_counted_for_the_host),
+        cmocka_unit_test(events_are_reported_now_and_then),
+        cmocka_unit_test(polling_from_a_handler_is_caught_in_checked_builds),
+        cmocka_unit_test(one_thread_at_a_time_polls_a_link),
+        cmocka_unit_test(a_thread_that_handles_events_wakes_the_rank_s_sleepers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

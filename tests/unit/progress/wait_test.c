@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wait_test.c: who spins, who yields, who sleeps; and that no wake-up is lost. */
+#include "fake_link.h"
+
+#include "os/os.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* A rank on a host of which the test sets the crowd. */
+typedef struct rank {
+    pen_progress progress;
+    fake_link link;
+    pen_counters counters;
+    _Atomic uint32_t sleeping, wake, *polling;
+} rank;
+
+static _Atomic uint32_t polling_total;
+
+static void open_rank(rank *r, pen_concurrency concurrency, uint32_t others, uint32_t cores)
+{
+    static const pen_progress_config defaults = { 50e-6, 1e-3, true };
+    memset(r, 0, sizeof *r);
+    atomic_store(&polling_total, others);
+    pen_sleeper sleeper = { &r->sleeping, &r->wake, &polling_total, NULL, cores };
+    fake_open(&r->link, 0);
+    pen_progress_init(&r->progress, concurrency, &defaults, &sleeper, &r->counters);
+    pen_progress_add(&r->progress, &r->link.base);
+}
+
+static void steps(pen_waiter *waiter, unsigned count)
+{
+    while (count-- > 0)
+        pen_wait_step(waiter);
+}
+
+/* Steps until the rank has slept so often, for seconds at most. */
+static void wait_until_slept(rank *r, pen_waiter *waiter, uint64_t sleeps)
+{
+    uint64_t until = pen_now_ns() + 20000000000u;
+    while (r->counters.wait_sleep < sleeps && pen_now_ns() < until)
+        pen_wait_step(waiter);
+    assert_int_equal(r->counters.wait_sleep, sleeps);
+}
+
+static void with_cores_enough_a_waiter_first_spins(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 1, 2);
+    r.progress.spin_ns = 10000000000u;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 2000);
+    assert_int_equal(r.link.polls, 2000);
+    assert_int_equal(r.counters.wait_yield, 0);
+    assert_int_equal(r.counters.wait_sleep, 0);
+    pen_progress_close(&r.progress);
+}
+
+static void then_it_yields_now_and_then(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 1, 2);
+    r.progress.spin_ns = 0;
+    r.progress.sleep_after_ns = 10000000000u;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    for (unsigned i = 0; i < 640; i++) {
+        atomic_store(&r.progress.core_shared, false); /* whoever else runs on this machine */
+        pen_wait_step(&waiter);
+    }
+    assert_int_equal(r.counters.wait_yield, 640 / 64 - 1); /* the first polls do not look */
+    pen_progress_close(&r.progress);
+}
+
+static void at_last_it_sleeps_but_not_before_a_fifth_of_a_millisecond(void **state)
+{
+    (void)state;
+    static const pen_progress_config hasty = { 0, 0, true };
+    static rank r;
+    open_rank(&r, PEN_ALONE, 1, 2);
+    pen_progress progress;
+    pen_progress_init(&progress, PEN_ALONE, &hasty, NULL, &r.counters);
+    assert_int_equal(progress.sleep_after_ns, 200000);
+    pen_progress_close(&progress);
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    uint64_t before = pen_now_ns();
+    wait_until_slept(&r, &waiter, 1);
+    assert_true(pen_now_ns() - before >= 200000);
+    assert_int_equal(atomic_load(&r.sleeping), 0); /* awake again, it asks nobody to wake it */
+    pen_progress_close(&r.progress);
+}
+
+static void without_cores_enough_the_first_empty_poll_yields(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 1);
+    assert_int_equal(r.counters.wait_yield, 1);
+    steps(&waiter, 15);
+    assert_int_equal(r.counters.wait_yield, 16);
+    assert_int_equal(r.counters.wait_sleep, 0);
+    wait_until_slept(&r, &waiter, 1);
+    assert_true(r.counters.wait_yield >= 16);
+    pen_progress_close(&r.progress);
+}
+
+static void crowds_come_and_go(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 1, 2);
+    r.progress.spin_ns = 10000000000u;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 100);
+    assert_int_equal(r.counters.wait_yield, 0);
+    pen_progress_enter_thread(&r.progress);
+    steps(&waiter, 10);
+    assert_int_equal(r.counters.wait_yield, 10);
+    pen_progress_leave_thread(&r.progress);
+    steps(&waiter, 100);
+    assert_int_equal(r.counters.wait_yield, 10);
+    pen_progress_close(&r.progress);
+}
+
+static void after_an_event_the_waiter_starts_afresh(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    for (unsigned i = 0; i < 100; i++) {
+        steps(&waiter, 15);
+        r.link.events = 1;
+        steps(&waiter, 1);
+    }
+    assert_int_equal(r.counters.wait_yield, 1500);
+    assert_int_equal(r.counters.wait_sleep, 0);
+    pen_progress_close(&r.progress);
+}
+
+static void who_may_not_sleep_only_yields(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    r.progress.spin_ns = 0;
+    pen_waiter waiter = pen_waiter_of(&r.progress, false);
+    steps(&waiter, 200);
+    assert_int_equal(r.counters.wait_yield, 200);
+    r.progress.may_sleep = false; /* PENSTOCK_WAIT_SLEEP=no */
+    waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 200);
+    assert_int_equal(r.counters.wait_yield, 400);
+    assert_int_equal(r.counters.wait_sleep, 0);
+    assert_int_equal(atomic_load(&r.sleeping), 0);
+    pen_progress_close(&r.progress);
+}
+
+static void a_reply_that_waits_for_room_keeps_its_rank_awake(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    r.progress.spin_ns = 0;
+    r.link.full[1] = true;
+    (void)fake_reply(&r.progress.ports[0], &r.counters, 1, PEN_LANE_REPLY, 1, 0);
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 200);
+    assert_int_equal(r.counters.wait_sleep, 0);
+    r.link.full[1] = false;
+    wait_until_slept(&r, &waiter, 1);
+    assert_int_equal(r.link.sent_count, 1);
+    pen_progress_close(&r.progress);
+}
+
+static void blocking_wait_modes_yield_instead_of_spinning(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 0, 2);
+    r.progress.wait_mode = PEN_WAIT_BLOCK;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 10);
+    assert_int_equal(r.counters.wait_yield, 10);
+    r.progress.wait_mode = PEN_WAIT_SPINBLOCK;
+    r.progress.spin_ns = 0;
+    r.progress.sleep_after_ns = 10000000000u;
+    waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 100);
+    assert_int_equal(r.counters.wait_yield, 110);
+    assert_int_equal(r.counters.wait_sleep, 0);
+    pen_progress_close(&r.progress);
+}
+
+static void a_rank_asks_to_be_woken_before_its_last_look(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    r.progress.spin_ns = 0;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    while (!waiter.armed)
+        steps(&waiter, 1);
+    assert_int_equal(atomic_load(&r.sleeping), 1);
+    assert_int_equal(r.counters.wait_sleep, 0); /* the caller may now look at its condition */
+    unsigned polls = r.link.polls;
+    pen_progress_wake(&r.sleeping, &r.wake); /* a sender in between */
+    assert_int_equal(atomic_load(&r.sleeping), 0);
+    assert_int_equal(atomic_load(&r.wake), 1);
+    steps(&waiter, 1);
+    assert_int_equal(r.link.polls, polls + 1);
+    assert_int_equal(r.counters.wait_sleep, 1);
+    assert_int_equal(waiter.naps, 0);        /* it did not sleep through it */
+    pen_progress_wake(&r.sleeping, &r.wake); /* nobody asks: nobody is woken */
+    assert_int_equal(atomic_load(&r.wake), 1);
+    pen_progress_close(&r.progress);
+}
+
+static void who_sleeps_long_does_not_count_as_polling(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    r.progress.spin_ns = 0;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    wait_until_slept(&r, &waiter, 4);
+    assert_true(waiter.naps >= 3);
+    assert_int_equal(atomic_load(&polling_total), 3); /* back while awake */
+    pen_progress_close(&r.progress);
+}
+
+static void note_idle(void *ctx) { ++*(unsigned *)ctx; }
+
+static void errands_are_run_while_waiting_but_not_often(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    unsigned errands = 0;
+    r.progress.on_idle = note_idle;
+    r.progress.on_idle_ctx = &errands;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    uint64_t before = pen_now_ns();
+    wait_until_slept(&r, &waiter, 5);
+    uint64_t took_ns = pen_now_ns() - before;
+    assert_true(errands >= 1);
+    assert_true(errands <= 2 + took_ns / 100000000u);
+    pen_progress_close(&r.progress);
+}
+
+/* ---- wake-ups between threads
+ * ------------------ */
+
+enum { ROUNDS = 300 };
+
+typedef struct pair {
+    rank ranks[2];
+    _Atomic unsigned turn;     /* a flag in memory, which no poll reports */
+    _Atomic uint64_t since_ns; /* when it was set */
+    _Atomic unsigned lost;     /* wake-ups that did not come */
+} pair;
+
+static pair the_pair;
+
+static void await_turn(rank *mine, unsigned turn)
+{
+    pen_waiter waiter = pen_waiter_of(&mine->progress, true);
+    uint32_t naps = 0;
+    while (atomic_load_explicit(&the_pair.turn, memory_order_acquire) != turn) {
+        naps = waiter.naps;
+        pen_wait_step(&waiter);
+    }
+    /* A nap that nobody ended, though our turn came early in it. */
+    if (waiter.naps > naps && pen_now_ns() - atomic_load(&the_pair.since_ns) > 2000000)
+        atomic_fetch_add(&the_pair.lost, 1);
+}
+
+static void play(unsigned me)
+{
+    rank *mine = &the_pair.ranks[me], *other = &the_pair.ranks[1 - me];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        await_turn(mine, 2 * round + me);
+        if (round % 8 == 0)
+            usleep(300); /* the other one falls asleep */
+        atomic_store(&the_pair.since_ns, pen_now_ns());
+        atomic_store_explicit(&the_pair.turn, 2 * round + me + 1, memory_order_release);
+        pen_progress_wake_fence(&mine->progress);
+        pen_progress_wake(&other->sleeping, &other->wake);
+    }
+}
+
+static void *play_second(void *unused)
+{
+    play(1);
+    return unused;
+}
+
+static void no_wake_up_is_lost(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    for (unsigned i = 0; i < 2; i++) {
+        open_rank(&the_pair.ranks[i], PEN_ALONE, 10, 2); /* crowded: they sleep soon */
+        the_pair.ranks[i].progress.spin_ns = 0;
+    }
+    atomic_store(&the_pair.turn, 0);
+    assert_int_equal(pthread_create(&thread, NULL, play_second, NULL), 0);
+    play(0);
+    pthread_join(thread, NULL);
+    uint64_t slept = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        slept += the_pair.ranks[i].counters.wait_sleep;
+        pen_progress_close(&the_pair.ranks[i].progress);
+    }
+    assert_true(slept > 0);
+    assert_true(atomic_load(&the_pair.lost) <=
+                5); /* a sender may lose its core just before it wakes */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_cores_enough_a_waiter_first_spins),
+        cmocka_unit_test(then_it_yields_now_and_then),
+        cmocka_unit_test(at_last_it_sleeps_but_not_before_a_fifth_of_a_millisecond),
+        cmocka_unit_test(without_cores_enough_the_first_empty_poll_yields),
+        cmocka_unit_test(crowds_come_and_go),
+        cmocka_unit_test(after_an_event_the_waiter_starts_afresh),
+        cmocka_unit_test(who_may_not_sleep_only_yields),
+        cmocka_unit_test(a_reply_that_waits_for_room_keeps_its_rank_awake),
+        cmocka_unit_test(blocking_wait_modes_yield_instead_of_spinning),
+        cmocka_unit_test(a_rank_asks_to_be_woken_before_its_last_look),
+        cmocka_unit_test(who_sleeps_long_does_not_count_as_polling),
+        cmocka_unit_test(errands_are_run_while_waiting_but_not_often),
+        cmocka_unit_test(no_wake_up_is_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
