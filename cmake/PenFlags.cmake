@@ -23,8 +23,7 @@ target_compile_options(pen_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
     -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef)
 if(PENSTOCK_WERROR)
-    # gex_AM_Fn_t is a pointer to a function without a prototype, by specification.
-    target_compile_options(pen_warnings INTERFACE -Werror -Wno-error=strict-prototypes)
+    target_compile_options(pen_warnings INTERFACE -Werror)
 endif()
 target_compile_definitions(pen_warnings INTERFACE _GNU_SOURCE=1)
 
