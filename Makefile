@@ -10,7 +10,8 @@ R       = build/release
 
 export JOBS
 
-.PHONY: help run test test-long bench build install format check clean distclean deps deps-test configure
+.PHONY: help run test test-long bench build install format check clean distclean deps deps-test \
+        configure
 
 help:
 	@echo 'make run            build, then play random access with $(N) ranks (N=, ARGS=, PROG=)'
@@ -53,8 +54,8 @@ check: deps-test
 	@scripts/stages gates
 
 bench: configure
-	@cmake --build $(R) -j $(JOBS)
-	@scripts/bench $(R) $(ARGS)
+	@cmake --build $(R) -j $(JOBS) --target penstock_command benchmarks
+	@python3 bench/run.py $(R) $(ARGS)
 
 format: deps-test
 	@scripts/check_format --write
