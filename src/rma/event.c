@@ -166,13 +166,12 @@ void pen_event_wait(pen_job *job, pen_event *event)
 /* ---- arrays
  * ----------------------------------------------------------------------------------------- */
 
-/* Frees what is done and clears its slots. An array may hold a root together with its leaf, in any
- * order, and the root may end while we look: so first the roots that are done are claimed, then
- * leaves are judged, those of claimed roots as done, and only then the claimed roots are freed. No
- * leaf outlives its root in the array. */
-static void array_sweep(pen_event **events, size_t count, size_t *done_out, size_t *left_out)
+/* An array may hold a root together with its leaf, in any order, and the root may end while we look. So the roots that
+ * are done are claimed first, then leaves are judged, those of claimed roots as done, and only then the claimed
+ * roots are freed: no leaf outlives its root in the array. */
+
+static void array_claim(pen_event **events, size_t count)
 {
-    size_t done = 0, left = 0;
     for (size_t i = 0; i < count; i++) {
         if (events[i] == PEN_EVENT_DONE)
             continue;
@@ -180,15 +179,28 @@ static void array_sweep(pen_event **events, size_t count, size_t *done_out, size
         if (!event_is_leaf(events[i]) && root_is_done(event_root(events[i])))
             event_root(events[i])->claimed = true;
     }
+}
+
+static size_t array_clear_leaves(pen_event **events, size_t count)
+{
+    size_t cleared = 0;
     for (size_t i = 0; i < count; i++) {
         if (events[i] == PEN_EVENT_DONE || !event_is_leaf(events[i]))
             continue;
         pen_event_root *root = event_root(events[i]);
         if (root->claimed || pen_count_is_zero(&root->op.source_busy)) {
             events[i] = PEN_EVENT_DONE;
-            done++;
+            cleared++;
         }
     }
+    return cleared;
+}
+
+/* Frees what is done and clears its slots; answers how many, and how many events are left. */
+static size_t array_sweep(pen_event **events, size_t count, size_t *left_out)
+{
+    array_claim(events, count);
+    size_t cleared = array_clear_leaves(events, count), left = 0;
     for (size_t i = 0; i < count; i++) {
         if (events[i] == PEN_EVENT_DONE)
             continue;
@@ -199,24 +211,23 @@ static void array_sweep(pen_event **events, size_t count, size_t *done_out, size
         }
         pen_event_give(root);
         events[i] = PEN_EVENT_DONE;
-        done++;
+        cleared++;
     }
-    *done_out = done;
     *left_out = left;
+    return cleared;
 }
 
 bool pen_event_test_all(pen_event **events, size_t count)
 {
-    size_t done, left;
-    array_sweep(events, count, &done, &left);
+    size_t left;
+    (void)array_sweep(events, count, &left);
     return left == 0;
 }
 
 bool pen_event_test_some(pen_event **events, size_t count)
 {
-    size_t done, left;
-    array_sweep(events, count, &done, &left);
-    return done != 0 || left == 0;
+    size_t left;
+    return array_sweep(events, count, &left) != 0 || left == 0;
 }
 
 void pen_event_wait_all(pen_job *job, pen_event **events, size_t count)
