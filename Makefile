@@ -35,7 +35,7 @@ configure: deps
 
 # Only what a run needs: no tests.
 run: configure
-	@cmake --build $(R) -j $(JOBS) --target penstock_command $(PROG) -- --quiet
+	@cmake --build $(R) -j $(JOBS) --target penstock_command $(PROG)
 	@scripts/play $(R) $(N) $(PROG) $(ARGS)
 
 build: configure
