@@ -194,7 +194,7 @@ static inline void pen_progress_wake(_Atomic uint32_t *sleeping, _Atomic uint32_
 static inline void pen_progress_wake_fence(const pen_progress *progress)
 {
     if (pen_unlikely(!progress->membarrier))
-        atomic_thread_fence(memory_order_seq_cst); /* pairs with the sleeper's */
+        pen_fence(); /* pairs with the sleeper's */
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */
@@ -218,6 +218,13 @@ static inline pen_waiter pen_waiter_of(pen_progress *progress, bool may_sleep)
     return (pen_waiter){ .progress = progress, .may_sleep = may_sleep };
 }
 
+static inline void pen_waiter_restart(pen_waiter *waiter)
+{
+    waiter->since_ns = 0;
+    waiter->fruitless = waiter->yields = waiter->naps = 0;
+    waiter->has_switches = waiter->armed = false;
+}
+
 void pen_wait_idle(pen_waiter *waiter); /* after a fruitless poll, beyond the first spins */
 
 /* Polls once, and gives the core away as the policy says when there was nothing to do. The caller
@@ -227,7 +234,7 @@ static inline void pen_wait_step(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
     if (pen_progress_poll(progress) != 0)
-        *waiter = pen_waiter_of(progress, waiter->may_sleep);
+        pen_waiter_restart(waiter);
     else if (++waiter->fruitless > atomic_load_explicit(&progress->eager, memory_order_relaxed))
         pen_wait_idle(waiter);
 }

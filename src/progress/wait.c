@@ -111,7 +111,7 @@ static void prepare_sleep(pen_waiter *waiter)
     waiter->wake = atomic_load_explicit(progress->sleeper.wake, memory_order_acquire);
     atomic_store_explicit(progress->sleeper.sleeping, 1, memory_order_release);
     if (!progress->membarrier || !pen_membarrier())
-        atomic_thread_fence(memory_order_seq_cst); /* pairs with pen_progress_wake_fence */
+        pen_fence(); /* pairs with pen_progress_wake_fence */
     waiter->armed = true;
 }
 
@@ -172,7 +172,7 @@ static void nap(pen_waiter *waiter)
         atomic_store_explicit(progress->sleeper.sleeping, 0, memory_order_relaxed);
     uint32_t naps = waiter->naps + 1;
     if (woken)
-        *waiter = pen_waiter_of(progress, waiter->may_sleep); /* with new hope */
+        pen_waiter_restart(waiter); /* with new hope */
     else
         waiter->naps = naps;
     look_around(progress, pen_now_ns());
