@@ -25,6 +25,7 @@ typedef struct pen_host_rank {
     _Atomic uint64_t call;          /* address of a static string: what it waits in; 0: not waiting.
                                        Only its own length-limited copy below is read by others */
     char waits_in[24];              /* copy of that name; may be torn, never unterminated for readers who bound it */
+    _Atomic uint32_t meetings;      /* job/: collective set-up calls it has entered */
     /* line 1: written by peers */
     PEN_CACHE_ALIGNED _Atomic uint32_t wake; /* futex word: peers add 1 and wake */
     _Atomic uint32_t boot_sense;             /* start-up barrier */
@@ -38,10 +39,13 @@ typedef enum pen_host_phase {
 #undef PEN_HOST_PHASE_ENUM
 } pen_host_phase;
 
+/* The console shows what ranks print line by line: a terminal, so ranks do not hold lines back. */
+#define PEN_HOST_FLAG_TERMINAL 1u
+
 typedef struct pen_host_page {
     uint32_t magic, size;          /* size: ranks on this host; written once by the supervisor */
     uint32_t cores;                /* what pen_cores_allowed said to the supervisor */
-    uint32_t reserved;
+    uint32_t flags;                /* PEN_HOST_FLAG_...: written once by the supervisor */
     uint64_t exchange_off;         /* arena offset of size * PEN_BOOT_BLOB_MAX bytes */
     uint64_t environment_off, environment_len; /* the console's environment: NUL-terminated strings */
     uint64_t lines_off;                        /* size * PEN_HOST_LINES cache lines, zero: barrier flags */

@@ -59,11 +59,6 @@ typedef struct pen_team { /* gex_TM_t */
     const uint32_t *jobranks; /* by team rank; NULL: identity (the primordial team, pairs) */
 } pen_team;
 
-/* The words a rank sleeps on and counts pollers in, when it shares no host page. */
-typedef struct pen_lone_page {
-    _Atomic uint32_t sleeping, wake, polling_total;
-} pen_lone_page;
-
 /* ---- threads ---------------------------------------------------------------------------- */
 
 struct pen_event_pool; /* rma/event.h */
@@ -81,6 +76,7 @@ typedef struct pen_thread {
 
 extern const pen_knob pen_job_knobs[]; /* rows with offset into pen_job_config */
 typedef struct pen_job_config {
+    double exit_timeout;          /* GASNET_EXITTIMEOUT; 0: made of the three below */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE */
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
     int64_t threads_max; /* GASNET_MAX_THREADS */
@@ -122,7 +118,7 @@ struct pen_job {
     uint32_t frame_max; /* largest body that every rank's link takes */
     uintptr_t segment_max_local, segment_max_global;
     pen_job_config config;
-    pen_lone_page lone; /* what the host page would hold, for a job without one */
+    void (*end)(pen_job *job, int code); /* see pen_job_params */
     pen_thread first_thread;
     pen_lock threads_lock;
     uint32_t thread_count, threads_max;
@@ -140,17 +136,21 @@ typedef struct pen_job_params {
     /* What the job does with an arriving frame: am/ is above us. */
     void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);
+    /* The supervisor wants this process to end, with this code; called where a rank waits, does not
+     * return. NULL: ends it without further ado. */
+    void (*end)(pen_job *job, int code);
 } pen_job_params;
 
-/* Joins the job that job->boot (already open) and job->log describe: reads knobs, chooses and opens
- * the conduit, connects, makes routes, the primordial client, endpoint and team. On failure
- * everything is undone. Ends without a barrier. */
+/* Joins the job that job->boot (already open) and job->log describe; the rest of *job is zero.
+ * Reads knobs, chooses and opens the conduit, connects, makes routes, the primordial client,
+ * endpoint and team. On failure everything is undone. Ends without a barrier. */
 pen_status pen_job_open(pen_job *job, const pen_job_params *params);
-void pen_job_close(pen_job *job);
+void pen_job_close(pen_job *job); /* also of one that is zero apart from boot and log */
 
 /* Collective: makes this rank's segment public: exchanges base, length, number and key, fills the
- * remote table and the frozen view, ends with a barrier. segment may be NULL (none). May be
- * repeated; nobody else of this process may be communicating unless the rows stay as they were. */
+ * remote table and the frozen view, ends with a barrier. Polls until all ranks are here, so that
+ * nobody waits in vain for an answer of ours. segment may be NULL (none). May be repeated; nobody
+ * else of this process may be communicating unless the rows stay as they were. */
 pen_status pen_job_publish(pen_job *job, pen_segment *segment);
 
 /* Multiples of the page; UINTPTR_MAX in EVERYTHING. */

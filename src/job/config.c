@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* config.c: the variables of a job, and what GASNET_MAX_SEGSIZE comes to on this host. */
+#include "job/job_internal.h"
+#include "os/os.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEGMENT_MAX_DEFAULT "0.85/H"
+#define SEGMENT_MAX_NAME    "GASNET_MAX_SEGSIZE"
+
+const pen_knob pen_job_knobs[] = {
+    { SEGMENT_MAX_NAME, PEN_KNOB_MEMORY, SEGMENT_MAX_DEFAULT, offsetof(pen_job_config, segment_max),
+      "Largest segment a rank may ask for: a size or a fraction of the host's memory, for each "
+      "rank or "
+      "(/H) for all ranks of a host together." },
+    { "GASNET_MAX_THREADS", PEN_KNOB_INT, "256", offsetof(pen_job_config, threads_max),
+      "Threads of one rank that may use the library at the same time." },
+    { "PENSTOCK_CONDUIT", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, conduit),
+      "Conduit to use; unset: the best one for the job." },
+    { "PENSTOCK_STATS", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, stats),
+      "Whether each rank prints its counters when it ends." },
+    { "GASNET_VERBOSEENV", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, verbose_env),
+      "Whether rank 0 prints every variable with its value at the start." },
+    { "GASNET_EXITTIMEOUT", PEN_KNOB_SECONDS, NULL, offsetof(pen_job_config, exit_timeout),
+      "Time for an orderly end; unset: made of the next three." },
+    { "GASNET_EXITTIMEOUT_MAX", PEN_KNOB_SECONDS, "5", offsetof(pen_job_config, exit_timeout_max),
+      "Upper bound of the time for an orderly end." },
+    { "GASNET_EXITTIMEOUT_MIN", PEN_KNOB_SECONDS, "1", offsetof(pen_job_config, exit_timeout_min),
+      "Time for an orderly end apart from what each rank adds." },
+    { "GASNET_EXITTIMEOUT_FACTOR", PEN_KNOB_SECONDS, "0.1",
+      offsetof(pen_job_config, exit_timeout_factor), "What each rank adds to it." },
+    { 0 },
+};
+
+typedef struct job_lookup {
+    const pen_boot *boot;
+    const char *segment_max; /* the client's own default; NULL: none */
+} job_lookup;
+
+static const char *job_find(void *ctx, const char *name)
+{
+    const job_lookup *lookup = ctx;
+    const char *value = pen_boot_getenv(lookup->boot, name);
+    if (value == NULL && lookup->segment_max != NULL && strcmp(name, SEGMENT_MAX_NAME) == 0)
+        return lookup->segment_max;
+    return value;
+}
+
+static void job_print_table(const pen_job *job, const pen_knob *table)
+{
+    for (const pen_knob *row = table; row != NULL && row->name != NULL; row++) {
+        const char *value = pen_boot_getenv(&job->boot, row->name);
+        pen_knob_print(stderr, row, value != NULL ? value : row->fallback, value == NULL);
+    }
+}
+
+/* One table: into its struct, and on rank 0 to people who asked. */
+static pen_status job_read_table(pen_job *job, const pen_knob *table, void *config,
+                                 const char *segment_max)
+{
+    job_lookup lookup = { &job->boot, segment_max };
+    pen_status status = pen_knob_read(&job->log, table, config, job_find, &lookup);
+    if (status == PEN_OK && job->config.verbose_env && job->rank == 0)
+        job_print_table(job, table);
+    return status;
+}
+
+pen_status pen_job_read_config(pen_job *job, const pen_job_params *params)
+{
+    pen_status status = job_read_table(job, pen_job_knobs, &job->config, params->segment_max);
+    if (status == PEN_OK && job->config.threads_max < 1) {
+        pen_log_error(&job->log,
+                      "GASNET_MAX_THREADS=%lld: at least one thread uses the library; "
+                      "give a number from 1 up",
+                      (long long)job->config.threads_max);
+        return PEN_ERR_ARGUMENT;
+    }
+    return status;
+}
+
+pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out)
+{
+    return job_read_table(job, pen_progress_knobs, out, NULL);
+}
+
+pen_status pen_job_read_conduit_config(pen_job *job)
+{
+    const pen_conduit *conduit = job->conduit;
+    PEN_INVARIANT(conduit->config_len <= sizeof job->conduit_config);
+    memset(job->conduit_config, 0, sizeof job->conduit_config);
+    if (conduit->knobs == NULL)
+        return PEN_OK;
+    return job_read_table(job, conduit->knobs, job->conduit_config, NULL);
+}
+
+uintptr_t pen_job_segment_limit(const pen_job *job)
+{
+    const pen_memory_limit *wish = &job->config.segment_max;
+    if (job->segment_mode == PEN_SEGMENT_EVERYTHING)
+        return UINTPTR_MAX;
+    double physical = (double)pen_memory_physical();
+    uint64_t limit = wish->len != 0 ? wish->len : (uint64_t)(wish->fraction * physical);
+    if (wish->per_host)
+        limit /= job->size;
+    if (limit > job->mem.budget) /* what is there now, not what was built in */
+        limit = job->mem.budget;
+    if (job->mem.slice != NULL && limit > job->mem.slice_len)
+        limit = job->mem.slice_len;
+    uint64_t page = pen_page_len();
+    limit -= limit % page;
+    return limit < page ? page : (uintptr_t)limit;
+}

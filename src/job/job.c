@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job.c: joining a job: variables, conduit, introductions, routes and the objects every client
+ * gets; and leaving it. */
+#include "job/job_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a rank tells all others first: so that those who cannot work together say so. */
+typedef struct job_hello {
+    char conduit[16];
+    uint32_t conduit_abi, segment_mode;
+    uint32_t frame_max, addr_len;
+    uint64_t segment_max;
+} job_hello;
+
+_Static_assert(sizeof(job_hello) <= PEN_BOOT_BLOB_MAX, "a greeting fits one exchange");
+
+static PEN_COLD pen_status job_no_memory(pen_job *job, const char *what)
+{
+    pen_log_error(&job->log, "cannot make %s for %u ranks: %s; start fewer ranks", what, job->size,
+                  strerror(errno));
+    return PEN_ERR_MEMORY;
+}
+
+/* ---- opening, step by step
+ * ------------------------------------------------------------------------ */
+
+static pen_status job_open_progress(pen_job *job)
+{
+    pen_progress_config config;
+    pen_status status = pen_job_read_progress_config(job, &config);
+    if (status != PEN_OK)
+        return status;
+    pen_host_page *page = job->boot.page;
+    pen_sleeper sleeper = { 0 };
+    if (page != NULL) {
+        pen_host_rank *rank = &page->ranks[job->rank];
+        sleeper = (pen_sleeper){ &rank->sleeping, &rank->wake, &page->polling_total,
+                                 &rank->progress, page->cores };
+    }
+    pen_progress_init(&job->progress, job->concurrency, &config, page != NULL ? &sleeper : NULL,
+                      &job->counters);
+    job->progress.on_idle = pen_job_idle;
+    job->progress.on_idle_ctx = job;
+    return PEN_OK;
+}
+
+static pen_status job_open_memory(pen_job *job)
+{
+    const pen_host_page *page = job->boot.page;
+    char *slice = NULL;
+    size_t slice_len = 0;
+    if (page != NULL && job->boot.arena != NULL && page->segment_stride != 0) {
+        slice = job->boot.arena + page->segment_off + job->rank * page->segment_stride;
+        slice_len = page->segment_stride;
+    }
+    pen_status status = pen_mem_init(&job->mem, job->concurrency, slice, slice_len, job->size,
+                                     job->segment_mode == PEN_SEGMENT_EVERYTHING);
+    if (status != PEN_OK)
+        return job_no_memory(job, "the table of segments");
+    job->mem.rank = job->rank;
+    job->segment_max_local = pen_job_segment_limit(job);
+    return PEN_OK;
+}
+
+static pen_status job_check_arena(pen_job *job)
+{
+    const pen_conduit *conduit = job->conduit;
+    size_t there = 0;
+    size_t wanted =
+        conduit->shared_len == NULL ? 0 : conduit->shared_len(job->size, job->conduit_config);
+    (void)job->host.shared(job, &there);
+    if (wanted <= there)
+        return PEN_OK;
+    pen_log_error(
+        &job->log,
+        "cannot open conduit %s: it wants %zu bytes of the host arena and %zu are set aside "
+        "for conduits; are launcher and library the same version?",
+        conduit->name, wanted, there);
+    return PEN_ERR_RESOURCE;
+}
+
+static pen_status job_open_link(pen_job *job, const pen_job_params *params)
+{
+    pen_status status =
+        pen_conduit_choose(&job->log, job->config.conduit, job->size, &job->conduit);
+    if (status != PEN_OK)
+        return status;
+    (void)snprintf(job->log.conduit, sizeof job->log.conduit, "%s", job->conduit->name);
+    pen_job_fill_host(job, params);
+    status = pen_job_read_conduit_config(job);
+    if (status == PEN_OK)
+        status = job_check_arena(job);
+    if (status != PEN_OK)
+        return status;
+    pen_link_params link_params = { &job->host, job->rank, job->size, job->conduit_config };
+    pen_link *link = NULL;
+    status = job->conduit->open(&link_params, &link); /* says itself why not */
+    if (status == PEN_OK)
+        (void)pen_progress_add(&job->progress, link);
+    return status;
+}
+
+/* ---- introductions
+ * ------------------------------------------------------------------------------- */
+
+static bool job_same_kind(const job_hello *one, const job_hello *other)
+{
+    return memcmp(one->conduit, other->conduit, sizeof one->conduit) == 0 &&
+           one->conduit_abi == other->conduit_abi && one->addr_len == other->addr_len &&
+           (one->segment_mode == PEN_SEGMENT_EVERYTHING) ==
+               (other->segment_mode == PEN_SEGMENT_EVERYTHING);
+}
+
+/* Every rank comes to the same verdict; rank 0 says it. */
+static pen_status job_compare(pen_job *job, const job_hello *all)
+{
+    job->frame_max = UINT32_MAX;
+    job->segment_max_global = UINTPTR_MAX;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const job_hello *other = &all[rank];
+        if (!job_same_kind(&all[0], other)) {
+            if (job->rank == 0)
+                pen_log_error(
+                    &job->log,
+                    "rank %u uses conduit %.16s and segment mode %u, rank 0 %.16s and %u: all "
+                    "ranks need the same; start one program with one environment",
+                    rank, other->conduit, other->segment_mode, all[0].conduit, all[0].segment_mode);
+            return PEN_ERR_PROTOCOL;
+        }
+        if (other->frame_max < job->frame_max)
+            job->frame_max = other->frame_max;
+        if (other->segment_max < job->segment_max_global)
+            job->segment_max_global = other->segment_max;
+    }
+    return PEN_OK;
+}
+
+static pen_status job_greet(pen_job *job, const pen_link *link)
+{
+    job_hello mine = { .conduit_abi = job->conduit->abi,
+                       .segment_mode = job->segment_mode,
+                       .frame_max = link->caps.frame_max,
+                       .addr_len = link->caps.addr_len,
+                       .segment_max = job->segment_max_local };
+    (void)snprintf(mine.conduit, sizeof mine.conduit, "%s", job->conduit->name);
+    job_hello *all = calloc(job->size, sizeof *all);
+    if (all == NULL)
+        return job_no_memory(job, "the table of greetings");
+    pen_status status = pen_boot_exchange(&job->boot, &mine, sizeof mine, all);
+    if (status == PEN_OK)
+        status = job_compare(job, all);
+    free(all);
+    return status;
+}
+
+static pen_status job_connect(pen_job *job, pen_link *link)
+{
+    unsigned char mine[PEN_BOOT_BLOB_MAX];
+    size_t len = link->caps.addr_len;
+    PEN_INVARIANT(len <= sizeof mine);
+    unsigned char *all = calloc(job->size, len == 0 ? 1 : len);
+    if (all == NULL)
+        return job_no_memory(job, "the table of addresses");
+    pen_status status = link->ops->address(link, mine);
+    if (status == PEN_OK && len != 0)
+        status = pen_boot_exchange(&job->boot, mine, len, all);
+    if (status == PEN_OK)
+        status = link->ops->connect(link, all, job->size);
+    free(all);
+    return status;
+}
+
+/* ---- what clients see
+ * ------------------------------------------------------------------------------ */
+
+static pen_status job_make_routes(pen_job *job, pen_port *port)
+{
+    job->routes = calloc(job->size, sizeof *job->routes);
+    job->mapped = calloc(job->size, sizeof *job->mapped);
+    if (job->routes == NULL || job->mapped == NULL)
+        return job_no_memory(job, "the table of routes");
+    bool same_host = (port->link->caps.flags & PEN_CAP_SAME_HOST) != 0;
+    for (uint32_t rank = 0; rank < job->size; rank++)
+        job->routes[rank] = (pen_route){ port, rank, same_host };
+    return PEN_OK;
+}
+
+static void job_make_objects(pen_job *job)
+{
+    job->client.job = job;
+    job->endpoint.job = job;
+    job->endpoint.client = &job->client;
+    job->world.job = job;
+    job->world.endpoint = &job->endpoint;
+    job->world.view.rank = job->rank;
+    job->world.view.size = job->size;
+    job->world.view.mapped = job->mapped;
+}
+
+static void job_begin(pen_job *job, const pen_job_params *params)
+{
+    job->rank = job->boot.rank;
+    job->size = job->boot.size;
+    job->log.rank = (int32_t)job->rank;
+    job->mode = params->mode;
+    job->segment_mode = params->segment_mode;
+    job->concurrency = params->mode == PEN_MODE_PAR ? PEN_CONCURRENT : PEN_ALONE;
+    job->end = params->end;
+    job->first_thread.job = job;
+    pen_lock_init(&job->threads_lock, job->concurrency);
+    atomic_init(&job->ending, false);
+}
+
+static pen_status job_open_steps(pen_job *job, const pen_job_params *params)
+{
+    pen_status status = pen_job_read_config(job, params);
+    if (status == PEN_OK)
+        status = job_open_progress(job);
+    if (status == PEN_OK)
+        status = job_open_memory(job);
+    if (status == PEN_OK)
+        status = job_open_link(job, params);
+    if (status != PEN_OK)
+        return status;
+    job->threads_max = params->mode != PEN_MODE_PAR ? 1
+                       : job->config.threads_max < (int64_t)UINT32_MAX
+                           ? (uint32_t)job->config.threads_max
+                           : UINT32_MAX;
+    pen_port *port = &job->progress.ports[0];
+    status = job_greet(job, port->link);
+    if (status == PEN_OK)
+        status = job_make_routes(job, port);
+    if (status == PEN_OK)
+        status = job_connect(job, port->link);
+    if (status == PEN_OK)
+        job_make_objects(job);
+    return status;
+}
+
+pen_status pen_job_open(pen_job *job, const pen_job_params *params)
+{
+    job_begin(job, params);
+    pen_status status = job_open_steps(job, params);
+    if (status != PEN_OK)
+        pen_job_close(job);
+    return status;
+}
+
+void pen_job_close(pen_job *job)
+{
+    atomic_store_explicit(&job->ending, true, memory_order_relaxed); /* see host_peer_lost */
+    pen_job_forget(job);
+    pen_mem_close(&job->mem); /* before the links: they know the segments */
+    uint32_t ports = job->progress.port_count;
+    for (uint32_t i = 0; i < ports; i++)
+        job->progress.ports[i].link->ops->close(job->progress.ports[i].link);
+    if (job->progress.counters != NULL)
+        pen_progress_close(&job->progress);
+    pen_job_threads_close(job);
+    free(job->routes);
+    free(job->mapped);
+    job->routes = NULL;
+    job->mapped = NULL;
+    job->conduit = NULL;
+    job->log.conduit[0] = '\0';
+    memset(&job->progress, 0, sizeof job->progress);
+}
+
+uintptr_t pen_job_segment_max_local(const pen_job *job) { return job->segment_max_local; }
+
+uintptr_t pen_job_segment_max_global(const pen_job *job) { return job->segment_max_global; }
+
+void pen_job_meet(pen_job *job)
+{
+    pen_host_page *page = job->boot.page;
+    if (page == NULL || job->size == 1)
+        return;
+    _Atomic uint32_t *mine = &page->ranks[job->rank].meetings;
+    /* relaxed: only we write it. release: pairs with the acquire below; we have arrived */
+    uint32_t meeting = atomic_load_explicit(mine, memory_order_relaxed) + 1;
+    atomic_store_explicit(mine, meeting, memory_order_release);
+    pen_waiter waiter = pen_waiter_of(&job->progress, false); /* nobody wakes us for this */
+    for (uint32_t rank = 0; rank < job->size; rank++)
+        while ((int32_t)(atomic_load_explicit(&page->ranks[rank].meetings, memory_order_acquire) -
+                         meeting) < 0)
+            pen_wait_step(&waiter);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job_internal.h: what the files of job/ share. */
+#ifndef PEN_JOB_JOB_INTERNAL_H
+#define PEN_JOB_JOB_INTERNAL_H
+
+#include "job/job.h"
+
+/* Reads the tables of job/, progress/ and the conduit; the process's own variables win over the
+ * console's. */
+pen_status pen_job_read_config(pen_job *job, const pen_job_params *params);
+pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out);
+pen_status pen_job_read_conduit_config(pen_job *job);
+
+/* Bytes this rank may have as segment, by GASNET_MAX_SEGSIZE, its share of the memory and its
+ * slice. */
+uintptr_t pen_job_segment_limit(const pen_job *job);
+
+void pen_job_fill_host(pen_job *job, const pen_job_params *params);
+void pen_job_idle(void *job); /* what a waiting thread does now and then */
+
+void pen_job_threads_close(pen_job *job);
+
+/* Gives the keys of peers' segments back. */
+void pen_job_forget(pen_job *job);
+
+/* Polls until every rank has entered as many meetings as we have. Set-up calls only. */
+void pen_job_meet(pen_job *job);
+
+/* mapped_first and mapped_count of the primordial team and of pairs with its endpoint. */
+void pen_job_show_mapped(pen_job *job, uint32_t first, uint32_t count);
+
+#endif
