@@ -23,23 +23,24 @@ typedef struct pen_boot {
     uint32_t rank, size;
     int control_fd; /* -1: alone, no supervisor */
     int arena_fd;
-    char *arena;    /* the whole arena as mapped here */
+    char *arena; /* the whole arena as mapped here */
     size_t arena_len;
-    pen_host_page *page;   /* the arena's first bytes; see host_page.h */
-    char **environment;    /* the spawning console's, as "NAME=value"; NULL-terminated; never NULL */
-    const char *launcher;  /* "penstock run", "GASNET_PSHM_NODES", "none": for messages and info */
+    pen_host_page *page;  /* the arena's first bytes; see host_page.h */
+    char **environment;   /* the spawning console's, as "NAME=value"; NULL-terminated; never NULL */
+    const char *launcher; /* "penstock run", "GASNET_PSHM_NODES", "none": for messages and info */
 } pen_boot;
 
 /* What the layers above want of the arena; asked by whoever lays it out. */
 typedef struct pen_boot_needs {
-    size_t (*conduit_len)(uint32_t ranks); /* bytes for the conduit's slice: the largest any may want */
+    size_t (*conduit_len)(
+        uint32_t ranks); /* bytes for the conduit's slice: the largest any may want */
 } pen_boot_needs;
 
-/* Finds out how this process was started and joins its job. GASNET_PSHM_NODES=N without a launcher forks:
- * the caller becomes the supervisor, never returns and exits with the job's status; each of
- * the N children returns from here as a rank. A foreign launcher (PMIX_RANK with PMIX_NAMESPACE, PMI_RANK
- * or PMI_FD, SLURM_PROCID with SLURM_STEP_ID) whose job size is not 1 and that we do not speak is
- * refused in words: no silent singletons. */
+/* Finds out how this process was started and joins its job. GASNET_PSHM_NODES=N without a launcher
+ * forks: the caller becomes the supervisor, never returns and exits with the job's status; each of
+ * the N children returns from here as a rank. A foreign launcher (PMIX_RANK with PMIX_NAMESPACE,
+ * PMI_RANK or PMI_FD, SLURM_PROCID with SLURM_STEP_ID) whose job size is not 1 and that we do not
+ * speak is refused in words: no silent singletons. */
 pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *out);
 
 /* Every rank meets here; through the host page, sleeping not spinning. Start-up only. */
@@ -55,21 +56,22 @@ const char *pen_boot_getenv(const pen_boot *boot, const char *name);
 /* ---- ending: architecture document, "End" ------------------------------------------------ */
 
 /* gasnet_exit(code): tells the supervisor; it will end the other ranks (SIGQUIT, then after the
- * exit time-out SIGKILL). Async-signal-safe. Only the first word that reaches the supervisor counts. */
+ * exit time-out SIGKILL). Async-signal-safe. Only the first word that reaches the supervisor
+ * counts. */
 void pen_boot_exit_job(pen_boot *boot, int code);
 
-/* exit() or return from main with this code, orderly. For 0 waits (sleeping) until all ranks said so
- * or the supervisor ends us; for another code behaves as pen_boot_exit_job. Calls idle() now and then
- * while it waits, so that the caller keeps serving its peers. */
+/* exit() or return from main with this code, orderly. For 0 waits (sleeping) until all ranks said
+ * so or the supervisor ends us; for another code behaves as pen_boot_exit_job. Calls idle() now and
+ * then while it waits, so that the caller keeps serving its peers. */
 void pen_boot_leave(pen_boot *boot, int code, void (*idle)(void *ctx), void *ctx);
 
 /* Abnormal end decided here (a crash signal, a fatal error): one line of cause for the supervisor's
  * report. Async-signal-safe. */
 void pen_boot_abort_note(pen_boot *boot, const char *cause);
 
-/* Readable when the supervisor has something to say or is gone. Called from the wait loop, at most a
- * few times a second, and from a SIGIO-free progress path. True: this process has to end now, with
- * *code_out. */
+/* Readable when the supervisor has something to say or is gone. Called from the wait loop, at most
+ * a few times a second, and from a SIGIO-free progress path. True: this process has to end now,
+ * with *code_out. */
 bool pen_boot_check(pen_boot *boot, int *code_out);
 
 void pen_boot_close(pen_boot *boot); /* unmaps; for tests and for re-initialisation */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host_page.h: the head of the host arena: what ranks of one host know of each other without
- * messages. Laid out by the supervisor before the ranks start. Who may write a field is said there. */
+ * messages. Laid out by the supervisor before the ranks start. Who may write a field is said there.
+ */
 #ifndef PEN_BOOT_HOST_PAGE_H
 #define PEN_BOOT_HOST_PAGE_H
 
@@ -11,27 +12,28 @@
 #include <stdint.h>
 
 #define PEN_HOST_PAGE_MAGIC 0x50454e31u
-#define PEN_HOST_LINES 32 /* cache lines per rank that coll/ may use */
+#define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
 
-/* One rank's public state: written by that rank unless said otherwise. Two lines, so that what peers
- * poll and what they write do not share one. */
+/* One rank's public state: written by that rank unless said otherwise. Two lines, so that what
+ * peers poll and what they write do not share one. */
 typedef struct pen_host_rank {
     /* line 0: read-mostly for peers */
-    _Atomic uint32_t sleeping;      /* 1 while the rank sleeps or is about to: senders look here */
-    _Atomic uint32_t pid;           /* 0 until it has joined */
-    _Atomic uint32_t polling;       /* its threads that poll now or wait in the library */
-    _Atomic uint32_t phase;         /* pen_host_phase, for the time-out's progress report */
-    _Atomic uint64_t progress;      /* events handled so far, updated now and then; same report */
-    _Atomic uint64_t call;          /* address of a static string: what it waits in; 0: not waiting.
-                                       Only its own length-limited copy below is read by others */
-    char waits_in[24];              /* copy of that name; may be torn, never unterminated for readers who bound it */
-    _Atomic uint32_t meetings;      /* job/: collective set-up calls it has entered */
+    _Atomic uint32_t sleeping; /* 1 while the rank sleeps or is about to: senders look here */
+    _Atomic uint32_t pid;      /* 0 until it has joined */
+    _Atomic uint32_t polling;  /* its threads that poll now or wait in the library */
+    _Atomic uint32_t phase;    /* pen_host_phase, for the time-out's progress report */
+    _Atomic uint64_t progress; /* events handled so far, updated now and then; same report */
+    _Atomic uint64_t call;     /* address of a static string: what it waits in; 0: not waiting.
+                                  Only its own length-limited copy below is read by others */
+    char waits_in[24]; /* copy of that name; may be torn, never unterminated for readers who bound
+                          it */
+    _Atomic uint32_t meetings; /* job/: collective set-up calls it has entered */
     /* line 1: written by peers */
     PEN_CACHE_ALIGNED _Atomic uint32_t wake; /* futex word: peers add 1 and wake */
     _Atomic uint32_t boot_sense;             /* start-up barrier */
 } pen_host_rank;
 
-#define PEN_HOST_PHASE_LIST(X)                                                                     \
+#define PEN_HOST_PHASE_LIST(X) \
     X(STARTING, "starting") X(RUNNING, "running") X(ATTACHED, "attached") X(EXITING, "exiting")
 typedef enum pen_host_phase {
 #define PEN_HOST_PHASE_ENUM(name, text) PEN_HOST_##name,
@@ -43,19 +45,20 @@ typedef enum pen_host_phase {
 #define PEN_HOST_FLAG_TERMINAL 1u
 
 typedef struct pen_host_page {
-    uint32_t magic, size;          /* size: ranks on this host; written once by the supervisor */
-    uint32_t cores;                /* what pen_cores_allowed said to the supervisor */
-    uint32_t flags;                /* PEN_HOST_FLAG_...: written once by the supervisor */
-    uint64_t exchange_off;         /* arena offset of size * PEN_BOOT_BLOB_MAX bytes */
-    uint64_t environment_off, environment_len; /* the console's environment: NUL-terminated strings */
-    uint64_t lines_off;                        /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
-    uint64_t conduit_off, conduit_len;         /* the conduit's slice */
-    uint64_t segment_off, segment_stride;      /* rank r's memory: segment_off + r * segment_stride */
+    uint32_t magic, size;  /* size: ranks on this host; written once by the supervisor */
+    uint32_t cores;        /* what pen_cores_allowed said to the supervisor */
+    uint32_t flags;        /* PEN_HOST_FLAG_...: written once by the supervisor */
+    uint64_t exchange_off; /* arena offset of size * PEN_BOOT_BLOB_MAX bytes */
+    uint64_t environment_off,
+        environment_len;               /* the console's environment: NUL-terminated strings */
+    uint64_t lines_off;                /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
+    uint64_t conduit_off, conduit_len; /* the conduit's slice */
+    uint64_t segment_off, segment_stride; /* rank r's memory: segment_off + r * segment_stride */
     PEN_CACHE_ALIGNED _Atomic uint32_t polling_total; /* threads that poll, whole host: all write */
     PEN_CACHE_ALIGNED _Atomic uint32_t boot_count;    /* start-up barrier: arrivals */
     _Atomic uint32_t boot_generation;
-    _Atomic uint32_t boot_failed;                     /* a rank ended: barriers give up */
-    PEN_CACHE_ALIGNED pen_host_rank ranks[];          /* size of them */
+    _Atomic uint32_t boot_failed;            /* a rank ended: barriers give up */
+    PEN_CACHE_ALIGNED pen_host_rank ranks[]; /* size of them */
 } pen_host_page;
 
 #endif

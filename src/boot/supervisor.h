@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* supervisor.h: the launching side on one host: makes the arena, starts the ranks, carries their
  * output line by line, passes signals on, watches for deaths and settles the job's exit status.
- * Used by `penstock run` and by the self-fork of GASNET_PSHM_NODES. Everything it starts ends with it:
- * PDEATHSIG, the control socket's end of file, and a kill of what is left. */
+ * Used by `penstock run` and by the self-fork of GASNET_PSHM_NODES. Everything it starts ends with
+ * it: PDEATHSIG, the control socket's end of file, and a kill of what is left. */
 #ifndef PEN_BOOT_SUPERVISOR_H
 #define PEN_BOOT_SUPERVISOR_H
 
@@ -10,23 +10,27 @@
 #include "boot/boot.h"
 
 typedef struct pen_supervisor_options {
-    uint32_t size;            /* ranks, 1..PEN_SUPERVISOR_RANKS_MAX */
-    double timeout_s;         /* 0: none; at its end: report what each rank does, status 124 */
-    bool tag;                 /* prefix each output line with "[rank] " */
-    const char *conduit;      /* NULL: chosen by score */
-    char *const *set;         /* "NAME=value" for the ranks, NULL-terminated, or NULL */
-    char *const *argv;        /* program and arguments; NULL: self-fork, children return */
-    const char *launcher;     /* for messages */
+    uint32_t size;        /* ranks, 1..PEN_SUPERVISOR_RANKS_MAX */
+    double timeout_s;     /* 0: none; at its end: report what each rank does, status 124 */
+    bool tag;             /* prefix each output line with "[rank] " */
+    const char *conduit;  /* NULL: chosen by score */
+    char *const *set;     /* "NAME=value" for the ranks, NULL-terminated, or NULL */
+    char *const *argv;    /* program and arguments; NULL: self-fork, children return */
+    const char *launcher; /* for messages */
     const pen_boot_needs *needs;
 } pen_supervisor_options;
 
 #define PEN_SUPERVISOR_RANKS_MAX 4096
 
 /* Starts the job and stays until it has ended. With argv: *status_out is the job's exit status
- * (128 + signal, 124 for the time limit), and *signal_out is non-zero when the supervisor itself was told
- * by a signal to stop, so that the caller can re-raise it. Without argv (self-fork): returns PEN_OK in each child with
- * *child filled; in the parent it never returns. */
+ * (128 + signal, 124 for the time limit), and *signal_out is non-zero when the supervisor itself
+ * was told by a signal to stop, so that the caller can re-raise it. Without argv (self-fork):
+ * returns PEN_OK in each child with *child filled; in the parent it never returns. */
 pen_status pen_supervise(pen_log *log, const pen_supervisor_options *options, int *status_out,
                          int *signal_out, pen_boot *child);
+
+/* Ends this process as its parent should see the job: by the signal if there is one, else with the
+ * status. Runs no exit handlers. */
+_Noreturn void pen_supervisor_die(int status, int signal);
 
 #endif

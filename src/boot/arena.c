@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arena.c: laying out the host arena, and joining one that somebody else laid out. */
+#include "boot/arena.h"
+
+#include "base/compiler.h"
+#include "boot/knobs.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ENVIRONMENT_LEN_MAX = 64 << 20 }; /* no kernel passes that much to a program */
+
+/* ---- laying out ---------------------------------------------------------------------------- */
+
+size_t pen_arena_stride(uint64_t physical, uint32_t ranks, const pen_memory_limit *wish,
+                        size_t page_len, bool wish_only)
+{
+    double wished = (double)wish->len + wish->fraction * (double)physical;
+    if (wish->per_host)
+        wished /= ranks;
+    double share = (double)physical / ranks;
+    double stride = wish_only && wished > 0 ? wished : wished > share ? wished : share;
+    double most = (double)((size_t)1 << 46); /* of a 47-bit address space */
+    return pen_align_up((size_t)(stride < most ? stride : most), page_len) + page_len;
+}
+
+static size_t environment_measure(char *const *environment)
+{
+    size_t len = 0;
+    for (char *const *entry = environment; *entry != NULL; entry++)
+        len += strlen(*entry) + 1;
+    return len;
+}
+
+/* The page's fields, from the sizes of the parts; answers the whole arena's length, 0 on overflow.
+ */
+static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t conduit_len,
+                            size_t stride)
+{
+    size_t page_len = pen_page_len();
+    uint64_t at = sizeof(pen_host_page) + page->size * sizeof(pen_host_rank);
+    page->exchange_off = pen_align_up(at, PEN_CACHE_LINE);
+    page->environment_off = page->exchange_off + (uint64_t)page->size * PEN_BOOT_BLOB_MAX;
+    page->environment_len = environment_len;
+    page->lines_off = pen_align_up(page->environment_off + environment_len, page_len);
+    page->conduit_off = pen_align_up(
+        page->lines_off + (uint64_t)page->size * PEN_HOST_LINES * PEN_CACHE_LINE, page_len);
+    page->conduit_len = pen_align_up(conduit_len, page_len);
+    page->segment_off = page->conduit_off + page->conduit_len;
+    page->segment_stride = stride;
+    uint64_t segments, len;
+    if (__builtin_mul_overflow((uint64_t)stride, page->size, &segments) ||
+        __builtin_add_overflow(page->segment_off, segments, &len) || len > INT64_MAX)
+        return 0;
+    return (size_t)len;
+}
+
+static void log_len(char *out, size_t out_len, uint64_t len)
+{
+    (void)snprintf(out, out_len, "%.1f GiB", (double)len / (double)(1u << 30));
+}
+
+/* Says which limit stopped us, as far as the kernel tells. */
+static void arena_complain(pen_log *log, const char *what, size_t len, int why)
+{
+    char wanted[32], allowed[32];
+    struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+    log_len(wanted, sizeof(wanted), len);
+    if (why == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        log_len(allowed, sizeof(allowed), limit.rlim_cur);
+        pen_log_error(log,
+                      "cannot %s (%s, not yet used): the file size limit (RLIMIT_FSIZE) is %s; "
+                      "raise it with `ulimit -f unlimited`",
+                      what, wanted, allowed);
+    } else if (why == ENOMEM && getrlimit(RLIMIT_AS, &limit) == 0 &&
+               limit.rlim_cur != RLIM_INFINITY) {
+        log_len(allowed, sizeof(allowed), limit.rlim_cur);
+        pen_log_error(log,
+                      "cannot %s (%s, not yet used): the address space limit (RLIMIT_AS) is %s; "
+                      "raise it with `ulimit -v unlimited`, or set GASNET_MAX_SEGSIZE to less",
+                      what, wanted, allowed);
+    } else {
+        const char *remedy = why == EMFILE || why == ENFILE
+                                 ? "raise the limit of open files with `ulimit -n`"
+                             : why == ENOSYS ? "the kernel has to offer memfd_create (Linux 3.17)"
+                                             : "use fewer ranks or set GASNET_MAX_SEGSIZE to less";
+        pen_log_error(log, "cannot %s (%s, not yet used): %s; %s", what, wanted, strerror(why),
+                      remedy);
+    }
+}
+
+/* Maps a descriptor's whole length; NULL with errno. Sparse and unreserved: it costs page tables
+ * only where it is touched. */
+static char *arena_map(int fd, size_t len)
+{
+    void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    (void)madvise(base, len, MADV_DONTDUMP); /* or a core file would hold every rank's segment */
+    return base;
+}
+
+/* One try at one stride: *why is the errno of what did not go. */
+static bool arena_try(pen_arena *out, size_t len, const char **what, int *why)
+{
+    /* A file size limit would answer with a signal; ours is to answer in words. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < len) {
+        *what = "make the memory that ranks share";
+        *why = EFBIG;
+        return false;
+    }
+    int fd = pen_memfd("penstock", len);
+    if (fd < 0) {
+        *what = "make the memory that ranks share";
+        *why = errno;
+        return false;
+    }
+    char *base = arena_map(fd, len);
+    if (base == NULL) {
+        *what = "map the memory that ranks share";
+        *why = errno;
+        close(fd);
+        return false;
+    }
+    *out = (pen_arena){ .fd = fd, .base = base, .len = len };
+    return true;
+}
+
+static void arena_fill(pen_arena *arena, const pen_host_page *layout, char *const *environment)
+{
+    pen_host_page *page = (pen_host_page *)(void *)arena->base;
+    memcpy(page, layout, offsetof(pen_host_page, polling_total)); /* the rest is zero: a new file */
+    char *at = arena->base + layout->environment_off;
+    for (char *const *entry = environment; *entry != NULL; entry++) {
+        size_t len = strlen(*entry) + 1;
+        memcpy(at, *entry, len);
+        at += len;
+    }
+}
+
+pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *needs,
+                            char *const *environment, uint32_t flags, pen_arena *out)
+{
+    pen_boot_config config;
+    pen_status status = pen_boot_config_read(log, &config);
+    if (status != PEN_OK)
+        return status;
+    pen_host_page page = { .magic = PEN_HOST_PAGE_MAGIC,
+                           .size = ranks,
+                           .cores = pen_cores_allowed(NULL),
+                           .flags = flags };
+    uint64_t physical = pen_memory_physical();
+    size_t environment_len = environment_measure(environment);
+    size_t conduit_len =
+        needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;
+    const char *what = "make the memory that ranks share";
+    int why = EFBIG;
+    size_t len = 0;
+    for (int wish_only = 0; wish_only < 2; wish_only++) {
+        /* First room for whatever a client may ask for; where a limit forbids that, for what the
+         * user asked for. */
+        size_t stride =
+            pen_arena_stride(physical, ranks, &config.segment_max, pen_page_len(), wish_only != 0);
+        len = arena_lay_out(&page, environment_len, conduit_len, stride);
+        if (len != 0 && arena_try(out, len, &what, &why)) {
+            arena_fill(out, &page, environment);
+            return PEN_OK;
+        }
+    }
+    arena_complain(log, what, len, why);
+    return PEN_ERR_RESOURCE;
+}
+
+void pen_arena_destroy(pen_arena *arena)
+{
+    if (arena->base != NULL)
+        munmap(arena->base, arena->len);
+    if (arena->fd >= 0)
+        close(arena->fd);
+    *arena = (pen_arena){ .fd = -1 };
+}
+
+/* ---- joining ------------------------------------------------------------------------------- */
+
+static bool within(uint64_t off, uint64_t part, uint64_t whole)
+{
+    return off <= whole && part <= whole - off;
+}
+
+/* The page comes from another process: nothing of it is used that is not inside the file. */
+static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
+{
+    if (page->magic != PEN_HOST_PAGE_MAGIC || page->size == 0 || rank >= page->size)
+        return false;
+    uint64_t size = page->size, segments;
+    return within(sizeof(*page), size * sizeof(pen_host_rank), len) &&
+           within(page->exchange_off, size * PEN_BOOT_BLOB_MAX, len) &&
+           page->environment_len <= ENVIRONMENT_LEN_MAX &&
+           within(page->environment_off, page->environment_len, len) &&
+           within(page->lines_off, size * PEN_HOST_LINES * PEN_CACHE_LINE, len) &&
+           within(page->conduit_off, page->conduit_len, len) &&
+           !__builtin_mul_overflow(page->segment_stride, size, &segments) &&
+           within(page->segment_off, segments, len);
+}
+
+/* Pointers to the strings of the environment area, NULL-terminated. */
+static char **environment_index(char *area, size_t len)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < len; i++)
+        count += area[i] == '\0';
+    char **index = calloc(count + 1, sizeof(*index));
+    if (index == NULL)
+        return NULL;
+    char *at = area;
+    for (size_t i = 0; i < count; i++) {
+        index[i] = at;
+        at = memchr(at, '\0', len - (size_t)(at - area));
+        at++; /* found: there are count terminators */
+    }
+    return index;
+}
+
+pen_status pen_boot_attach(pen_log *log, int arena_fd, char *mapped, int control_fd, uint32_t rank,
+                           const char *launcher, pen_boot *out)
+{
+    struct stat file;
+    if (fstat(arena_fd, &file) != 0 || file.st_size < (off_t)sizeof(pen_host_page)) {
+        pen_log_error(
+            log,
+            "cannot join the job: descriptor %d is not its shared memory; a wrapper between "
+            "launcher and program must leave descriptors open",
+            arena_fd);
+        return PEN_ERR_PROTOCOL;
+    }
+    size_t len = (size_t)file.st_size;
+    char *base = mapped != NULL ? mapped : arena_map(arena_fd, len);
+    if (base == NULL) {
+        arena_complain(log, "map the memory that ranks share", len, errno);
+        return PEN_ERR_RESOURCE;
+    }
+    pen_host_page *page = (pen_host_page *)(void *)base;
+    char **environment = NULL;
+    pen_status status = PEN_OK;
+    if (!page_valid(page, len, rank)) {
+        pen_log_error(log,
+                      "cannot join the job: its shared memory has another layout; launcher and "
+                      "library must be the same build");
+        status = PEN_ERR_PROTOCOL;
+    } else if ((environment = environment_index(base + page->environment_off,
+                                                page->environment_len)) == NULL) {
+        pen_log_error(log, "cannot join the job: no memory for the environment; use fewer ranks");
+        status = PEN_ERR_MEMORY;
+    }
+    if (status != PEN_OK) {
+        if (mapped == NULL)
+            munmap(base, len);
+        return status;
+    }
+    *out = (pen_boot){ .log = log,
+                       .rank = rank,
+                       .size = page->size,
+                       .control_fd = control_fd,
+                       .arena_fd = arena_fd,
+                       .arena = base,
+                       .arena_len = len,
+                       .page = page,
+                       .environment = environment,
+                       .launcher = launcher };
+    return PEN_OK;
+}
+
+void pen_boot_close(pen_boot *boot)
+{
+    free(boot->environment);
+    boot->environment = NULL;
+    if (boot->arena != NULL)
+        munmap(boot->arena, boot->arena_len);
+    boot->arena = NULL;
+    boot->page = NULL;
+    if (boot->arena_fd >= 0)
+        close(boot->arena_fd);
+    if (boot->control_fd >= 0)
+        close(boot->control_fd);
+    boot->arena_fd = boot->control_fd = -1;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* boot.c: how a process finds its job: what a launcher of ours left in the environment, else
+ * GASNET_PSHM_NODES, else alone. Also the start-up barrier and the exchange of blobs, which use the
+ * host page only. */
+#include "boot/boot.h"
+
+#include "boot/arena.h"
+#include "boot/control.h"
+#include "boot/foreign.h"
+#include "boot/knobs.h"
+#include "boot/supervisor.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BARRIER_LOOK_NS \
+    UINT64_C(200000000) /* how often a sleeper looks whether its launcher is there */
+
+/* ---- under `penstock run`
+ * -------------------------------------------------------------------------- */
+
+typedef struct inherited {
+    int control_fd, arena_fd;
+    uint32_t rank, size;
+} inherited;
+
+/* A decimal number and nothing else; false: not there or not that. */
+static bool number_of(const char *name, long most, long *out)
+{
+    const char *text = getenv(name);
+    if (text == NULL || *text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    return errno == 0 && *end == '\0' && *out <= most;
+}
+
+static bool is_control(int fd)
+{
+    int type = 0;
+    socklen_t len = sizeof(type);
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+}
+
+static pen_status inherited_read(pen_log *log, inherited *out)
+{
+    long control_fd, arena_fd, rank, size;
+    if (!number_of("PENSTOCK_CONTROL_FD", INT_MAX, &control_fd) ||
+        !number_of("PENSTOCK_ARENA_FD", INT_MAX, &arena_fd) ||
+        !number_of("PENSTOCK_RANK", PEN_SUPERVISOR_RANKS_MAX, &rank) ||
+        !number_of("PENSTOCK_SIZE", PEN_SUPERVISOR_RANKS_MAX, &size)) {
+        pen_log_error(log,
+                      "cannot join the job: PENSTOCK_CONTROL_FD, _ARENA_FD, _RANK and _SIZE are "
+                      "not as `penstock run` sets them; do not set them by hand");
+        return PEN_ERR_PROTOCOL;
+    }
+    if (!is_control((int)control_fd)) {
+        pen_log_error(
+            log,
+            "cannot join the job: descriptor %ld, which PENSTOCK_CONTROL_FD names, is not its "
+            "control socket; a wrapper between launcher and program must leave descriptors "
+            "open",
+            control_fd);
+        return PEN_ERR_PROTOCOL;
+    }
+    *out = (inherited){ (int)control_fd, (int)arena_fd, (uint32_t)rank, (uint32_t)size };
+    return PEN_OK;
+}
+
+/* What this process starts is not a rank. */
+static void inherited_hide(const inherited *from)
+{
+    static const char *const names[] = { "PENSTOCK_CONTROL_FD", "PENSTOCK_ARENA_FD",
+                                         "PENSTOCK_RANK", "PENSTOCK_SIZE" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        (void)unsetenv(names[i]);
+    (void)fcntl(from->control_fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(from->arena_fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* The rank is this process's from now on; it owes an exit handshake. */
+static pen_status enlist(pen_log *log, pen_boot *boot)
+{
+    uint32_t nobody = 0;
+    /* relaxed: the number stands for itself */
+    if (!atomic_compare_exchange_strong_explicit(&boot->page->ranks[boot->rank].pid, &nobody,
+                                                 (uint32_t)getpid(), memory_order_relaxed,
+                                                 memory_order_relaxed)) {
+        pen_log_error(log,
+                      "cannot join the job as rank %u: process %u has done so already; start one "
+                      "program per rank",
+                      boot->rank, nobody);
+        return PEN_ERR_PROTOCOL;
+    }
+    if (boot->control_fd >= 0)
+        (void)pen_control_send(boot->control_fd, PEN_CONTROL_JOINED, 0, NULL, true);
+    atomic_store_explicit(&boot->page->ranks[boot->rank].phase, PEN_HOST_STARTING,
+                          memory_order_relaxed);
+    if ((boot->page->flags & PEN_HOST_FLAG_TERMINAL) != 0)
+        (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a person watches: show lines as they come */
+    return PEN_OK;
+}
+
+static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen_boot *out)
+{
+    inherited from;
+    pen_status status = inherited_read(log, &from);
+    if (status != PEN_OK)
+        return status;
+    status =
+        pen_boot_attach(log, from.arena_fd, NULL, from.control_fd, from.rank, "penstock run", out);
+    if (status != PEN_OK)
+        return status;
+    inherited_hide(&from);
+    if (config->ranks > 0 && config->ranks != out->size && out->rank == 0)
+        pen_log_warn(log, "GASNET_PSHM_NODES=%lld is not used: the launcher started %u ranks",
+                     (long long)config->ranks, out->size);
+    return PEN_OK;
+}
+
+/* ---- without a launcher
+ * ------------------------------------------------------------------------------- */
+
+static const char *lookup_process(void *ctx, const char *name)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+static pen_status refuse_singletons(pen_log *log, const pen_boot_config *config)
+{
+    if (config->alone)
+        return PEN_OK;
+    pen_foreign foreign = pen_foreign_find(lookup_process, NULL);
+    if (foreign.launcher == NULL || foreign.single)
+        return PEN_OK;
+    pen_log_error(
+        log,
+        "cannot join the job of the %s launcher that started this process (found %s; %s%s%s): "
+        "tried `penstock run` (no PENSTOCK_CONTROL_FD), and this build does not speak %s; start "
+        "with `penstock run -n N`, or set PENSTOCK_ALONE=1 to run each process as a job of one",
+        foreign.launcher, foreign.found,
+        foreign.size_name != NULL ? foreign.size_name : "its number of processes is not told",
+        foreign.size_name != NULL ? "=" : "", foreign.size != NULL ? foreign.size : "",
+        foreign.launcher);
+    return PEN_ERR_UNUSABLE;
+}
+
+static pen_status open_forked(pen_log *log, const pen_boot_needs *needs, uint32_t ranks,
+                              pen_boot *out)
+{
+    (void)fflush(NULL); /* or each rank would print again what waits in the buffers */
+    const pen_supervisor_options options = { .size = ranks,
+                                             .launcher = "GASNET_PSHM_NODES",
+                                             .needs = needs };
+    return pen_supervise(log, &options, NULL, NULL, out);
+}
+
+static pen_status open_alone(pen_log *log, const pen_boot_needs *needs, pen_boot *out)
+{
+    char *const none[] = { NULL };
+    pen_arena arena;
+    pen_status status =
+        pen_arena_create(log, 1, needs, environ != NULL ? environ : none, 0, &arena);
+    if (status != PEN_OK)
+        return status;
+    status = pen_boot_attach(log, arena.fd, arena.base, -1, 0, "none", out);
+    if (status != PEN_OK)
+        pen_arena_destroy(&arena);
+    return status;
+}
+
+pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *out)
+{
+    pen_boot_config config;
+    pen_status status = pen_boot_config_read(log, &config);
+    if (status != PEN_OK)
+        return status;
+    if (config.ranks < 0 || config.ranks > PEN_SUPERVISOR_RANKS_MAX) {
+        pen_log_error(log, "cannot use GASNET_PSHM_NODES=%lld: give a number between 1 and %d",
+                      (long long)config.ranks, PEN_SUPERVISOR_RANKS_MAX);
+        return PEN_ERR_ARGUMENT;
+    }
+    if (getenv("PENSTOCK_CONTROL_FD") != NULL) {
+        status = open_launched(log, &config, out);
+    } else {
+        status = refuse_singletons(log, &config);
+        if (status == PEN_OK)
+            status = config.ranks > 1 ? open_forked(log, needs, (uint32_t)config.ranks, out)
+                                      : open_alone(log, needs, out);
+    }
+    if (status != PEN_OK)
+        return status;
+    status = enlist(log, out);
+    if (status != PEN_OK)
+        pen_boot_close(out);
+    return status;
+}
+
+/* ---- environment
+ * ------------------------------------------------------------------------------------- */
+
+const char *pen_boot_getenv(const pen_boot *boot, const char *name)
+{
+    /* Local launchers hand the whole environment on, so a value of this process is the console's or
+     * its own; what it lacks, the console may still have. */
+    const char *own = getenv(name);
+    if (own != NULL)
+        return own;
+    size_t name_len = strlen(name);
+    for (char **entry = boot->environment; *entry != NULL; entry++) {
+        if (strncmp(*entry, name, name_len) == 0 && (*entry)[name_len] == '=')
+            return *entry + name_len + 1;
+    }
+    return NULL;
+}
+
+/* ---- start-up barrier and exchange
+ * ------------------------------------------------------------------------ */
+
+pen_status pen_boot_barrier(pen_boot *boot)
+{
+    pen_host_page *page = boot->page;
+    /* acquire: pairs with the release below and in the supervisor's barriers_fail; read before
+     * arriving, so that the last arrival's step cannot be missed */
+    uint32_t generation = atomic_load_explicit(&page->boot_generation, memory_order_acquire);
+    if (atomic_load_explicit(&page->boot_failed, memory_order_relaxed) != 0)
+        return PEN_ERR_PEER_LOST;
+    /* acq_rel: what each rank wrote before arriving is visible to the last, and through it to all
+     */
+    uint32_t arrived = atomic_fetch_add_explicit(&page->boot_count, 1, memory_order_acq_rel) + 1;
+    if (arrived == boot->size) {
+        /* relaxed: nobody counts until the generation below has changed */
+        atomic_store_explicit(&page->boot_count, 0, memory_order_relaxed);
+        atomic_fetch_add_explicit(&page->boot_generation, 1, memory_order_acq_rel);
+        if (boot->size > 1)
+            pen_futex_wake(&page->boot_generation, INT_MAX);
+    } else {
+        while (atomic_load_explicit(&page->boot_generation, memory_order_acquire) == generation) {
+            int code;
+            pen_futex_wait(&page->boot_generation, generation, BARRIER_LOOK_NS);
+            if (pen_boot_check(boot, &code))
+                return PEN_ERR_PEER_LOST;
+        }
+    }
+    return atomic_load_explicit(&page->boot_failed, memory_order_relaxed) != 0 ? PEN_ERR_PEER_LOST
+                                                                               : PEN_OK;
+}
+
+pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void *all)
+{
+    if (len > PEN_BOOT_BLOB_MAX)
+        return PEN_ERR_ARGUMENT;
+    char *area = boot->arena + boot->page->exchange_off;
+    if (len != 0)
+        memcpy(area + (size_t)boot->rank * PEN_BOOT_BLOB_MAX, mine, len);
+    pen_status status = pen_boot_barrier(boot);
+    if (status != PEN_OK)
+        return status;
+    for (uint32_t rank = 0; rank < boot->size && len != 0; rank++)
+        memcpy((char *)all + rank * len, area + (size_t)rank * PEN_BOOT_BLOB_MAX, len);
+    return pen_boot_barrier(boot); /* the area is free again */
+}

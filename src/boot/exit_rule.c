@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exit_rule.c: the state machine of exit_rule.h. */
+#include "boot/exit_rule.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+enum {
+    STATUS_TIME_LIMIT = 124, /* as timeout(1) */
+    STATUS_NOT_EXECUTABLE = 126,
+    STATUS_NOT_FOUND = 127,
+    CRASH_GRACE_MS = 400,       /* after a crash all is gone within a second */
+    SECOND_SIGNAL_MS_MIN = 200, /* timeout(1) and shells signal twice in a row and mean it once */
+};
+
+void pen_exit_rule_init(pen_exit_rule *rule, pen_exit_rank *ranks, uint32_t size,
+                        uint64_t exit_timeout_ns)
+{
+    memset(ranks, 0, size * sizeof(*ranks));
+    *rule = (pen_exit_rule){ .ranks = ranks, .size = size, .exit_timeout_ns = exit_timeout_ns };
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------
+ */
+
+/* A code of which only the low byte reaches the parent stays a failure. */
+static int status_of_code(int code)
+{
+    int status = code & 0xff;
+    return status == 0 && code != 0 ? 1 : status;
+}
+
+static int status_of(const pen_exit_event *cause)
+{
+    switch (cause->kind) {
+    case PEN_EXIT_DIED:
+    case PEN_EXIT_SIGNALLED:
+        return 128 + cause->code;
+    case PEN_EXIT_ENDED:
+        return cause->code == 0 ? 1 : cause->code;
+    case PEN_EXIT_CALLED:
+    case PEN_EXIT_LEFT:
+        return status_of_code(cause->code);
+    case PEN_EXIT_NOT_STARTED:
+        return cause->code == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    case PEN_EXIT_TIME_LIMIT:
+        return STATUS_TIME_LIMIT;
+    case PEN_EXIT_OUTPUT:
+        return cause->code == EPIPE ? 128 + SIGPIPE : 1;
+    case PEN_EXIT_JOINED:
+    case PEN_EXIT_LAUNCH_FAILED:
+        break;
+    }
+    return 1;
+}
+
+static int raise_of(const pen_exit_event *cause)
+{
+    if (cause->kind == PEN_EXIT_SIGNALLED)
+        return cause->code;
+    return cause->kind == PEN_EXIT_OUTPUT && cause->code == EPIPE ? SIGPIPE : 0;
+}
+
+/* The program ended the job, or a user did: then handlers get the exit time-out to finish. */
+static bool is_orderly(pen_exit_kind kind)
+{
+    return kind == PEN_EXIT_CALLED || kind == PEN_EXIT_LEFT || kind == PEN_EXIT_SIGNALLED;
+}
+
+static unsigned decide(pen_exit_rule *rule, const pen_exit_event *cause, uint64_t now_ns)
+{
+    if (rule->verdict.decided)
+        return 0;
+    rule->verdict = (pen_exit_verdict){
+        .decided = true, .cause = *cause, .status = status_of(cause), .raise = raise_of(cause)
+    };
+    rule->phase = PEN_EXIT_ENDING;
+    uint64_t grace_ns =
+        is_orderly(cause->kind) ? rule->exit_timeout_ns : CRASH_GRACE_MS * (SECOND_NS / 1000);
+    rule->deadline_ns = now_ns + grace_ns;
+    return PEN_EXIT_DO_EXPLAIN | PEN_EXIT_DO_TELL;
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static unsigned rank_joined(pen_exit_rule *rule, uint32_t rank, uint64_t now_ns)
+{
+    if (rule->ranks[rank].joined)
+        return 0;
+    rule->ranks[rank].joined = true;
+    rule->joined++;
+    if (rule->silent == 0)
+        return 0;
+    /* Somebody has ended before; those who joined would wait for it for ever. */
+    return decide(rule, &(pen_exit_event){ PEN_EXIT_ENDED, rule->silent_rank, 0 }, now_ns);
+}
+
+static unsigned rank_left(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
+{
+    pen_exit_rank *rank = &rule->ranks[event->rank];
+    bool first_word = !rank->word;
+    rank->word = true;
+    if (event->code != 0)
+        return decide(rule, event, now_ns);
+    if (!first_word || rule->verdict.decided)
+        return 0;
+    rank->left = true;
+    rule->left++;
+    if (rule->left == rule->size) {
+        rule->phase = PEN_EXIT_GOING;
+        rule->deadline_ns = 0;
+        return PEN_EXIT_DO_GO;
+    }
+    if (rule->phase == PEN_EXIT_RUNNING) {
+        rule->phase = PEN_EXIT_LEAVING;
+        rule->deadline_ns = now_ns + rule->exit_timeout_ns;
+    }
+    return 0;
+}
+
+static unsigned rank_gone(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
+{
+    pen_exit_rank *rank = &rule->ranks[event->rank];
+    if (rank->gone)
+        return 0;
+    rank->gone = true;
+    rule->gone++;
+    if (rank->told) /* whatever its handlers did, we asked for it */
+        return 0;
+    if (event->kind == PEN_EXIT_DIED || event->code != 0) {
+        unsigned todo = decide(rule, event, now_ns);
+        /* A rank that dies after its gasnet_exit(0) must not count as success. */
+        if (todo == 0 && rule->verdict.status == 0) {
+            rule->verdict.decided = false;
+            todo = decide(rule, event, now_ns);
+        }
+        return todo;
+    }
+    if (rank->word)
+        return 0;
+    if (rank->joined || rule->joined > 0)
+        return decide(rule, event, now_ns);
+    if (rule->silent++ == 0)
+        rule->silent_rank = event->rank;
+    return 0;
+}
+
+/* Told twice, it is meant: kill at once. */
+static unsigned signalled(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
+{
+    unsigned todo = decide(rule, event, now_ns);
+    bool again = rule->signalled_ns != 0 &&
+                 now_ns - rule->signalled_ns >= SECOND_SIGNAL_MS_MIN * (SECOND_NS / 1000);
+    if (rule->signalled_ns == 0)
+        rule->signalled_ns = now_ns;
+    if (todo == 0 && again) {
+        rule->phase = PEN_EXIT_KILLING;
+        rule->deadline_ns = 0;
+        todo = PEN_EXIT_DO_KILL;
+    }
+    return todo;
+}
+
+static unsigned time_limit(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
+{
+    unsigned todo = decide(rule, event, now_ns);
+    if (todo != 0)
+        return todo;
+    rule->phase = PEN_EXIT_KILLING; /* ending already: it has had its time */
+    rule->deadline_ns = 0;
+    return PEN_EXIT_DO_KILL;
+}
+
+static unsigned one_event(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
+{
+    switch (event->kind) {
+    case PEN_EXIT_JOINED:
+        return rank_joined(rule, event->rank, now_ns);
+    case PEN_EXIT_CALLED:
+        rule->ranks[event->rank].word = true;
+        return decide(rule, event, now_ns);
+    case PEN_EXIT_LEFT:
+        return rank_left(rule, event, now_ns);
+    case PEN_EXIT_DIED:
+    case PEN_EXIT_ENDED:
+        return rank_gone(rule, event, now_ns);
+    case PEN_EXIT_SIGNALLED:
+        return signalled(rule, event, now_ns);
+    case PEN_EXIT_TIME_LIMIT:
+        return time_limit(rule, event, now_ns);
+    case PEN_EXIT_NOT_STARTED:
+        rule->ranks[event->rank].word = true;
+        return decide(rule, event, now_ns);
+    case PEN_EXIT_OUTPUT:
+    case PEN_EXIT_LAUNCH_FAILED:
+        return decide(rule, event, now_ns);
+    }
+    return 0;
+}
+
+/* ---- order of what arrived together ------------------------------------------------------------
+ */
+
+static bool is_death(const pen_exit_event *event)
+{
+    return event->kind == PEN_EXIT_DIED || event->kind == PEN_EXIT_ENDED;
+}
+
+static bool is_word(const pen_exit_event *event)
+{
+    return event->kind == PEN_EXIT_CALLED || event->kind == PEN_EXIT_LEFT ||
+           event->kind == PEN_EXIT_NOT_STARTED;
+}
+
+/* Did this rank say how it ends, before or in this batch? */
+static bool announced(const pen_exit_rule *rule, const pen_exit_event *events, size_t count,
+                      uint32_t rank)
+{
+    if (rule->ranks[rank].word)
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        if (is_word(&events[i]) && events[i].rank == rank)
+            return true;
+    }
+    return false;
+}
+
+static int precedence(const pen_exit_rule *rule, const pen_exit_event *events, size_t count,
+                      const pen_exit_event *event)
+{
+    if (event->kind == PEN_EXIT_SIGNALLED)
+        return 0;
+    if (event->kind == PEN_EXIT_JOINED)
+        return 1; /* decides whether a handshake was owed */
+    if (is_death(event) && !announced(rule, events, count, event->rank))
+        return event->kind == PEN_EXIT_DIED ? 2 : 3;
+    return is_death(event) ? 5 : 4;
+}
+
+unsigned pen_exit_rule_events(pen_exit_rule *rule, pen_exit_event *events, size_t count,
+                              uint64_t now_ns)
+{
+    unsigned todo = 0;
+    for (int turn = 0; turn <= 5; turn++) {
+        for (size_t i = 0; i < count; i++) {
+            if (precedence(rule, events, count, &events[i]) == turn) {
+                todo |= one_event(rule, &events[i], now_ns);
+            }
+        }
+    }
+    return todo;
+}
+
+/* ---- time --------------------------------------------------------------------------------------
+ */
+
+unsigned pen_exit_rule_tick(pen_exit_rule *rule, uint64_t now_ns, bool held)
+{
+    if (rule->deadline_ns == 0 || now_ns < rule->deadline_ns)
+        return 0;
+    bool may_hold =
+        rule->phase == PEN_EXIT_LEAVING ||
+        (rule->phase == PEN_EXIT_ENDING && rule->verdict.cause.kind != PEN_EXIT_SIGNALLED &&
+         is_orderly(rule->verdict.cause.kind));
+    if (held && may_hold) {
+        rule->deadline_ns = now_ns + rule->exit_timeout_ns;
+        return 0;
+    }
+    if (rule->phase == PEN_EXIT_LEAVING) {
+        pen_exit_event cause = { PEN_EXIT_LEFT, 0, 0 };
+        while (cause.rank + 1 < rule->size && !rule->ranks[cause.rank].left)
+            cause.rank++;
+        unsigned todo = decide(rule, &cause, now_ns);
+        rule->deadline_ns = now_ns + CRASH_GRACE_MS * (SECOND_NS / 1000);
+        return (todo & ~(unsigned)PEN_EXIT_DO_EXPLAIN) | PEN_EXIT_DO_LATE;
+    }
+    rule->phase = PEN_EXIT_KILLING;
+    rule->deadline_ns = 0;
+    return PEN_EXIT_DO_KILL;
+}
+
+int pen_exit_rule_tell(const pen_exit_rule *rule, uint32_t rank)
+{
+    const pen_exit_rank *to = &rule->ranks[rank];
+    if (to->word)
+        return 0;
+    if (rule->verdict.cause.kind == PEN_EXIT_SIGNALLED)
+        return rule->verdict.cause.code;
+    /* The library's handler of SIGQUIT ends a rank quietly; who has none would leave a core file.
+     */
+    return to->joined ? SIGQUIT : SIGTERM;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* knobs.c: rows and readers of the variables that decide how a job is made. */
+#include "boot/knobs.h"
+
+#include <stddef.h>
+
+const pen_knob pen_boot_knobs[] = {
+    { "GASNET_PSHM_NODES", PEN_KNOB_INT, NULL, offsetof(pen_boot_config, ranks),
+      "Ranks that a program started without a launcher makes of itself; unset or 1: it runs "
+      "alone." },
+    { "PENSTOCK_ALONE", PEN_KNOB_BOOL, "0", offsetof(pen_boot_config, alone),
+      "Run as a job of one even under a launcher that Penstock cannot talk to." },
+    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
+};
+
+/* Shown by the job's table, with the same defaults. */
+static const pen_knob supervisor_knobs[] = {
+    { "GASNET_MAX_SEGSIZE", PEN_KNOB_MEMORY, NULL, offsetof(pen_boot_config, segment_max),
+      "Largest segment a rank may ask for." },
+    { "GASNET_EXITTIMEOUT", PEN_KNOB_SECONDS, NULL, offsetof(pen_boot_config, exit_timeout),
+      "Time for an orderly end." },
+    { "GASNET_EXITTIMEOUT_MAX", PEN_KNOB_SECONDS, "5", offsetof(pen_boot_config, exit_timeout_max),
+      "Upper bound of the time for an orderly end." },
+    { "GASNET_EXITTIMEOUT_MIN", PEN_KNOB_SECONDS, "1", offsetof(pen_boot_config, exit_timeout_min),
+      "Time for an orderly end apart from what each rank adds." },
+    { "GASNET_EXITTIMEOUT_FACTOR", PEN_KNOB_SECONDS, "0.1",
+      offsetof(pen_boot_config, exit_timeout_factor), "What each rank adds to it." },
+    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
+};
+
+pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out)
+{
+    *out = (pen_boot_config){ .ranks = 0 };
+    pen_status status = pen_knob_read(log, pen_boot_knobs, out, NULL, NULL);
+    if (status == PEN_OK)
+        status = pen_knob_read(log, supervisor_knobs, out, NULL, NULL);
+    return status;
+}
+
+double pen_boot_exit_timeout(const pen_boot_config *config, uint32_t ranks)
+{
+    if (config->exit_timeout > 0)
+        return config->exit_timeout;
+    double timeout = config->exit_timeout_min + config->exit_timeout_factor * ranks;
+    return timeout < config->exit_timeout_max ? timeout : config->exit_timeout_max;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* knobs.h: the variables that decide how a job is made. Those that a job's own table lists as well
+ * (segment size, exit time-outs) are read here because the supervisor has no job. */
+#ifndef PEN_BOOT_KNOBS_H
+#define PEN_BOOT_KNOBS_H
+
+#include "diag/log.h"
+#include "knob/knob.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct pen_boot_config {
+    int64_t ranks;                /* GASNET_PSHM_NODES; 0: not set */
+    bool alone;                   /* PENSTOCK_ALONE */
+    pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */
+    double exit_timeout;          /* GASNET_EXITTIMEOUT; 0: not set, made of the three below */
+    double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
+} pen_boot_config;
+
+/* The rows that belong to boot alone: GASNET_PSHM_NODES, PENSTOCK_ALONE. */
+extern const pen_knob pen_boot_knobs[];
+
+pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out);
+
+/* Seconds for an orderly end of so many ranks. */
+double pen_boot_exit_timeout(const pen_boot_config *config, uint32_t ranks);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc.c: reads /proc; a process that is gone by then answers like one that cannot be read. */
+#include "boot/proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PF_EXITING_FLAG = 0x4, PF_SIGNALED_FLAG = 0x400 }; /* of the kernel's task flags */
+
+static size_t read_file(const char *path, char *out, size_t out_len)
+{
+    out[0] = '\0';
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, out, out_len - 1);
+    close(fd);
+    out[got > 0 ? got : 0] = '\0';
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* state, parent and flags of /proc/<pid>/stat; the command in it may hold anything, but not the
+ * last parenthesis. */
+static bool read_stat(pid_t pid, char *state, int *parent, unsigned *flags)
+{
+    char path[48], text[512];
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (read_file(path, text, sizeof(text)) == 0)
+        return false;
+    const char *after = strrchr(text, ')');
+    return after != NULL &&
+           sscanf(after + 1, " %c %d %*d %*d %*d %*d %u", state, parent, flags) == 3;
+}
+
+char pen_process_state(pid_t pid)
+{
+    char state;
+    int parent;
+    unsigned flags;
+    return read_stat(pid, &state, &parent, &flags) ? state : '?';
+}
+
+bool pen_process_exiting(pid_t pid)
+{
+    char state;
+    int parent;
+    unsigned flags;
+    return read_stat(pid, &state, &parent, &flags) &&
+           (flags & (PF_EXITING_FLAG | PF_SIGNALED_FLAG)) != 0;
+}
+
+void pen_process_sleeps_in(pid_t pid, char *out, size_t out_len)
+{
+    char path[48];
+    (void)snprintf(path, sizeof(path), "/proc/%d/wchan", (int)pid);
+    if (read_file(path, out, out_len) == 0 || strcmp(out, "0") == 0)
+        out[0] = '\0';
+}
+
+typedef struct pid_list {
+    pid_t *pids;
+    size_t count, room;
+} pid_list;
+
+static bool list_add(pid_list *list, pid_t pid)
+{
+    if (list->count + 1 >= list->room) {
+        size_t room = list->room == 0 ? 16 : 2 * list->room;
+        pid_t *grown = realloc(list->pids, room * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        list->pids = grown;
+        list->room = room;
+    }
+    list->pids[list->count++] = pid;
+    return true;
+}
+
+/* The kernel's own list of a thread's children, where it keeps one. */
+static bool children_listed(pid_t parent, pid_t thread, pid_list *list)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)thread);
+    FILE *in = fopen(path, "re");
+    if (in == NULL)
+        return false;
+    int pid;
+    while (fscanf(in, "%d", &pid) == 1 && list_add(list, pid)) {
+    }
+    fclose(in);
+    return true;
+}
+
+static bool is_number(const char *text) { return text[0] >= '1' && text[0] <= '9'; }
+
+static void children_searched(pid_t parent, pid_list *list)
+{
+    DIR *folder = opendir("/proc");
+    if (folder == NULL)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        char state;
+        int its_parent;
+        unsigned flags;
+        if (is_number(entry->d_name) &&
+            read_stat(atoi(entry->d_name), &state, &its_parent, &flags) && its_parent == parent &&
+            !list_add(list, atoi(entry->d_name)))
+            break;
+    }
+    closedir(folder);
+}
+
+pid_t *pen_children(pid_t parent)
+{
+    pid_list list = { NULL, 0, 0 };
+    char path[48];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
+    DIR *threads = opendir(path);
+    bool listed = threads != NULL;
+    struct dirent *entry;
+    while (listed && (entry = readdir(threads)) != NULL) {
+        if (is_number(entry->d_name))
+            listed = children_listed(parent, atoi(entry->d_name), &list);
+    }
+    if (threads != NULL)
+        closedir(threads);
+    if (!listed) {
+        list.count = 0;
+        children_searched(parent, &list);
+    }
+    if (!list_add(&list, 0)) {
+        free(list.pids);
+        return NULL;
+    }
+    return list.pids;
+}

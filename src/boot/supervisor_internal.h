@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* supervisor_internal.h: the supervisor's state and the parts of its loop, shared by
+ * supervisor_*.c. */
+#ifndef PEN_BOOT_SUPERVISOR_INTERNAL_H
+#define PEN_BOOT_SUPERVISOR_INTERNAL_H
+
+#include "boot/arena.h"
+#include "boot/control.h"
+#include "boot/exit_rule.h"
+#include "boot/lines.h"
+#include "boot/output.h"
+#include "boot/supervisor.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+enum { PEN_SUPER_MESSAGES_MAX = 8 }; /* taken from one rank in one round */
+enum { PEN_STREAM_OUT, PEN_STREAM_ERR, PEN_STREAMS };
+
+typedef struct pen_super_rank {
+    pid_t pid;  /* 0: not started */
+    bool alive; /* started and not yet reaped */
+    int control;
+    int stream[PEN_STREAMS]; /* -1: ended, or the rank writes where we do */
+    pen_lines lines[PEN_STREAMS];
+    char note[PEN_CONTROL_TEXT_MAX]; /* its own word on why it ends */
+} pen_super_rank;
+
+typedef struct pen_supervisor {
+    pen_log
+        log; /* its lines go through words[1], so that they mix with the ranks' lines as lines */
+    pen_log *outer;
+    const pen_supervisor_options *options;
+    pen_arena arena;
+    pen_host_page *page;
+    pen_super_rank *ranks;
+    uint32_t started;
+    pid_t pid;
+
+    pen_exit_rule rule;
+    pen_exit_rank *exit_ranks;
+    pen_exit_event *events; /* seen in this round */
+    size_t event_count, events_max;
+
+    int fd_base; /* descriptors from here on are ours alone */
+    int epoll, streams_epoll, signal_fd, null_fd;
+    int words[2];
+    bool streams_on;            /* streams_epoll is in epoll: we read what ranks print */
+    bool writable[PEN_STREAMS]; /* the output is in epoll: its reader is slow */
+    pen_output outputs[PEN_STREAMS];
+    pen_output *to[PEN_STREAMS]; /* both the first where stdout and stderr are one file */
+    bool inherit[PEN_STREAMS];   /* a single rank keeps the terminal */
+    bool terminal;               /* stdout is one */
+    bool output_reported, output_dropped;
+
+    uint64_t limit_ns;  /* when --timeout passes; 0: never */
+    uint64_t prompt_ns; /* when to show an unfinished line of rank 0; 0: none */
+    uint64_t kill_ns;   /* when all were killed */
+    uint64_t drain_ns;  /* until when output may still be written; 0: no bound */
+    bool from_terminal; /* the signal that ends us reached the ranks as well */
+    bool swept;
+
+    bool signals_taken; /* the two below are to be restored */
+    sigset_t mask_before;
+    struct sigaction child_before;
+    struct rlimit files_before;
+    char **environment; /* of the ranks; the last rows before NULL are written for each */
+    size_t environment_count;
+    char rank_rows[4][48];
+    pid_t *spared; /* children that the process had before; 0 ends the list */
+} pen_supervisor;
+
+/* what an epoll event belongs to */
+typedef enum pen_super_source {
+    PEN_SUPER_SIGNALS,
+    PEN_SUPER_STREAMS,
+    PEN_SUPER_OUTPUT,
+    PEN_SUPER_CONTROL,
+    PEN_SUPER_STREAM, /* + stream number */
+} pen_super_source;
+#define PEN_SUPER_DATA(source, i) ((uint64_t)(source) << 32 | (i))
+
+/* supervisor_open.c */
+pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_options *options);
+void pen_super_close(pen_supervisor *s, bool forked); /* forked: descriptors are closed otherwise */
+int pen_super_high_fd(const pen_supervisor *s, int fd); /* moves it out of the ranks' way; -1 */
+
+/* supervisor_start.c. True in a self-forked child, with *child and *status filled. */
+bool pen_super_start(pen_supervisor *s, pen_boot *child, pen_status *status);
+
+/* supervisor_streams.c */
+void pen_super_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code);
+void pen_super_words(pen_supervisor *s); /* queues what was just logged */
+unsigned
+pen_super_pump(pen_supervisor *s); /* reads what ranks print while there is room; reads done */
+void pen_super_prompt(pen_supervisor *s, uint64_t now_ns);
+void pen_super_write(pen_supervisor *s); /* writes what goes; a failure becomes an event */
+bool pen_super_output_waits(const pen_supervisor *s);
+
+/* supervisor_end.c */
+void pen_super_control(pen_supervisor *s, uint32_t rank); /* its messages become events */
+void pen_super_reap(pen_supervisor *s);                   /* deaths become events */
+void pen_super_settle(pen_supervisor *s,
+                      uint64_t now_ns); /* events go to the rule; does what it says */
+void pen_super_tick(pen_supervisor *s, uint64_t now_ns);
+void pen_super_signal_all(pen_supervisor *s, int signal, bool from_terminal);
+void pen_super_sweep(pen_supervisor *s); /* kills what ranks left behind */
+
+/* supervisor_report.c */
+void pen_super_explain(pen_supervisor *s);
+void pen_super_explain_late(pen_supervisor *s);
+void pen_super_report(pen_supervisor *s); /* what each rank does, for the time limit */
+
+#define pen_super_say(s, level, ...)                   \
+    do {                                               \
+        pen_log_line(&(s)->log, (level), __VA_ARGS__); \
+        pen_super_words(s);                            \
+    } while (0)
+
+#endif

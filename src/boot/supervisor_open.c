@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* supervisor_open.c: what the supervisor needs before the first rank: descriptors, signals, limits,
+ * the arena and the ranks' environment. */
+#include "boot/supervisor_internal.h"
+
+#include "boot/knobs.h"
+#include "boot/proc.h"
+#include "os/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+    FDS_PER_RANK = 3,
+    FDS_OWN = 24, /* ours that do not depend on the number of ranks */
+    FDS_GAP = 16, /* left free below ours for what a rank inherits */
+};
+
+static void set_no_exec(int fd) { (void)fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+int pen_super_high_fd(const pen_supervisor *s, int fd)
+{
+    if (fd < 0)
+        return -1;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, s->fd_base);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return high;
+}
+
+/* A missing descriptor 0, 1 or 2 would be taken by the next file opened. Writing to the stand-in
+ * fails as writing to the missing one would. */
+static void stdio_complete(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", O_RDONLY);
+    }
+}
+
+static int highest_fd(void)
+{
+    int highest = 2;
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL)
+        return 255;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        int fd = atoi(entry->d_name);
+        if (fd > highest)
+            highest = fd;
+    }
+    closedir(folder);
+    return highest;
+}
+
+static pen_status limit_files(pen_supervisor *s)
+{
+    struct rlimit limit = s->files_before;
+    rlim_t need = (rlim_t)s->fd_base + FDS_PER_RANK * (rlim_t)s->options->size + FDS_OWN;
+    if (limit.rlim_cur >= need)
+        return PEN_OK;
+    limit.rlim_cur = need;
+    if (limit.rlim_max < need)
+        limit.rlim_max = need; /* root may */
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return PEN_OK;
+    pen_log_error(&s->log,
+                  "cannot start %u ranks: they need %llu open files here and the limit "
+                  "(RLIMIT_NOFILE) is %llu; raise it with `ulimit -n %llu`, or use fewer ranks",
+                  s->options->size, (unsigned long long)need,
+                  (unsigned long long)s->files_before.rlim_max, (unsigned long long)need);
+    return PEN_ERR_RESOURCE;
+}
+
+/* ---- environment ---------------------------------------------------------------------------- */
+
+static const char *const own_names[] = { "PENSTOCK_RANK", "PENSTOCK_SIZE", "PENSTOCK_CONTROL_FD",
+                                         "PENSTOCK_ARENA_FD" };
+
+static bool entry_is(const char *entry, const char *name, size_t name_len)
+{
+    return strncmp(entry, name, name_len) == 0 && entry[name_len] == '=';
+}
+
+static bool is_own(const char *entry)
+{
+    for (size_t i = 0; i < sizeof(own_names) / sizeof(own_names[0]); i++) {
+        if (entry_is(entry, own_names[i], strlen(own_names[i])))
+            return true;
+    }
+    return false;
+}
+
+static void environment_set(pen_supervisor *s, char *entry)
+{
+    size_t name_len = strcspn(entry, "=");
+    for (size_t i = 0; i < s->environment_count; i++) {
+        if (entry_is(s->environment[i], entry, name_len)) {
+            s->environment[i] = entry;
+            return;
+        }
+    }
+    s->environment[s->environment_count++] = entry;
+}
+
+static pen_status environment_make(pen_supervisor *s)
+{
+    size_t count = sizeof(own_names) / sizeof(own_names[0]) + 1;
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++)
+        count++;
+    for (char *const *entry = s->options->set; entry != NULL && *entry != NULL; entry++)
+        count++;
+    s->environment = calloc(count, sizeof(*s->environment));
+    if (s->environment == NULL)
+        return PEN_ERR_MEMORY;
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        if (!is_own(*entry))
+            s->environment[s->environment_count++] = *entry;
+    }
+    for (char *const *entry = s->options->set; entry != NULL && *entry != NULL; entry++)
+        environment_set(s, *entry);
+    return PEN_OK;
+}
+
+/* ---- descriptors and signals ------------------------------------------------------------------
+ */
+
+static bool watch(int epoll, int fd, uint64_t data)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool descriptors_open(pen_supervisor *s)
+{
+    sigset_t own;
+    sigemptyset(&own);
+    const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCHLD };
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaddset(&own, signals[i]);
+    sigset_t blocked = own;
+    sigaddset(&blocked, SIGPIPE); /* a write's errno says the same */
+    (void)pthread_sigmask(SIG_BLOCK, &blocked, &s->mask_before);
+    const struct sigaction plain = { .sa_handler = SIG_DFL };
+    (void)sigaction(SIGCHLD, &plain, &s->child_before); /* ignored, nobody could be waited for */
+    s->signals_taken = true;
+    s->signal_fd = pen_super_high_fd(s, signalfd(-1, &own, SFD_CLOEXEC | SFD_NONBLOCK));
+    s->epoll = pen_super_high_fd(s, epoll_create1(EPOLL_CLOEXEC));
+    s->streams_epoll = pen_super_high_fd(s, epoll_create1(EPOLL_CLOEXEC));
+    s->null_fd = pen_super_high_fd(s, open("/dev/null", O_RDONLY | O_CLOEXEC));
+    int words[2];
+    if (pipe2(words, O_CLOEXEC | O_NONBLOCK) != 0)
+        return false;
+    s->words[0] = pen_super_high_fd(s, words[0]);
+    s->words[1] = pen_super_high_fd(s, words[1]);
+    if (s->signal_fd < 0 || s->epoll < 0 || s->streams_epoll < 0 || s->null_fd < 0 ||
+        s->words[0] < 0 || s->words[1] < 0)
+        return false;
+    return watch(s->epoll, s->signal_fd, PEN_SUPER_DATA(PEN_SUPER_SIGNALS, 0)) &&
+           watch(s->epoll, s->streams_epoll, PEN_SUPER_DATA(PEN_SUPER_STREAMS, 0));
+}
+
+static void outputs_open(pen_supervisor *s)
+{
+    for (int i = 0; i < PEN_STREAMS; i++) {
+        int fd = i == PEN_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO;
+        pen_output_open(&s->outputs[i], fd);
+        if (s->outputs[i].own)
+            s->outputs[i].fd = pen_super_high_fd(s, s->outputs[i].fd);
+        s->to[i] = &s->outputs[i];
+        s->inherit[i] = s->options->size == 1 && !s->options->tag && isatty(fd);
+    }
+    if (pen_output_same(STDOUT_FILENO, STDERR_FILENO))
+        s->to[PEN_STREAM_ERR] = &s->outputs[PEN_STREAM_OUT];
+    s->terminal = isatty(STDOUT_FILENO);
+}
+
+static pen_status memory_open(pen_supervisor *s)
+{
+    uint32_t size = s->options->size;
+    s->ranks = calloc(size, sizeof(*s->ranks));
+    s->exit_ranks = calloc(size, sizeof(*s->exit_ranks));
+    s->events_max = 2 * (PEN_SUPER_MESSAGES_MAX + 1) * (size_t)size + 64;
+    s->events = calloc(s->events_max, sizeof(*s->events));
+    s->spared = pen_children(getpid());
+    if (s->ranks == NULL || s->exit_ranks == NULL || s->events == NULL || s->spared == NULL)
+        return PEN_ERR_MEMORY;
+    for (uint32_t rank = 0; rank < size; rank++) {
+        pen_super_rank *r = &s->ranks[rank];
+        r->control = r->stream[PEN_STREAM_OUT] = r->stream[PEN_STREAM_ERR] = -1;
+    }
+    return environment_make(s);
+}
+
+pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_options *options)
+{
+    *s = (pen_supervisor){ .outer = log,
+                           .options = options,
+                           .pid = getpid(),
+                           .epoll = -1,
+                           .streams_epoll = -1,
+                           .signal_fd = -1,
+                           .null_fd = -1,
+                           .words = { -1, -1 },
+                           .streams_on = true,
+                           .arena = { .fd = -1 } };
+    s->log = *log;
+    s->log.rank = -1;
+    (void)snprintf(s->log.who, sizeof(s->log.who), "run");
+    if (getrlimit(RLIMIT_NOFILE, &s->files_before) != 0)
+        s->files_before = (struct rlimit){ RLIM_INFINITY, RLIM_INFINITY };
+    stdio_complete();
+    s->fd_base = highest_fd() + 1 + FDS_GAP;
+
+    pen_boot_config config;
+    pen_status status = pen_boot_config_read(&s->log, &config);
+    if (status == PEN_OK)
+        status = limit_files(s);
+    if (status != PEN_OK)
+        return status;
+    status = memory_open(s);
+    if (status != PEN_OK) {
+        pen_log_error(&s->log, "cannot start %u ranks: out of memory; use fewer", options->size);
+        return status;
+    }
+    pen_exit_rule_init(&s->rule, s->exit_ranks, options->size,
+                       (uint64_t)(1e9 * pen_boot_exit_timeout(&config, options->size)));
+    bool terminal = isatty(STDOUT_FILENO) && options->size > 1;
+    status = pen_arena_create(&s->log, options->size, options->needs, s->environment,
+                              terminal ? PEN_HOST_FLAG_TERMINAL : 0, &s->arena);
+    if (status != PEN_OK)
+        return status;
+    set_no_exec(s->arena.fd);
+    s->page = (pen_host_page *)(void *)s->arena.base;
+    if (!descriptors_open(s)) {
+        pen_log_error(&s->log, "cannot open what a launcher needs: %m; raise `ulimit -n`");
+        return PEN_ERR_SYSTEM;
+    }
+    outputs_open(s);
+    s->log.fd = s->words[1];
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L); /* what ranks leave behind comes to us */
+    if (options->timeout_s > 0)
+        s->limit_ns = pen_now_ns() + (uint64_t)(options->timeout_s * 1e9);
+    return PEN_OK;
+}
+
+static void rank_close(pen_super_rank *r)
+{
+    if (r->control >= 0)
+        close(r->control);
+    for (int i = 0; i < PEN_STREAMS; i++) {
+        if (r->stream[i] >= 0)
+            close(r->stream[i]);
+    }
+}
+
+static void descriptors_close(pen_supervisor *s)
+{
+    for (uint32_t rank = 0; s->ranks != NULL && rank < s->options->size; rank++)
+        rank_close(&s->ranks[rank]);
+    const int fds[] = { s->epoll,   s->streams_epoll, s->signal_fd,
+                        s->null_fd, s->words[0],      s->words[1] };
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+}
+
+static void memory_close(pen_supervisor *s)
+{
+    for (uint32_t rank = 0; s->ranks != NULL && rank < s->options->size; rank++) {
+        pen_lines_free(&s->ranks[rank].lines[PEN_STREAM_OUT]);
+        pen_lines_free(&s->ranks[rank].lines[PEN_STREAM_ERR]);
+    }
+    free(s->ranks);
+    free(s->exit_ranks);
+    free(s->events);
+    free(s->environment);
+    free(s->spared);
+}
+
+void pen_super_close(pen_supervisor *s, bool forked)
+{
+    for (int i = 0; i < PEN_STREAMS; i++) {
+        if (s->to[i] != NULL)
+            pen_output_close(&s->outputs[i]);
+    }
+    if (!forked)
+        descriptors_close(s);
+    memory_close(s);
+    (void)setrlimit(RLIMIT_NOFILE, &s->files_before);
+    if (s->signals_taken) {
+        (void)sigaction(SIGCHLD, &s->child_before, NULL);
+        (void)pthread_sigmask(SIG_SETMASK, &s->mask_before, NULL);
+    }
+}

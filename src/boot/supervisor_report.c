@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* supervisor_report.c: what the supervisor says: why the job ends, and at the time limit what each
+ * rank was doing. */
+#include "boot/supervisor_internal.h"
+
+#include "boot/proc.h"
+#include "boot/signal_name.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LATE_NAMED_MAX = 8 };
+
+/* "rank 3 (host n17, pid 4711)" */
+typedef struct rank_text {
+    char text[112];
+} rank_text;
+
+static rank_text rank_of(const pen_supervisor *s, uint32_t rank)
+{
+    rank_text out;
+    (void)snprintf(out.text, sizeof(out.text), "rank %u (host %s, pid %d)", rank, s->log.host,
+                   (int)s->ranks[rank].pid);
+    return out;
+}
+
+static void explain_ended(pen_supervisor *s, const pen_exit_event *cause)
+{
+    const pen_exit_rank *rank = &s->exit_ranks[cause->rank];
+    rank_text who = rank_of(s, cause->rank);
+    const char *note = s->ranks[cause->rank].note;
+    const char *colon = note[0] != '\0' ? ": " : "";
+    if (rank->joined && !rank->word)
+        pen_super_say(s, PEN_LOG_ERROR,
+                      "%s left with status %d without the exit handshake%s%s%s; ending the job",
+                      who.text, cause->code, cause->code == 0 ? ", which counts as 1" : "", colon,
+                      note);
+    else if (cause->code == 0)
+        pen_super_say(s, PEN_LOG_ERROR,
+                      "%s ended without joining the job that other ranks have joined; ending the "
+                      "job",
+                      who.text);
+    else
+        pen_super_say(s, PEN_LOG_ERROR, "%s exited with status %d%s%s; ending the job", who.text,
+                      cause->code, colon, note);
+}
+
+static void explain_died(pen_supervisor *s, const pen_exit_event *cause)
+{
+    const char *note = s->ranks[cause->rank].note;
+    pen_super_say(s, PEN_LOG_ERROR, "%s killed by %s%s%s; ending the job",
+                  rank_of(s, cause->rank).text, pen_signal_name(cause->code).name,
+                  note[0] != '\0' ? ": " : "", note);
+}
+
+static void explain_not_started(pen_supervisor *s, int why)
+{
+    const char *program = s->options->argv[0];
+    const char *hint = "check the name and PATH";
+    if (why == ENOENT && strchr(program, '/') == NULL && access(program, X_OK) == 0)
+        hint = "it is in this folder: write ./ before it";
+    else if (why == ENOENT && access(program, F_OK) == 0)
+        hint = "the file is there, but not the interpreter or loader it names";
+    else if (why == EACCES)
+        hint = "is it a program, and executable (chmod +x)?";
+    else if (why == ENOEXEC)
+        hint = "it is not a program for this machine";
+    else if (why == E2BIG)
+        hint = "arguments and environment are too long";
+    pen_super_say(s, PEN_LOG_ERROR, "cannot start %s: %s; %s", program, strerror(why), hint);
+}
+
+void pen_super_explain(pen_supervisor *s)
+{
+    const pen_exit_event *cause = &s->rule.verdict.cause;
+    switch (cause->kind) {
+    case PEN_EXIT_DIED:
+        explain_died(s, cause);
+        break;
+    case PEN_EXIT_ENDED:
+        explain_ended(s, cause);
+        break;
+    case PEN_EXIT_CALLED:
+        pen_super_say(s, cause->code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
+                      "%s called gasnet_exit(%d); ending the job", rank_of(s, cause->rank).text,
+                      cause->code);
+        break;
+    case PEN_EXIT_LEFT:
+        pen_super_say(s, PEN_LOG_ERROR, "%s exited with status %d; ending the job",
+                      rank_of(s, cause->rank).text, cause->code);
+        break;
+    case PEN_EXIT_NOT_STARTED:
+        explain_not_started(s, cause->code);
+        break;
+    case PEN_EXIT_SIGNALLED:
+        pen_super_say(s, PEN_LOG_ERROR, "%s received (host %s, pid %d); ending the job",
+                      pen_signal_name(cause->code).name, s->log.host, (int)s->pid);
+        break;
+    case PEN_EXIT_TIME_LIMIT:
+        pen_super_say(s, PEN_LOG_ERROR,
+                      "time limit of %g s reached; what each rank does follows, then the job ends",
+                      s->options->timeout_s);
+        pen_super_report(s);
+        break;
+    case PEN_EXIT_OUTPUT:
+        pen_super_say(s, PEN_LOG_ERROR, "cannot write standard %s: %s; ending the job",
+                      cause->rank == PEN_STREAM_OUT ? "output" : "error", strerror(cause->code));
+        break;
+    case PEN_EXIT_JOINED:
+    case PEN_EXIT_LAUNCH_FAILED:
+        break;
+    }
+}
+
+void pen_super_explain_late(pen_supervisor *s)
+{
+    char late[LATE_NAMED_MAX * 12 + 8];
+    size_t len = 0;
+    unsigned count = 0;
+    for (uint32_t rank = 0; rank < s->started; rank++) {
+        if (!s->ranks[rank].alive || s->exit_ranks[rank].word)
+            continue;
+        if (count++ < LATE_NAMED_MAX)
+            len += (size_t)snprintf(late + len, sizeof(late) - len, "%s%u", count > 1 ? ", " : "",
+                                    rank);
+    }
+    pen_super_say(s, PEN_LOG_WARN,
+                  "%s ended with 0 and %s %s%s had not %.1f s later; ending the job (meet in a "
+                  "barrier before the end, or raise GASNET_EXITTIMEOUT)",
+                  rank_of(s, s->rule.verdict.cause.rank).text, count == 1 ? "rank" : "ranks",
+                  count > 0 ? late : "?", count > LATE_NAMED_MAX ? " and more" : "",
+                  (double)s->rule.exit_timeout_ns / 1e9);
+}
+
+/* ---- the time limit's report
+ * ---------------------------------------------------------------------- */
+
+static const char *phase_text(uint32_t phase)
+{
+    static const char *const texts[] = {
+#define PHASE_TEXT(name, text) text,
+        PEN_HOST_PHASE_LIST(PHASE_TEXT)
+#undef PHASE_TEXT
+    };
+    return phase < sizeof(texts) / sizeof(texts[0]) ? texts[phase] : "in an unknown phase";
+}
+
+static const char *state_text(char state)
+{
+    switch (state) {
+    case 'R':
+        return "computing";
+    case 'S':
+        return "asleep";
+    case 'D':
+        return "in an uninterruptible system call";
+    case 'T':
+    case 't':
+        return "stopped";
+    case 'Z':
+    case 'X':
+        return "dead";
+    default:
+        return "in an unknown state";
+    }
+}
+
+static void report_joined(pen_supervisor *s, uint32_t rank, const char *process)
+{
+    const pen_host_rank *page = &s->page->ranks[rank];
+    char waits_in[sizeof(page->waits_in) + 1];
+    memcpy(waits_in, page->waits_in, sizeof(page->waits_in)); /* may be torn while we copy */
+    waits_in[sizeof(page->waits_in)] = '\0';
+    /* relaxed: a picture for people, each number by itself */
+    bool waits =
+        atomic_load_explicit(&page->call, memory_order_relaxed) != 0 && waits_in[0] != '\0';
+    uint32_t polling = atomic_load_explicit(&page->polling, memory_order_relaxed);
+    pen_super_say(
+        s, PEN_LOG_ERROR, "%s: %s%s%s%s, %llu events handled, %u thread%s polling, process %s",
+        rank_of(s, rank).text, phase_text(atomic_load_explicit(&page->phase, memory_order_relaxed)),
+        s->exit_ranks[rank].left ? ", has left with 0" : "", waits ? ", waits in " : "",
+        waits ? waits_in : "",
+        (unsigned long long)atomic_load_explicit(&page->progress, memory_order_relaxed), polling,
+        polling == 1 ? "" : "s", process);
+}
+
+static void report_rank(pen_supervisor *s, uint32_t rank)
+{
+    const pen_super_rank *r = &s->ranks[rank];
+    if (!r->alive) {
+        pen_super_say(s, PEN_LOG_ERROR, "%s: has ended", rank_of(s, rank).text);
+        return;
+    }
+    char kernel[48], process[112];
+    pen_process_sleeps_in(r->pid, kernel, sizeof(kernel));
+    (void)snprintf(process, sizeof(process), "%s%s%s%s", state_text(pen_process_state(r->pid)),
+                   kernel[0] != '\0' ? " (" : "", kernel, kernel[0] != '\0' ? ")" : "");
+    if (s->exit_ranks[rank].joined)
+        report_joined(s, rank, process);
+    else
+        pen_super_say(s, PEN_LOG_ERROR, "%s: has not joined the job, process %s",
+                      rank_of(s, rank).text, process);
+}
+
+void pen_super_report(pen_supervisor *s)
+{
+    for (uint32_t rank = 0; rank < s->started; rank++)
+        report_rank(s, rank);
+}

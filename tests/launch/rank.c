@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank.c: a rank that uses boot and nothing above it, so that starting and ending can be tested by
+ * themselves. Its arguments are steps, done in order; "3:step" is done by rank 3 only, "!3:step" by
+ * all but rank 3. As its own launcher (GASNET_PSHM_NODES) it works as well. */
+#include "boot/boot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static pen_log log_of_rank;
+static pen_boot boot;
+static int leave_code;
+
+static void nap(double seconds)
+{
+    struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+static void on_exit_leave(int code, void *unused)
+{
+    (void)unused;
+    pen_boot_leave(&boot, code, NULL, NULL);
+}
+
+static void quietly(int signal) /* what the library's SIGQUIT handler does in effect */
+{
+    pen_boot_exit_job(&boot, 128 + signal);
+    _exit(1);
+}
+
+static void step_exchange(void)
+{
+    uint32_t *all = calloc(boot.size, sizeof(*all));
+    uint32_t mine = boot.rank * 3 + 1;
+    if (all == NULL || pen_boot_exchange(&boot, &mine, sizeof(mine), all) != PEN_OK)
+        exit(90);
+    for (uint32_t rank = 0; rank < boot.size; rank++) {
+        if (all[rank] != rank * 3 + 1)
+            exit(91);
+    }
+    free(all);
+}
+
+/* len lines of varying length, each saying who and which. */
+static void step_lines(int count, FILE *out)
+{
+    for (int i = 0; i < count; i++)
+        fprintf(out, "rank %u line %d %.*s\n", boot.rank, i, i % 61,
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+    fflush(out);
+}
+
+/* Which descriptors this rank has beyond its own three and boot's two. */
+static void step_descriptors(void)
+{
+    struct stat file;
+    for (int fd = 3; fd < 4096; fd++) {
+        if (fstat(fd, &file) == 0 && fd != boot.control_fd && fd != boot.arena_fd)
+            printf("rank %u fd %d\n", boot.rank, fd);
+    }
+}
+
+static void step_stdin(void)
+{
+    char line[256];
+    while (fgets(line, sizeof(line), stdin) != NULL)
+        printf("rank %u read %s", boot.rank, line);
+    fflush(stdout);
+}
+
+static void step_orphan(void) /* leaves a grandchild behind that ignores what it can */
+{
+    if (fork() == 0) {
+        setsid();
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGQUIT, SIG_IGN);
+        nap(600);
+        _exit(0);
+    }
+}
+
+static void step_hang(void)
+{
+    strcpy(boot.page->ranks[boot.rank].waits_in, "the_test");
+    atomic_store(&boot.page->ranks[boot.rank].call, 1);
+    atomic_store(&boot.page->ranks[boot.rank].phase, PEN_HOST_RUNNING);
+    atomic_store(&boot.page->ranks[boot.rank].progress, 4711);
+    nap(600);
+}
+
+static void step_number(const char *step)
+{
+    const char *equals = strchr(step, '=');
+    double value = equals != NULL ? atof(equals + 1) : 0;
+    if (strncmp(step, "exit=", 5) == 0)
+        exit((int)value);
+    if (strncmp(step, "_exit=", 6) == 0)
+        _exit((int)value);
+    if (strncmp(step, "return=", 7) == 0)
+        leave_code = (int)value;
+    if (strncmp(step, "gasnet_exit=", 12) == 0) {
+        pen_boot_exit_job(&boot, (int)value);
+        _exit((int)value & 0xff);
+    }
+    if (strncmp(step, "kill=", 5) == 0)
+        raise((int)value);
+    if (strncmp(step, "sleep=", 6) == 0)
+        nap(value);
+    if (strncmp(step, "lines=", 6) == 0)
+        step_lines((int)value, stdout);
+    if (strncmp(step, "errlines=", 9) == 0)
+        step_lines((int)value, stderr);
+}
+
+static void step_word(const char *step)
+{
+    if (strcmp(step, "join") == 0 && pen_boot_open(&log_of_rank, NULL, &boot) != PEN_OK)
+        exit(1);
+    if (strcmp(step, "join") == 0)
+        on_exit(on_exit_leave, NULL);
+    if (strcmp(step, "handler") == 0)
+        signal(SIGQUIT, quietly);
+    if (strcmp(step, "deaf") == 0) {
+        signal(SIGQUIT, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGINT, SIG_IGN);
+    }
+    if (strcmp(step, "barrier") == 0 && pen_boot_barrier(&boot) != PEN_OK)
+        exit(92);
+    if (strcmp(step, "exchange") == 0)
+        step_exchange();
+    if (strcmp(step, "hello") == 0)
+        printf("hello from %u of %u by %s\n", boot.rank, boot.size, boot.launcher);
+    if (strcmp(step, "pid") == 0)
+        printf("rank %u pid %d\n", boot.rank, (int)getpid());
+    if (strcmp(step, "flush") == 0)
+        fflush(stdout);
+    if (strcmp(step, "fds") == 0)
+        step_descriptors();
+    if (strcmp(step, "stdin") == 0)
+        step_stdin();
+    if (strcmp(step, "orphan") == 0)
+        step_orphan();
+    if (strcmp(step, "note") == 0)
+        pen_boot_abort_note(&boot, "a word of mine");
+    if (strcmp(step, "hang") == 0)
+        step_hang();
+    if (strcmp(step, "spin") == 0) {
+        for (;;) {
+        }
+    }
+}
+
+static void step_text(const char *step)
+{
+    if (strncmp(step, "env=", 4) == 0) {
+        const char *value = pen_boot_getenv(&boot, step + 4);
+        printf("%s=%s\n", step + 4, value != NULL ? value : "(unset)");
+    }
+    if (strncmp(step, "text=", 5) == 0) /* without a newline */
+        fputs(step + 5, stdout);
+    if (strncmp(step, "setenv=", 7) == 0) {
+        char *pair = strdup(step + 7);
+        if (pair != NULL)
+            putenv(pair);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    pen_log_init(&log_of_rank, "test");
+    boot.control_fd = -1;
+    for (int i = 1; i < argc; i++) {
+        const char *step = argv[i];
+        const char *colon = strchr(step, ':');
+        if (colon != NULL) {
+            bool but = *step == '!';
+            bool ours = (uint32_t)atoi(step + but) == boot.rank;
+            step = colon + 1;
+            if (ours == but)
+                continue;
+        }
+        step_word(step);
+        step_number(step);
+        step_text(step);
+    }
+    return leave_code;
+}
