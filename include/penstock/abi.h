@@ -8,9 +8,22 @@
 
 #define PEN_ABI 1 /* headers and library must agree; checked when the client initialises */
 
+/* A call whose body is in a header. The library defines this differently once, in order to export
+ * each such call for languages that cannot include C headers. */
+#ifndef GEX_INLINE
+#    define GEX_INLINE static __inline__
+#endif
+/* A call whose body is in the library, also when the client hides its own symbols. */
+#define PEN_API                 __attribute__((visibility("default")))
+
+#define PEN_LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define PEN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- data ----------------------------------------------------------------------------------- */
 
 /* A same-host peer's segment, as mapped here. */
 typedef struct pen_mapped {
@@ -36,6 +49,102 @@ typedef struct pen_unit {
 
 enum { PEN_MODE_SEQ = 1, PEN_MODE_PARSYNC = 2, PEN_MODE_PAR = 3 };
 enum { PEN_SEGMENT_FAST = 1, PEN_SEGMENT_LARGE = 2, PEN_SEGMENT_EVERYTHING = 3 };
+
+/* How the calling object file was compiled, and the list of all of them when the linker made one.
+ */
+typedef struct pen_build {
+    uint32_t abi, mode, segment, size; /* size: sizeof(pen_build) */
+    const char *file;
+    const pen_unit *units, *units_end; /* NULL: unknown */
+} pen_build;
+
+/* A handler-safe lock: one size in all modes. */
+typedef struct pen_hsl {
+    uint32_t word;         /* 0 free, 1 held, 2 held and somebody may sleep */
+    uint32_t reserved;     /* zero */
+    void *owner;           /* libraries with checks: the holder ... */
+    struct pen_hsl *below; /* ... and the lock it took before this one */
+} pen_hsl;
+
+/* How long GASNET_BLOCKUNTIL has been waiting: the library's, opaque here. */
+typedef struct pen_block {
+    uint64_t state[6];
+} pen_block;
+
+/* A value on its way: GASNet-1's gasnet_valget_handle_t. */
+typedef struct pen_valget {
+    gex_RMA_Value_t value; /* when op is NULL */
+    struct pen_valget_op *op;
+} pen_valget;
+
+/* The primordial team. Before the job starts: an empty one, so that inline code need not ask. */
+extern PEN_API gex_TM_t pen_world;
+/* 1: locks must go through the library, which checks and traces them. */
+extern PEN_API unsigned char pen_hsl_traced;
+
+/* ---- functions: what the inline bodies call ------------------------------------------------- */
+
+PEN_API int pen_api_init(const pen_build *build, int *argc, char ***argv);
+PEN_API int pen_api_client_init(const pen_build *build, gex_Client_t *client, gex_EP_t *endpoint,
+                                gex_TM_t *team, const char *name, int *argc, char ***argv,
+                                gex_Flags_t flags);
+
+/* Active messages. words: 1 + (arg_count + 1) / 2 of them; words[0] is the library's, then the
+ * arguments two to a word, low half first. */
+PEN_API int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
+                                  gex_Flags_t flags, unsigned arg_count, uint64_t *words);
+PEN_API int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
+                                   const void *source, size_t len, gex_Flags_t flags,
+                                   unsigned arg_count, uint64_t *words);
+PEN_API int pen_api_request_long(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
+                                 const void *source, size_t len, void *dest, gex_Flags_t flags,
+                                 unsigned arg_count, uint64_t *words);
+PEN_API int pen_api_reply_short(gex_Token_t token, gex_AM_Index_t handler, gex_Flags_t flags,
+                                unsigned arg_count, uint64_t *words);
+PEN_API int pen_api_reply_medium(gex_Token_t token, gex_AM_Index_t handler, const void *source,
+                                 size_t len, gex_Flags_t flags, unsigned arg_count,
+                                 uint64_t *words);
+PEN_API int pen_api_reply_long(gex_Token_t token, gex_AM_Index_t handler, const void *source,
+                               size_t len, void *dest, gex_Flags_t flags, unsigned arg_count,
+                               uint64_t *words);
+/* An event argument that this call does not accept: says so and ends the job. */
+PEN_API void pen_api_bad_event(const char *call);
+
+/* Put and get, for whatever is not mapped here. */
+PEN_API int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
+                        gex_Flags_t flags);
+PEN_API int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,
+                        gex_Flags_t flags);
+PEN_API gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
+                                   size_t len, gex_Event_t *local, gex_Flags_t flags);
+PEN_API gex_Event_t pen_api_get_nb(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source,
+                                   size_t len, gex_Flags_t flags);
+PEN_API int pen_api_put_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
+                            size_t len, gex_Event_t *local, gex_Flags_t flags);
+PEN_API int pen_api_get_nbi(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source,
+                            size_t len, gex_Flags_t flags);
+PEN_API void pen_api_set(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len);
+PEN_API gex_Event_t pen_api_set_nb(gex_TM_t team, gex_Rank_t rank, void *dest, int value,
+                                   size_t len);
+PEN_API void pen_api_set_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len);
+PEN_API pen_valget pen_api_valget(gex_TM_t team, gex_Rank_t rank, const void *source, size_t len);
+PEN_API gex_RMA_Value_t pen_api_valget_wait(pen_valget handle);
+
+/* Events that are not GEX_EVENT_INVALID. */
+PEN_API int pen_api_event_test(gex_Event_t event);
+PEN_API void pen_api_event_wait(gex_Event_t event);
+PEN_API gex_Event_t pen_api_event_leaf(gex_Event_t root, gex_EC_t category);
+
+/* Locks. */
+PEN_API void pen_api_hsl_wait(pen_hsl *lock);    /* it is held: waits, then takes it */
+PEN_API void pen_api_hsl_wake(pen_hsl *lock);    /* it was dropped while somebody may sleep */
+PEN_API void pen_api_hsl_lock(pen_hsl *lock);    /* all in one, checked and traced */
+PEN_API void pen_api_hsl_unlock(pen_hsl *lock);  /* likewise */
+PEN_API int pen_api_hsl_trylock(pen_hsl *lock);  /* likewise */
+PEN_API void pen_api_hsl_destroy(pen_hsl *lock); /* likewise */
+
+PEN_API void pen_api_block(pen_block *block); /* one step of GASNET_BLOCKUNTIL */
+PEN_API void *pen_api_thread_info(void);      /* differs between live threads */
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gasnet_config.h: which release this is, as numbers and as text that configure scripts search for.
+ *
+ * Clients compare GASNET_RELEASE_VERSION_... with the releases of the reference implementation in
+ * order to know what the interface offers; Penstock therefore states the release whose interface it
+ * implements. Its own version is PENSTOCK_VERSION_... */
+#ifndef _INCLUDED_GASNET_CONFIG_H
+#define _INCLUDED_GASNET_CONFIG_H
+
+#define PENSTOCK_VERSION_MAJOR       0
+#define PENSTOCK_VERSION_MINOR       1
+#define PENSTOCK_VERSION_PATCH       0
+
+#define GASNET_RELEASE_VERSION_MAJOR 2025
+#define GASNET_RELEASE_VERSION_MINOR 8
+#define GASNET_RELEASE_VERSION_PATCH 0
+#define GASNETI_RELEASE_VERSION      "2025.8.0"
+#define GASNETI_BUILD_ID             "Penstock 0.1.0"
+#define GASNETI_CONFIGURE_ARGS       "'--disable-aligned-segments' '--enable-pshm'"
+
+#define HAVE_MMAP                    1
+#define HAVE_PTHREAD_H               1
+#define HAVE_PTHREAD_SETCONCURRENCY  1
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* config.h: what the client chose when it was compiled (thread mode, segment mode, name of the
+ * conduit) and what it may ask of this release in #if. The library serves every choice; which
+ * conduit really runs is decided when the job starts. */
+#ifndef PENSTOCK_CONFIG_H
+#define PENSTOCK_CONFIG_H
+
+#include <gasnet_config.h>
+
+/* ---- thread mode: who may call at once ------------------------------------------------------ */
+
+#if defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR) != 1
+#    error define exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR
+#endif
+#if defined(GASNET_SEQ)
+#    define PEN_MODE            PEN_MODE_SEQ
+#    define PEN_MODE_NAME       "SEQ"
+#    define GASNETI_MAX_THREADS 1
+#elif defined(GASNET_PARSYNC)
+#    define PEN_MODE            PEN_MODE_PARSYNC
+#    define PEN_MODE_NAME       "PARSYNC"
+#    define GASNETI_MAX_THREADS 256
+#else
+#    define PEN_MODE            PEN_MODE_PAR
+#    define PEN_MODE_NAME       "PAR"
+#    define GASNETI_MAX_THREADS 256
+#endif
+
+/* ---- segment mode: which of a peer's addresses may be reached ------------------------------- */
+
+#if defined(GASNET_SEGMENT_FAST) + defined(GASNET_SEGMENT_LARGE) + \
+        defined(GASNET_SEGMENT_EVERYTHING) >                       \
+    1
+#    error define at most one of GASNET_SEGMENT_FAST, GASNET_SEGMENT_LARGE, GASNET_SEGMENT_EVERYTHING
+#endif
+#if defined(GASNET_SEGMENT_EVERYTHING)
+#    define PEN_SEGMENT      PEN_SEGMENT_EVERYTHING
+#    define PEN_SEGMENT_NAME "EVERYTHING"
+#elif defined(GASNET_SEGMENT_LARGE)
+#    define PEN_SEGMENT      PEN_SEGMENT_LARGE
+#    define PEN_SEGMENT_NAME "LARGE"
+#else
+#    ifndef GASNET_SEGMENT_FAST
+#        define GASNET_SEGMENT_FAST 1
+#    endif
+#    define PEN_SEGMENT      PEN_SEGMENT_FAST
+#    define PEN_SEGMENT_NAME "FAST"
+#endif
+
+/* ---- the conduit's name: a name only -------------------------------------------------------- */
+
+#if defined(GASNET_CONDUIT_UDP)
+#    define GASNET_CONDUIT_NAME     UDP
+#    define GASNET_CONDUIT_NAME_STR "UDP"
+#elif defined(GASNET_CONDUIT_MPI)
+#    define GASNET_CONDUIT_NAME     MPI
+#    define GASNET_CONDUIT_NAME_STR "MPI"
+#elif defined(GASNET_CONDUIT_OFI)
+#    define GASNET_CONDUIT_NAME     OFI
+#    define GASNET_CONDUIT_NAME_STR "OFI"
+#elif defined(GASNET_CONDUIT_UCX)
+#    define GASNET_CONDUIT_NAME     UCX
+#    define GASNET_CONDUIT_NAME_STR "UCX"
+#elif defined(GASNET_CONDUIT_IBV)
+#    define GASNET_CONDUIT_NAME     IBV
+#    define GASNET_CONDUIT_NAME_STR "IBV"
+#elif defined(GASNET_CONDUIT_PORTALS4)
+#    define GASNET_CONDUIT_NAME     PORTALS4
+#    define GASNET_CONDUIT_NAME_STR "PORTALS4"
+#elif defined(GASNET_CONDUIT_EXTOLL)
+#    define GASNET_CONDUIT_NAME     EXTOLL
+#    define GASNET_CONDUIT_NAME_STR "EXTOLL"
+#else
+#    ifndef GASNET_CONDUIT_SMP
+#        define GASNET_CONDUIT_SMP 1
+#    endif
+#    define GASNET_CONDUIT_NAME     SMP
+#    define GASNET_CONDUIT_NAME_STR "SMP"
+#endif
+#define GASNET_CORE_NAME            GASNET_CONDUIT_NAME
+#define GASNET_CORE_NAME_STR        GASNET_CONDUIT_NAME_STR
+#define GASNET_CORE_VERSION         0.1
+#define GASNET_CORE_VERSION_STR     "0.1"
+#define GASNET_EXTENDED_NAME        GASNET_CONDUIT_NAME
+#define GASNET_EXTENDED_NAME_STR    GASNET_CONDUIT_NAME_STR
+#define GASNET_EXTENDED_VERSION     0.1
+#define GASNET_EXTENDED_VERSION_STR "0.1"
+
+/* ---- versions of the documents -------------------------------------------------------------- */
+
+#define GASNET_VERSION            1
+#define GASNET_SPEC_VERSION_MAJOR 1
+#define GASNET_SPEC_VERSION_MINOR 8
+#define GEX_SPEC_VERSION_MAJOR    0
+#define GEX_SPEC_VERSION_MINOR    19
+
+/* ---- what this implementation offers -------------------------------------------------------- */
+
+#define GASNET_ALIGNED_SEGMENTS            0 /* segments start where each rank's memory allows */
+#define GASNET_MAXNODES                    0x7FFFFFFF
+#define GASNET_MAXEPS                      1 /* endpoints of a process */
+#define GASNET_NULL_ARGV_OK                1
+#define GASNET_PSHM                        1
+#define GASNETI_PSHM_ENABLED               1
+#define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 0 /* no thread of ours runs handlers */
+#define GASNET_SUPPORTS_TI_SRCRANK         1
+#define GASNET_SUPPORTS_TI_EP              1
+#define GASNET_SUPPORTS_TI_ENTRY           1
+#define GASNET_SUPPORTS_TI_IS_REQ          1
+#define GASNET_SUPPORTS_TI_IS_LONG         1
+
+/* Segments are multiples of this: the largest page the processor family uses. */
+#if defined(__aarch64__)
+#    define GASNET_PAGESIZE 65536
+#else
+#    define GASNET_PAGESIZE 4096
+#endif
+
+/* The client may say that it is a debug build; the library's own checks are chosen at run time. */
+#if !defined(GASNET_DEBUG) && !defined(GASNET_NDEBUG)
+#    define GASNET_NDEBUG 1
+#endif
+
+#define GASNET_CONFIG_STRING                                                                       \
+    "RELEASE=" GASNETI_RELEASE_VERSION ",IMPLEMENTATION=" GASNETI_BUILD_ID                         \
+    ",CONDUIT=" GASNET_CONDUIT_NAME_STR ",THREADMODEL=" PEN_MODE_NAME ",SEGMENT=" PEN_SEGMENT_NAME \
+    ",PTR=64bit,noalign,pshm"
+
+#endif

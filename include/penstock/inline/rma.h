@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bodies of <penstock/rma.h>. Memory of a peer on the same host is mapped here, so a put is a copy
+ * that the compiler turns into a store when the length is known. Everything else goes to the
+ * library: peers elsewhere, addresses outside the published segment, flags with a meaning, and all
+ * calls when the library checks or traces (it then publishes nothing as mapped). */
+#ifndef PENSTOCK_INLINE_RMA_H
+#define PENSTOCK_INLINE_RMA_H
+
+#include <penstock/rma.h>
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Flags that change nothing when the peer's memory is mapped. */
+#define PEN_RMA_INLINE_FLAGS                                                        \
+    (GEX_FLAG_IMMEDIATE | GEX_FLAG_SELF_SEG_UNKNOWN | GEX_FLAG_SELF_SEG_SOME |      \
+     GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME | \
+     GEX_FLAG_PEER_SEG_BOUND)
+
+/* Our address of the peer's memory, or NULL: not mapped here. */
+static __inline__ void *pen_rma_alias(gex_TM_t team, gex_Rank_t rank, const void *addr, size_t len,
+                                      gex_Flags_t flags)
+{
+    const pen_team_view *view = (const pen_team_view *)(const void *)team;
+    uint32_t i = rank - view->mapped_first;
+    const pen_mapped *mapped;
+    uintptr_t offset;
+    if (PEN_UNLIKELY(i >= view->mapped_count || (flags & ~PEN_RMA_INLINE_FLAGS) != 0))
+        return NULL;
+    mapped = &view->mapped[i];
+    offset = (uintptr_t)addr - mapped->base;
+    /* "- 1" sends empty transfers to the library: their other address may be NULL */
+    if (PEN_UNLIKELY(offset >= mapped->len || len - 1 >= mapped->len - offset))
+        return NULL;
+    return PEN_POINTER(void *, (uintptr_t)addr + (uintptr_t)mapped->delta);
+}
+
+/* A put is reported done only when whoever learns of that sees its bytes: they must not be
+ * overtaken by the store that tells them. x86 keeps stores in order, so there only the compiler has
+ * to. */
+static __inline__ void pen_rma_put_done(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ __volatile__("" ::: "memory");
+#else
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+#endif
+}
+
+/* A get of a flag must not be overtaken by the loads of what the flag announces; x86 keeps loads in
+ * order. */
+static __inline__ void pen_rma_get_done(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ __volatile__("" ::: "memory");
+#else
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
+/* Where an integer of len bytes begins in a longer one. */
+static __inline__ void *pen_rma_low_bytes(gex_RMA_Value_t *value, size_t len)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (unsigned char *)value + (sizeof *value - len);
+#else
+    (void)len;
+    return value;
+#endif
+}
+
+GEX_INLINE int gex_RMA_PutBlocking(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
+                                   size_t len, gex_Flags_t flags)
+{
+    void *alias = pen_rma_alias(team, rank, dest, len, flags);
+    if (PEN_UNLIKELY(alias == NULL))
+        return pen_api_put(team, rank, dest, source, len, flags);
+    memcpy(alias, source, len);
+    pen_rma_put_done();
+    return 0;
+}
+
+GEX_INLINE int gex_RMA_GetBlocking(gex_TM_t team, void *dest, gex_Rank_t rank, void *source,
+                                   size_t len, gex_Flags_t flags)
+{
+    const void *alias = pen_rma_alias(team, rank, source, len, flags);
+    if (PEN_UNLIKELY(alias == NULL))
+        return pen_api_get(team, dest, rank, source, len, flags);
+    memcpy(dest, alias, len);
+    pen_rma_get_done();
+    return 0;
+}
+
+GEX_INLINE gex_Event_t gex_RMA_PutNB(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
+                                     size_t len, gex_Event_t *local, gex_Flags_t flags)
+{
+    void *alias = pen_rma_alias(team, rank, dest, len, flags);
+    if (PEN_UNLIKELY(alias == NULL))
+        return pen_api_put_nb(team, rank, dest, source, len, local, flags);
+    memcpy(alias, source, len);
+    pen_rma_put_done();
+    if ((uintptr_t)local > 3u)
+        *local = GEX_EVENT_INVALID;
+    return GEX_EVENT_INVALID;
+}
+
+GEX_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t team, void *dest, gex_Rank_t rank, void *source,
+                                     size_t len, gex_Flags_t flags)
+{
+    const void *alias = pen_rma_alias(team, rank, source, len, flags);
+    if (PEN_UNLIKELY(alias == NULL))
+        return pen_api_get_nb(team, dest, rank, source, len, flags);
+    memcpy(dest, alias, len);
+    pen_rma_get_done();
+    return GEX_EVENT_INVALID;
+}
+
+GEX_INLINE int gex_RMA_PutNBI(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
+                              size_t len, gex_Event_t *local, gex_Flags_t flags)
+{
+    void *alias = pen_rma_alias(team, rank, dest, len, flags);
+    if (PEN_UNLIKELY(alias == NULL))
+        return pen_api_put_nbi(team, rank, dest, source, len, local, flags);
+    memcpy(alias, source, len);
+    pen_rma_put_done();
+    return 0;
+}
+
+GEX_INLINE int gex_RMA_GetNBI(gex_TM_t team, void *dest, gex_Rank_t rank, void *source, size_t len,
+                              gex_Flags_t flags)
+{
+    const void *alias = pen_rma_alias(team, rank, source, len, flags);
+    if (PEN_UNLIKELY(alias == NULL))
+        return pen_api_get_nbi(team, dest, rank, source, len, flags);
+    memcpy(dest, alias, len);
+    pen_rma_get_done();
+    return 0;
+}
+
+GEX_INLINE gex_RMA_Value_t gex_RMA_GetBlockingVal(gex_TM_t team, gex_Rank_t rank, void *source,
+                                                  size_t len, gex_Flags_t flags)
+{
+    gex_RMA_Value_t value = 0;
+    (void)gex_RMA_GetBlocking(team, pen_rma_low_bytes(&value, len), rank, source, len,
+                              flags & ~GEX_FLAG_IMMEDIATE);
+    return value;
+}
+
+GEX_INLINE int gex_RMA_PutBlockingVal(gex_TM_t team, gex_Rank_t rank, void *dest,
+                                      gex_RMA_Value_t value, size_t len, gex_Flags_t flags)
+{
+    return gex_RMA_PutBlocking(team, rank, dest, pen_rma_low_bytes(&value, len), len, flags);
+}
+
+GEX_INLINE gex_Event_t gex_RMA_PutNBVal(gex_TM_t team, gex_Rank_t rank, void *dest,
+                                        gex_RMA_Value_t value, size_t len, gex_Flags_t flags)
+{
+    return gex_RMA_PutNB(team, rank, dest, pen_rma_low_bytes(&value, len), len, GEX_EVENT_NOW,
+                         flags);
+}
+
+GEX_INLINE int gex_RMA_PutNBIVal(gex_TM_t team, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
+                                 size_t len, gex_Flags_t flags)
+{
+    return gex_RMA_PutNBI(team, rank, dest, pen_rma_low_bytes(&value, len), len, GEX_EVENT_NOW,
+                          flags);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* segment.h: segments (memory that peers may reach) and endpoints (what peers reach). A process has
+ * one endpoint; one segment can be bound to it. */
+#ifndef PENSTOCK_SEGMENT_H
+#define PENSTOCK_SEGMENT_H
+
+#include <penstock/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- how large, and where ------------------------------------------------------------------- */
+
+/* The largest segment this process can have: bytes, a multiple of GASNET_PAGESIZE;
+ * GASNET_MAX_SEGSIZE limits it. (uintptr_t)-1 in GASNET_SEGMENT_EVERYTHING.
+ * Valid between the start of the job and the first segment. Context: any. Does not poll.
+ * GASNet-1, chapter "Core API": job environment queries. */
+PEN_API uintptr_t gasnet_getMaxLocalSegmentSize(void);
+
+/* The smallest of all ranks' gasnet_getMaxLocalSegmentSize: what each of them can have.
+ * Context: any. Does not poll.
+ * GASNet-1, chapter "Core API": job environment queries. */
+PEN_API uintptr_t gasnet_getMaxGlobalSegmentSize(void);
+
+typedef struct {
+    void *addr;     /* the owner's address */
+    uintptr_t size; /* bytes */
+} gasnet_seginfo_t;
+
+/* Where the ranks' segments are.
+ *   table  receives one row for each of the first count ranks; NULL, (uintptr_t)-1 for all in
+ *          GASNET_SEGMENT_EVERYTHING
+ *   count  rows of the table, at most the number of ranks
+ * Returns GASNET_OK, GASNET_ERR_NOT_INIT before segments were attached, GASNET_ERR_BAD_ARG.
+ * Context: no handler. Does not poll.
+ * GASNet-1, chapter "Core API": job environment queries. */
+PEN_API int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count);
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+/* Makes a segment on every rank, binds it to the primordial endpoint and makes it known to all.
+ *   segment  receives this rank's; GEX_SEGMENT_INVALID in GASNET_SEGMENT_EVERYTHING
+ *   team     the primordial team
+ *   len      bytes on this rank, may differ between ranks: a multiple of GASNET_PAGESIZE, above 0,
+ * at most gasnet_getMaxLocalSegmentSize(); ignored in GASNET_SEGMENT_EVERYTHING Collective, once,
+ * and ends with a barrier. The content is unspecified. Returns GASNET_OK, GASNET_ERR_BAD_ARG,
+ * GASNET_ERR_RESOURCE. Context: no handler. Blocks and polls. GASNet-EX, chapter "Segments". */
+PEN_API int gex_Segment_Attach(gex_Segment_t *segment, gex_TM_t team, uintptr_t len);
+
+/* Makes a segment of this process only; bind it with gex_EP_BindSegment and make it known with
+ * gex_EP_PublishBoundSegment.
+ *   segment  receives it
+ *   client   its owner
+ *   addr     memory of the caller's, any alignment, that stays valid; or NULL: the library
+ * allocates len      bytes, above 0 kind     GEX_MK_HOST flags    0 Returns GASNET_OK,
+ * GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Does not poll. GASNet-EX, chapter
+ * "Segments". */
+PEN_API int gex_Segment_Create(gex_Segment_t *segment, gex_Client_t client, gex_Addr_t addr,
+                               uintptr_t len, gex_MK_t kind, gex_Flags_t flags);
+
+/* Ends a segment that no endpoint is bound to and nobody uses. Memory the library allocated is
+ * freed. flags  0 Context: no handler. Does not poll. GASNet-EX, chapter "Segments". */
+PEN_API void gex_Segment_Destroy(gex_Segment_t segment, gex_Flags_t flags);
+
+/* The client that owns it; the flags it was made with; its first address and its length in bytes in
+ * this process. Context: any. They do not poll.
+ * GASNet-EX, chapter "Segments". */
+PEN_API gex_Client_t gex_Segment_QueryClient(gex_Segment_t segment);
+PEN_API gex_Flags_t gex_Segment_QueryFlags(gex_Segment_t segment);
+PEN_API void *gex_Segment_QueryAddr(gex_Segment_t segment);
+PEN_API uintptr_t gex_Segment_QuerySize(gex_Segment_t segment);
+
+/* Attaches a pointer of the client's own to the object; no atomicity is promised. Context: any.
+ * Does not poll. GASNet-EX, chapter "Segments". */
+PEN_API void gex_Segment_SetCData(gex_Segment_t segment, const void *data);
+
+/* The pointer attached last, at first NULL. Context: any. Does not poll.
+ * GASNet-EX, chapter "Segments". */
+PEN_API void *gex_Segment_QueryCData(gex_Segment_t segment);
+
+/* ---- endpoints ------------------------------------------------------------------------------ */
+
+/* Makes another endpoint: this release has only the primordial one (GASNET_MAXEPS is 1).
+ * Returns GASNET_ERR_RESOURCE, or GASNET_ERR_BAD_ARG for wrong arguments. Context: no handler. Does
+ * not poll.
+ * GASNet-EX, chapter "Endpoints". */
+PEN_API int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client,
+                          gex_EP_Capabilities_t capabilities, gex_Flags_t flags);
+
+/* Binds a segment to an endpoint that has none; there is no way back.
+ *   flags  0
+ * Returns GASNET_OK, GASNET_ERR_BAD_ARG. Context: no handler. Does not poll.
+ * GASNet-EX, chapter "Endpoints". */
+PEN_API int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t flags);
+
+/* Makes the segments bound to the named endpoints known, so that members of the team can reach
+ * them. team       the primordial team endpoints  count endpoints of this process; may be unbound
+ *   count      may be 0, and differ between ranks
+ *   flags      0
+ * Collective over the team, and ends with a barrier. May be repeated.
+ * Returns GASNET_OK, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Blocks and
+ * polls. GASNet-EX, chapter "Endpoints". */
+PEN_API int gex_EP_PublishBoundSegment(gex_TM_t team, gex_EP_t *endpoints, size_t count,
+                                       gex_Flags_t flags);
+
+/* Adds handlers to an endpoint. Handlers already registered stay.
+ *   table  count entries, free for other use afterwards; an entry whose gex_index is 0 gets the
+ *          highest free index, in the order of the table, and that index is written back
+ *   count  entries
+ * Not collective, no barrier: synchronise before a message may arrive for a new handler.
+ * Returns GASNET_OK; GASNET_ERR_BAD_ARG for an index below GEX_AM_INDEX_BASE or taken already, then
+ * nothing is registered; GASNET_ERR_RESOURCE when no index is left. Context: no handler. Does not
+ * poll.
+ * GASNet-EX, chapter "Endpoints". */
+PEN_API int gex_EP_RegisterHandlers(gex_EP_t endpoint, gex_AM_Entry_t *table, size_t count);
+
+/* The client that owns it; the flags it was made with; the segment bound to it, or
+ * GEX_SEGMENT_INVALID; its number in this process. Context: any. They do not poll.
+ * GASNet-EX, chapter "Endpoints". */
+PEN_API gex_Client_t gex_EP_QueryClient(gex_EP_t endpoint);
+PEN_API gex_Flags_t gex_EP_QueryFlags(gex_EP_t endpoint);
+PEN_API gex_Segment_t gex_EP_QuerySegment(gex_EP_t endpoint);
+PEN_API gex_EP_Index_t gex_EP_QueryIndex(gex_EP_t endpoint);
+
+/* Attaches a pointer of the client's own to the object; no atomicity is promised. Context: any.
+ * Does not poll. GASNet-EX, chapter "Endpoints". */
+PEN_API void gex_EP_SetCData(gex_EP_t endpoint, const void *data);
+
+/* The pointer attached last, at first NULL. Context: any. Does not poll.
+ * GASNet-EX, chapter "Endpoints". */
+PEN_API void *gex_EP_QueryCData(gex_EP_t endpoint);
+
+/* ---- peers' segments ------------------------------------------------------------------------ */
+
+/* Asks for the segment bound to a peer's endpoint.
+ *   team, rank  the peer
+ *   owner       receives the segment's address there
+ *   local       receives its address here if this process can load and store there, else NULL
+ *   len         receives its length in bytes, 0 when no segment is bound
+ *   flags       0 or GEX_FLAG_IMMEDIATE
+ * Any of the three may be NULL. Returns an event; the answers are valid once it is done. With
+ * GEX_FLAG_IMMEDIATE may return GEX_EVENT_NO_OP, and then nothing happened.
+ * Context: any with GEX_FLAG_IMMEDIATE, otherwise no handler. May poll without that flag.
+ * GASNet-EX, chapter "Endpoints". */
+PEN_API gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, void **owner,
+                                               void **local, uintptr_t *len, gex_Flags_t flags);
+
+/* As gex_EP_QueryBoundSegmentNB, and waits. Deprecated there.
+ * Returns 0, or non-zero when no segment is bound. Context: no handler. Blocks and polls.
+ * GASNet-EX, chapter "Segments". */
+PEN_API int gex_Segment_QueryBound(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
+                                   uintptr_t *len);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
