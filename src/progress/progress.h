@@ -138,10 +138,10 @@ static inline void pen_port_count(pen_port *port, unsigned handled)
  * sleeps. Not from a handler. */
 static inline unsigned pen_progress_poll(pen_progress *progress)
 {
-    pen_link *link = progress->alone;
-    if (PEN_CHECKED || pen_unlikely(link == NULL) ||
+    if (PEN_CHECKED || pen_unlikely(progress->alone == NULL) ||
         pen_unlikely(atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0))
         return pen_progress_poll_ports(progress);
+    pen_link *link = progress->alone;
     unsigned handled = link->ops->poll(link, PEN_LANES_ALL, PEN_POLL_BUDGET);
     if (pen_unlikely(handled != 0))
         pen_port_count(&progress->ports[0], handled);

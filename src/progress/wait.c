@@ -45,11 +45,6 @@ static bool core_is_shared(const pen_progress *progress)
     return atomic_load_explicit(&progress->core_shared, memory_order_relaxed);
 }
 
-static void count(uint64_t *counter)
-{
-    __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); /* threads wait without a lock */
-}
-
 /* Offers the core; with look, notes whether somebody took it. */
 static void give_away(pen_waiter *waiter, bool look)
 {
@@ -58,7 +53,8 @@ static void give_away(pen_waiter *waiter, bool look)
         waiter->switches = pen_switches_forced();
         waiter->has_switches = true;
     }
-    count(&progress->counters->wait_yield);
+    /* relaxed: a count; atomic because threads wait without a lock */
+    __atomic_fetch_add(&progress->counters->wait_yield, 1, __ATOMIC_RELAXED);
     sched_yield();
     if (!look)
         return;
@@ -158,7 +154,7 @@ static void nap(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
     waiter->armed = false;
-    count(&progress->counters->wait_sleep);
+    __atomic_fetch_add(&progress->counters->wait_sleep, 1, __ATOMIC_RELAXED); /* as above */
     pen_progress_publish(progress);
     bool is_long = waiter->naps >= LONG_NAPS; /* then the others have one competitor less */
     if (is_long)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -24,7 +25,10 @@ static void *add_many(void *at)
     shelf *mine = at;
     for (int i = 0; i < ROUNDS; i++) {
         pen_lock_take(&mine->lock);
-        mine->count++;
+        uint64_t before = mine->count;
+        if (i % 32 == 0)
+            sched_yield(); /* the others have every chance to come in */
+        mine->count = before + 1;
         pen_lock_drop(&mine->lock);
     }
     return NULL;
@@ -77,6 +81,7 @@ static void whoever_waits_long_sleeps_and_is_woken(void **state)
     while (atomic_load(&mine.lock.sleepers) == 0 && pen_now_ns() < until)
         usleep(100);
     assert_int_equal(atomic_load(&mine.lock.sleepers), 1);
+    usleep(5000); /* several naps */
     assert_int_equal(mine.count, 0);
     pen_lock_drop(&mine.lock);
     pthread_join(thread, NULL);

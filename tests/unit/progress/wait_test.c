@@ -275,13 +275,14 @@ static pair the_pair;
 static void await_turn(rank *mine, unsigned turn)
 {
     pen_waiter waiter = pen_waiter_of(&mine->progress, true);
-    uint32_t naps = 0;
+    uint64_t sleeps = 0;
     while (atomic_load_explicit(&the_pair.turn, memory_order_acquire) != turn) {
-        naps = waiter.naps;
+        sleeps = mine->counters.wait_sleep;
         pen_wait_step(&waiter);
     }
     /* A nap that nobody ended, though our turn came early in it. */
-    if (waiter.naps > naps && pen_now_ns() - atomic_load(&the_pair.since_ns) > 2000000)
+    if (mine->counters.wait_sleep > sleeps &&
+        pen_now_ns() - atomic_load(&the_pair.since_ns) > 2000000)
         atomic_fetch_add(&the_pair.lost, 1);
 }
 
