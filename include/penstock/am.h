@@ -89,11 +89,13 @@ PEN_API size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t *loca
  *   source, len  the payload: bytes in local memory; source is not looked at when len is 0
  *   dest         Long: where it goes, an address of the peer's in its bound segment; passed through
  *                as it is when len is 0
- *   local        says when source may be changed: GEX_EVENT_NOW when the call returns,
- *                GEX_EVENT_GROUP with the thread's implicit operations (GEX_EC_AM), or the address
- * of an event flags        0 or GEX_FLAG_IMMEDIATE: do not wait for room Returns 0; non-zero only
- * with GEX_FLAG_IMMEDIATE when there was no room, and then nothing happened. Short messages, and
- * messages without payload, may be sent before any segment exists. Wrong arguments end the job.
+ *   local        says when source may be changed: GEX_EVENT_NOW: when the call returns;
+ *                GEX_EVENT_GROUP: with the thread's implicit operations (GEX_EC_AM); or the
+ *                address of an event
+ *   flags        0 or GEX_FLAG_IMMEDIATE: do not wait for room
+ * Returns 0; non-zero only with GEX_FLAG_IMMEDIATE when there was no room, and then nothing
+ * happened. Short messages, and messages without payload, may be sent before any segment exists.
+ * Wrong arguments end the job.
  * Context: no handler. May wait for room at the peer, and polls meanwhile.
  * GASNet-EX, chapter "Active messages". */
 
@@ -105,8 +107,9 @@ PEN_API size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t *loca
  *   int gex_AM_ReplyMedium<n>(gex_Token_t token, gex_AM_Index_t handler, const void *source,
  *                             size_t len, gex_Event_t *local, gex_Flags_t flags,
  *                             gex_AM_Arg_t a0, ...)
- *   int gex_AM_ReplyLong<n>(gex_Token_t token, gex_AM_Index_t handler, const void *source, size_t
- * len, void *dest, gex_Event_t *local, gex_Flags_t flags, gex_AM_Arg_t a0, ...)
+ *   int gex_AM_ReplyLong<n>(gex_Token_t token, gex_AM_Index_t handler, const void *source,
+ *                           size_t len, void *dest, gex_Event_t *local, gex_Flags_t flags,
+ *                           gex_AM_Arg_t a0, ...)
  *
  * Sends a reply to the rank whose request this handler serves; gex_AM_ReplyShort, ...Medium and
  * ...Long count the arguments. At most one for each request.

@@ -34,16 +34,22 @@ PEN_API int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source);
  *                                 size_t len, gasnet_handlerarg_t a0, ...)
  *   int gasnet_AMRequestLong<n>(gasnet_node_t dest, gasnet_handler_t handler, void *source,
  *                               size_t len, void *dest_addr, gasnet_handlerarg_t a0, ...)
- *   int gasnet_AMRequestLongAsync<n>: as Long, but source has to stay unchanged until the handler
- * of the reply begins and replies, in the handler of a request, at most one: int
- * gasnet_AMReplyShort<n>(gasnet_token_t token, gasnet_handler_t handler, ...) int
- * gasnet_AMReplyMedium<n>(gasnet_token_t token, gasnet_handler_t handler, void *source, size_t len,
- * ...) int gasnet_AMReplyLong<n>(gasnet_token_t token, gasnet_handler_t handler, void *source,
- * size_t len, void *dest_addr, ...) with n = 0..16 arguments. source may be changed when the call
- * returns (LongAsync excepted). Arguments as for gex_AM_RequestShort and so on. They return
- * GASNET_OK; wrong arguments end the job. Context of requests: no handler; they may wait for room
- * at the peer, and poll meanwhile. Context of replies: a handler of a request, no handler-safe lock
- * held; they neither wait nor poll. GASNet-1, chapter "Core API": active messages. */
+ *   int gasnet_AMRequestLongAsync<n>(as Long)
+ * Replies, in the handler of a request, at most one:
+ *   int gasnet_AMReplyShort<n>(gasnet_token_t token, gasnet_handler_t handler,
+ *                              gasnet_handlerarg_t a0, ...)
+ *   int gasnet_AMReplyMedium<n>(gasnet_token_t token, gasnet_handler_t handler, void *source,
+ *                               size_t len, gasnet_handlerarg_t a0, ...)
+ *   int gasnet_AMReplyLong<n>(gasnet_token_t token, gasnet_handler_t handler, void *source,
+ *                             size_t len, void *dest_addr, gasnet_handlerarg_t a0, ...)
+ *
+ * With n = 0..16 arguments; the other ones as for gex_AM_RequestShort and so on. source may be
+ * changed when the call returns; only that of LongAsync has to stay as it is until the handler of
+ * the reply begins. They return GASNET_OK; wrong arguments end the job.
+ * Context of requests: no handler; they may wait for room at the peer, and poll meanwhile.
+ * Context of replies: a handler of a request, no handler-safe lock held; they neither wait nor
+ * poll.
+ * GASNet-1, chapter "Core API": active messages. */
 
 /* The same without a number: arg_count says how many 32-bit arguments follow. Not in the
  * specification. */

@@ -35,8 +35,8 @@ GEX_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_
 /* Fills the peer's memory if it is mapped here; otherwise answers 0. */
 static __inline__ int pen_rma_fill(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
-    void *alias = pen_rma_alias(pen_world, node, dest, nbytes, 0);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(pen_world, node, dest, nbytes, 0, &alias)))
         return 0;
     memset(alias, val, nbytes);
     pen_rma_put_done();
@@ -136,8 +136,8 @@ GEX_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_regist
 GEX_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnet_valget_handle_t handle = { 0, NULL };
-    const void *alias = pen_rma_alias(pen_world, node, src, nbytes, 0);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(pen_world, node, src, nbytes, 0, &alias)))
         return pen_api_valget(pen_world, node, src, nbytes);
     memcpy(pen_rma_low_bytes(&handle.value, nbytes), alias, nbytes);
     pen_rma_get_done();

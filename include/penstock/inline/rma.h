@@ -20,22 +20,23 @@ extern "C" {
      GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME | \
      GEX_FLAG_PEER_SEG_BOUND)
 
-/* Our address of the peer's memory, or NULL: not mapped here. */
-static __inline__ void *pen_rma_alias(gex_TM_t team, gex_Rank_t rank, const void *addr, size_t len,
-                                      gex_Flags_t flags)
+/* Whether the peer's memory is mapped here, and at which of our addresses. */
+static __inline__ int pen_rma_mapped(gex_TM_t team, gex_Rank_t rank, const void *addr, size_t len,
+                                     gex_Flags_t flags, void **alias)
 {
     const pen_team_view *view = (const pen_team_view *)(const void *)team;
     uint32_t i = rank - view->mapped_first;
     const pen_mapped *mapped;
     uintptr_t offset;
     if (PEN_UNLIKELY(i >= view->mapped_count || (flags & ~PEN_RMA_INLINE_FLAGS) != 0))
-        return NULL;
+        return 0;
     mapped = &view->mapped[i];
     offset = (uintptr_t)addr - mapped->base;
     /* "- 1" sends empty transfers to the library: their other address may be NULL */
     if (PEN_UNLIKELY(offset >= mapped->len || len - 1 >= mapped->len - offset))
-        return NULL;
-    return PEN_POINTER(void *, (uintptr_t)addr + (uintptr_t)mapped->delta);
+        return 0;
+    *alias = PEN_POINTER(void *, (uintptr_t)addr + (uintptr_t)mapped->delta);
+    return 1;
 }
 
 /* A put is reported done only when whoever learns of that sees its bytes: they must not be
@@ -75,8 +76,8 @@ static __inline__ void *pen_rma_low_bytes(gex_RMA_Value_t *value, size_t len)
 GEX_INLINE int gex_RMA_PutBlocking(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
                                    size_t len, gex_Flags_t flags)
 {
-    void *alias = pen_rma_alias(team, rank, dest, len, flags);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, dest, len, flags, &alias)))
         return pen_api_put(team, rank, dest, source, len, flags);
     memcpy(alias, source, len);
     pen_rma_put_done();
@@ -86,8 +87,8 @@ GEX_INLINE int gex_RMA_PutBlocking(gex_TM_t team, gex_Rank_t rank, void *dest, c
 GEX_INLINE int gex_RMA_GetBlocking(gex_TM_t team, void *dest, gex_Rank_t rank, void *source,
                                    size_t len, gex_Flags_t flags)
 {
-    const void *alias = pen_rma_alias(team, rank, source, len, flags);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, source, len, flags, &alias)))
         return pen_api_get(team, dest, rank, source, len, flags);
     memcpy(dest, alias, len);
     pen_rma_get_done();
@@ -97,8 +98,8 @@ GEX_INLINE int gex_RMA_GetBlocking(gex_TM_t team, void *dest, gex_Rank_t rank, v
 GEX_INLINE gex_Event_t gex_RMA_PutNB(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
                                      size_t len, gex_Event_t *local, gex_Flags_t flags)
 {
-    void *alias = pen_rma_alias(team, rank, dest, len, flags);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, dest, len, flags, &alias)))
         return pen_api_put_nb(team, rank, dest, source, len, local, flags);
     memcpy(alias, source, len);
     pen_rma_put_done();
@@ -110,8 +111,8 @@ GEX_INLINE gex_Event_t gex_RMA_PutNB(gex_TM_t team, gex_Rank_t rank, void *dest,
 GEX_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t team, void *dest, gex_Rank_t rank, void *source,
                                      size_t len, gex_Flags_t flags)
 {
-    const void *alias = pen_rma_alias(team, rank, source, len, flags);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, source, len, flags, &alias)))
         return pen_api_get_nb(team, dest, rank, source, len, flags);
     memcpy(dest, alias, len);
     pen_rma_get_done();
@@ -121,8 +122,8 @@ GEX_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t team, void *dest, gex_Rank_t rank,
 GEX_INLINE int gex_RMA_PutNBI(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
                               size_t len, gex_Event_t *local, gex_Flags_t flags)
 {
-    void *alias = pen_rma_alias(team, rank, dest, len, flags);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, dest, len, flags, &alias)))
         return pen_api_put_nbi(team, rank, dest, source, len, local, flags);
     memcpy(alias, source, len);
     pen_rma_put_done();
@@ -132,8 +133,8 @@ GEX_INLINE int gex_RMA_PutNBI(gex_TM_t team, gex_Rank_t rank, void *dest, const 
 GEX_INLINE int gex_RMA_GetNBI(gex_TM_t team, void *dest, gex_Rank_t rank, void *source, size_t len,
                               gex_Flags_t flags)
 {
-    const void *alias = pen_rma_alias(team, rank, source, len, flags);
-    if (PEN_UNLIKELY(alias == NULL))
+    void *alias;
+    if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, source, len, flags, &alias)))
         return pen_api_get_nbi(team, dest, rank, source, len, flags);
     memcpy(dest, alias, len);
     pen_rma_get_done();
