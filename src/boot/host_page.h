@@ -18,7 +18,7 @@
  * peers poll and what they write do not share one. */
 typedef struct pen_host_rank {
     /* line 0: read-mostly for peers */
-    _Atomic uint32_t sleeping; /* 1 while the rank sleeps or is about to: senders look here */
+    _Atomic uint32_t sleeping; /* 1: "wake me", by a rank about to sleep; the waker clears it */
     _Atomic uint32_t pid;      /* 0 until it has joined */
     _Atomic uint32_t polling;  /* its threads that poll now or wait in the library */
     _Atomic uint32_t phase;    /* pen_host_phase, for the time-out's progress report */
