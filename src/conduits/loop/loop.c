@@ -33,7 +33,7 @@ typedef struct loop_link {
 
 static loop_link *loop_of(pen_link *link) { return (loop_link *)(void *)link; }
 
-/* ---- the five calls every conduit has -------------------------------------------------------- */
+/* ---- the five calls every conduit has ------------------------------------------------------- */
 
 static void loop_close(pen_link *link)
 {
@@ -104,8 +104,7 @@ static unsigned loop_poll(pen_link *link, unsigned lanes, unsigned budget)
     return count;
 }
 
-/* ---- the registry entry ------------------------------------------------------------------------
- */
+/* ---- the registry entry --------------------------------------------------------------------- */
 
 static int loop_score(pen_peer peers, const char **why_not)
 {

@@ -81,7 +81,7 @@ static inline uint32_t shm_word_place_of(uint64_t word) { return (uint32_t)(word
  */
 static inline uint32_t shm_slot_body_at(uint32_t head_len) { return (8 + head_len + 15) & ~15u; }
 
-/* ---- a rank's page ------------------------------------------------------------------------- */
+/* ---- a rank's page -------------------------------------------------------------------------- */
 
 /* Bits of the bell. */
 #define SHM_BELL_CHANNEL(i)  (UINT64_C(1) << (i))
@@ -111,7 +111,7 @@ typedef struct shm_page {
 _Static_assert(sizeof(shm_page) <= 4096, "one page of memory per rank before any message");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics must work between processes");
 
-/* ---- where things are ------------------------------------------------------------------------ */
+/* ---- where things are ----------------------------------------------------------------------- */
 
 typedef struct shm_layout {
     uint32_t ranks, channels;

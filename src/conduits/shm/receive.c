@@ -42,7 +42,7 @@ static void rx_init(shm_rx *rx, shm_slot *slots, uint32_t slot_count, char *ring
     advance(rx, 0);
 }
 
-/* ---- checking -------------------------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------------------- */
 
 /* The second slot of a long head is not next to the first where the ring ends, nor is its head next
  * to the first's: the two parts are put together. */
@@ -131,7 +131,7 @@ static PEN_COLD void stop_reading(shm_link *link, shm_rx *rx, pen_peer from, uin
     report_lost(link, from, PEN_ERR_PROTOCOL);
 }
 
-/* ---- channels -------------------------------------------------------------------------------- */
+/* ---- channels ------------------------------------------------------------------------------- */
 
 static void give_back(const shm_link *link, shm_rx *rx, const shm_rx_channel *channel,
                       pen_lane lane)
@@ -253,8 +253,7 @@ static void wake_channel(shm_link *link, uint32_t number)
     activate(link, number);
 }
 
-/* ---- parking -----------------------------------------------------------------------------------
- */
+/* ---- parking -------------------------------------------------------------------------------- */
 
 /* Channels on which nothing came since the last time are not polled any more, so that an empty poll
  * costs what the busy peers cost. A sender looks whether its channel is awake after its store, and

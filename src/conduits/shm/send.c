@@ -46,7 +46,7 @@ static inline void announce(const shm_link *link, pen_peer to, const shm_tx *tx)
         wake_rank(link, to);
 }
 
-/* ---- room ---------------------------------------------------------------------------------- */
+/* ---- room ----------------------------------------------------------------------------------- */
 
 /* The peer's counters make no sense: poll, which may call the engine back, will tell it. */
 static PEN_COLD void give_up(shm_link *link, shm_peer *peer)
@@ -120,8 +120,7 @@ void shm_chunk_give(shm_page *page, pen_lane lane, uint32_t chunk)
                               memory_order_release);
 }
 
-/* ---- writing a frame ---------------------------------------------------------------------------
- */
+/* ---- writing a frame ------------------------------------------------------------------------ */
 
 static inline uint32_t slots_needed(const pen_frame *frame)
 {

@@ -15,16 +15,15 @@
 #include "conduits/shm/layout.h"
 
 typedef struct shm_config {
-    int64_t channels; /* PENSTOCK_SHM_CHANNELS: that a rank reads, at most SHM_CHANNELS_MAX */
-    int64_t eager; /* PENSTOCK_SHM_EAGER: up to so many ranks, channels are polled from the start */
-    int64_t
-        park_polls; /* PENSTOCK_SHM_PARK: fruitless polls before a channel is parked; 0: never */
-    uint32_t
-        position_start; /* not a variable: where all counters start, so that tests see them wrap */
+    int64_t channels;   /* PENSTOCK_SHM_CHANNELS: that a rank reads; 1..SHM_CHANNELS_MAX */
+    int64_t eager;      /* PENSTOCK_SHM_EAGER: ranks of jobs that poll all channels at once */
+    int64_t park_polls; /* PENSTOCK_SHM_PARK: polls until idle channels are parked; 0: never */
+    /* Not variables, for tests: */
+    uint32_t position_start; /* where all counters start */
+    bool fenced;             /* do as if the kernel had no membarrier */
 } shm_config;
 
-/* ---- sending: guarded by the post lock --------------------------------------------------------
- */
+/* ---- sending: guarded by the post lock ------------------------------------------------------ */
 
 typedef struct shm_tx {                /* our side of one channel's ring of slots */
     PEN_CACHE_ALIGNED shm_slot *slots; /* NULL: no channel yet */
@@ -108,8 +107,7 @@ static inline shm_tx *shm_tx_of(shm_peer *peer, pen_lane lane)
     return (shm_tx *)(void *)((char *)peer + (size_t)lane * sizeof(shm_tx));
 }
 
-/* ---- send.c ------------------------------------------------------------------------------------
- */
+/* ---- send.c --------------------------------------------------------------------------------- */
 
 pen_post shm_post(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
 /* The same for jobs whose kernel has no membarrier. */
@@ -128,8 +126,7 @@ void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_fram
 void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
                     uint64_t body_word);
 
-/* ---- receive.c, zcopy.c -------------------------------------------------------------------------
- */
+/* ---- receive.c, zcopy.c --------------------------------------------------------------------- */
 
 unsigned shm_poll(pen_link *link, unsigned lanes, unsigned budget);
 void shm_open_receiver(shm_link *link);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bodies.c: the optional families: bodies written in place, put and get. A conduit without a family
+ * passes by not having it. */
+#include "contract.h"
+
+#include "os/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESERVED_MAX = 64, REGION_LEN = 100000 };
+
+/* ---- written in place ----------------------------------------------------------------------- */
+
+static void *reserve(struct rank *rank, pen_peer to, pen_lane lane, uint32_t len_max)
+{
+    pthread_mutex_lock(&rank->post_lock);
+    void *body = rank->link->zcopy->reserve(rank->link, to, lane, len_max);
+    pthread_mutex_unlock(&rank->post_lock);
+    CHECK((uintptr_t)body % 16 == 0);
+    return body;
+}
+
+static void *reserve_sure(struct rank *rank, pen_peer to, pen_lane lane, uint32_t len_max)
+{
+    uint64_t until = pen_now_ns() + UINT64_C(10000000000);
+    void *body;
+    while ((body = reserve(rank, to, lane, len_max)) == NULL) {
+        job_poll_all(rank->job);
+        CHECK(pen_now_ns() < until);
+    }
+    return body;
+}
+
+static void commit(struct rank *rank, pen_peer to, pen_lane lane, void *body, uint32_t head_len,
+                   uint32_t body_len)
+{
+    uint64_t head[PEN_FRAME_HEAD_MAX / 8];
+    pthread_mutex_lock(&rank->post_lock);
+    uint32_t serial = job_number(rank, to, lane, head_len, body_len);
+    job_fill_head(rank, serial, head);
+    job_fill_body(rank, serial, body);
+    rank->link->zcopy->commit(rank->link, to, lane, body, head, head_len, body_len);
+    memset(head, 0x5a, sizeof(head));
+    pthread_mutex_unlock(&rank->post_lock);
+}
+
+static void cancel(struct rank *rank, pen_peer to, pen_lane lane, void *body)
+{
+    pthread_mutex_lock(&rank->post_lock);
+    rank->link->zcopy->cancel(rank->link, to, lane, body);
+    pthread_mutex_unlock(&rank->post_lock);
+}
+
+static void bodies_written_in_place_arrive(struct job *job)
+{
+    uint32_t max = job->ranks[0].link->caps.frame_max;
+    if (job->ranks[0].link->zcopy == NULL)
+        return;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        for (unsigned i = 0; i < 60; i++) {
+            struct rank *from = &job->ranks[i % job->size];
+            pen_peer to = (i / 2) % job->size;
+            uint32_t len_max = i % 5 == 0 ? max : i * 37;
+            void *body = reserve_sure(from, to, (pen_lane)lane, len_max);
+            memset(body, 0x3c, len_max);
+            /* Shorter than was asked for, or nothing at all. */
+            commit(from, to, (pen_lane)lane, body, 8 + i % 13 * 8,
+                   i % 7 == 0 ? 0 : len_max - len_max / 3);
+        }
+        job_settle(job);
+    }
+}
+
+/* Other threads post between reserve and commit, to the same lane of the same peer too. */
+static void posts_go_on_between_reserve_and_commit(struct job *job)
+{
+    pen_peer to = job->size - 1;
+    struct rank *from = &job->ranks[0];
+    if (from->link->zcopy == NULL)
+        return;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        for (unsigned round = 0; round < 20; round++) {
+            void *body = reserve_sure(from, to, (pen_lane)lane, 3000);
+            for (unsigned i = 0; i < 100; i++)
+                job_post_sure(from, to, (pen_lane)lane, i % 2 ? 16 : 88, i % 3 * 500);
+            commit(from, to, (pen_lane)lane, body, PEN_FRAME_HEAD_MAX, 3000);
+        }
+        job_settle(job);
+    }
+}
+
+/* A reservation holds its place: whatever is posted after it, commit does not fail. */
+static void commit_finds_room_in_a_full_lane(struct job *job)
+{
+    pen_peer to = job->size - 1;
+    if (job->ranks[0].link->zcopy == NULL || job->ranks[0].link->caps.inbox_len != 0)
+        return;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        void *bodies[RESERVED_MAX];
+        for (pen_peer from = 0; from < job->size && from < 4; from++)
+            bodies[from] = reserve(&job->ranks[from], to, (pen_lane)lane, 100);
+        for (pen_peer from = 0; from < job->size; from++)
+            for (unsigned i = 0; i < 1000; i++)
+                (void)job_post(&job->ranks[from], to, (pen_lane)lane, 104, 0);
+        for (pen_peer from = 0; from < job->size && from < 4; from++)
+            if (bodies[from] != NULL)
+                commit(&job->ranks[from], to, (pen_lane)lane, bodies[from], PEN_FRAME_HEAD_MAX,
+                       100);
+        job_settle(job);
+    }
+}
+
+static void cancelled_bodies_leave_nothing_behind(struct job *job)
+{
+    pen_peer to = job->size - 1;
+    struct rank *from = &job->ranks[0];
+    if (from->link->zcopy == NULL)
+        return;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        for (unsigned round = 0; round < 20; round++) {
+            void *bodies[RESERVED_MAX];
+            unsigned count = 0;
+            while (count < RESERVED_MAX &&
+                   (bodies[count] = reserve(from, to, (pen_lane)lane, 64)) != NULL)
+                count++;
+            CHECK(count != 0);
+            for (unsigned i = 0; i < count; i++)
+                for (unsigned k = 0; k < i; k++)
+                    CHECK(bodies[i] != bodies[k]);
+            for (unsigned i = count; i-- > 0;)
+                cancel(from, to, (pen_lane)lane, bodies[i]);
+        }
+        for (unsigned i = 0; i < 500; i++)
+            job_post_sure(from, to, (pen_lane)lane, 16, i % 2 * 5000);
+        job_settle(job);
+    }
+}
+
+/* ---- put and get
+ * --------------------------------------------------------------------------------- */
+
+struct region {
+    char *memory;
+    pen_region *handle;
+    pen_rkey key; /* as rank 0 knows it */
+};
+
+static void region_open(struct job *job, pen_peer of, struct region *region)
+{
+    char blob[256];
+    pen_link *link = job->ranks[of].link, *user = job->ranks[0].link;
+    CHECK(link->caps.rkey_len <= sizeof(blob));
+    region->memory = (char *)calloc(1, REGION_LEN);
+    CHECK(region->memory != NULL);
+    CHECK(link->rma->register_region(link, region->memory, REGION_LEN, &region->handle) == PEN_OK);
+    CHECK(link->rma->export_region(link, region->handle, blob) == PEN_OK);
+    CHECK(user->rma->import_region(user, of, blob, &region->key) == PEN_OK);
+}
+
+static void region_close(struct job *job, pen_peer of, struct region *region)
+{
+    job->ranks[0].link->rma->release_region(job->ranks[0].link, of, region->key);
+    job->ranks[of].link->rma->deregister_region(job->ranks[of].link, region->handle);
+    free(region->memory);
+}
+
+static void transfer(struct job *job, bool is_put, pen_peer to, const struct region *region,
+                     uint64_t offset, char *local, size_t len)
+{
+    pen_link *link = job->ranks[0].link;
+    uint64_t until = pen_now_ns() + UINT64_C(10000000000);
+    pen_post result = PEN_POST_AGAIN;
+    pen_op op = { .shared = true };
+    while (result == PEN_POST_AGAIN) {
+        atomic_store(&op.source_busy, 1);
+        atomic_store(&op.incomplete, 1);
+        result = is_put ? link->rma->put(link, to, offset, region->key, local, len, &op)
+                        : link->rma->get(link, to, offset, region->key, local, len, &op);
+        job_poll_all(job);
+        CHECK(pen_now_ns() < until);
+    }
+    CHECK(result == PEN_POST_DONE || result == PEN_POST_PENDING);
+    while (result == PEN_POST_PENDING && atomic_load(&op.incomplete) != 0) {
+        job_poll_all(job);
+        CHECK(pen_now_ns() < until);
+    }
+}
+
+static void put_and_get_move_memory(struct job *job)
+{
+    static const size_t lens[] = { 1, 8, 13, 64, 4096, 65537 };
+    if (job->ranks[0].link->rma == NULL)
+        return;
+    for (pen_peer to = 0; to < job->size; to++) {
+        struct region region;
+        region_open(job, to, &region);
+        for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+            char *local = (char *)malloc(2 * lens[i]);
+            CHECK(local != NULL);
+            for (size_t k = 0; k < lens[i]; k++)
+                local[k] = (char)(k * 5 + i);
+            transfer(job, true, to, &region, 3 + i, local, lens[i]);
+            CHECK(memcmp(region.memory + 3 + i, local, lens[i]) == 0); /* done is remotely done */
+            CHECK(region.memory[3 + i + lens[i]] == 0 || i != 5);
+            transfer(job, false, to, &region, 3 + i, local + lens[i], lens[i]);
+            CHECK(memcmp(local, local + lens[i], lens[i]) == 0);
+            free(local);
+        }
+        region_close(job, to, &region);
+    }
+}
+
+static const char *landing; /* where the put went that on_deliver looks for */
+
+static void look_at_landing(struct rank *rank, pen_peer from, pen_lane lane, uint32_t body_len)
+{
+    (void)from, (void)lane;
+    CHECK((uint8_t)landing[0] == (uint8_t)rank->delivered_total &&
+          landing[REGION_LEN / 2] == landing[0]);
+    (void)body_len;
+}
+
+static void a_frame_after_a_put_finds_its_data(struct job *job)
+{
+    pen_peer to = job->size - 1;
+    pen_link *link = job->ranks[0].link;
+    struct region region;
+    char *local = NULL;
+    if ((link->caps.flags & PEN_CAP_PUT_THEN_FRAME) == 0)
+        return;
+    region_open(job, to, &region);
+    landing = region.memory;
+    job->ranks[to].on_deliver = look_at_landing;
+    local = (char *)malloc(REGION_LEN);
+    CHECK(local != NULL);
+    for (unsigned i = 1; i <= 200; i++) {
+        pen_op op = { .shared = true };
+        memset(local, (int)(i & 0xff), REGION_LEN);
+        atomic_store(&op.source_busy, 1);
+        atomic_store(&op.incomplete, 1);
+        pen_post result = link->rma->put(link, to, 0, region.key, local, REGION_LEN, &op);
+        CHECK(result == PEN_POST_DONE || result == PEN_POST_PENDING);
+        job_post_sure(&job->ranks[0], to, PEN_LANE_REQUEST, 16, 0);
+        job_settle(job);
+        while (result == PEN_POST_PENDING && atomic_load(&op.incomplete) != 0)
+            job_poll_all(job);
+    }
+    free(local);
+    region_close(job, to, &region);
+}
+
+const contract_test body_tests[] = {
+    { "bodies_written_in_place_arrive", bodies_written_in_place_arrive, 0, false },
+    { "posts_go_on_between_reserve_and_commit", posts_go_on_between_reserve_and_commit, 0, false },
+    { "commit_finds_room_in_a_full_lane", commit_finds_room_in_a_full_lane, 0, false },
+    { "cancelled_bodies_leave_nothing_behind", cancelled_bodies_leave_nothing_behind, 0, false },
+    { "put_and_get_move_memory", put_and_get_move_memory, 0, false },
+    { "a_frame_after_a_put_finds_its_data", a_frame_after_a_put_finds_its_data, 0, false },
+    { 0 },
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frames.c: what a single frame is promised: every size, to everybody, intact; and what a conduit
+ * says of itself. */
+#include "contract.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void link_is_complete_and_its_numbers_make_sense(struct job *job)
+{
+    const pen_link *link = job->ranks[0].link;
+    const pen_conduit *conduit = job->setup->conduit;
+    const char *why_not = NULL;
+    CHECK(conduit->abi == PEN_CONDUIT_ABI);
+    CHECK(conduit->name[0] != '\0' && conduit->summary[0] != '\0');
+    CHECK(conduit->score(job->size, &why_not) > 0 && why_not == NULL);
+    CHECK(link->ops->close != NULL && link->ops->address != NULL && link->ops->connect != NULL);
+    CHECK(link->ops->post != NULL && link->ops->poll != NULL);
+    if (link->zcopy != NULL)
+        CHECK(link->zcopy->reserve && link->zcopy->commit && link->zcopy->cancel);
+    if (link->wait != NULL)
+        CHECK(link->wait->fd && link->wait->arm);
+    CHECK((link->caps.flags & PEN_CAP_PUT_THEN_FRAME) == 0 || link->rma != NULL);
+    CHECK(link->caps.frame_max >= 512);
+    CHECK(link->caps.frame_copy_max <= link->caps.frame_max);
+    CHECK(link->rma == NULL || (link->caps.put_max > 0 && link->caps.get_max > 0));
+    for (pen_peer self = 1; self < job->size; self++)
+        CHECK(memcmp(&job->ranks[self].link->caps, &link->caps, sizeof(link->caps)) == 0);
+}
+
+static void why_a_conduit_is_unusable_is_said_in_words(struct job *job)
+{
+    for (pen_peer peers = 1; peers != 0; peers *= 2) {
+        const char *why_not = NULL;
+        int score = job->setup->conduit->score(peers, &why_not);
+        CHECK(score >= 0);
+        CHECK((score == 0) == (why_not != NULL && why_not[0] != '\0'));
+    }
+}
+
+static void send_everywhere(struct job *job, pen_lane lane, uint32_t head_len, uint32_t body_len)
+{
+    for (pen_peer to = 0; to < job->size; to++)
+        job_post_sure(&job->ranks[(to + 1) % job->size], to, lane, head_len, body_len);
+    job_post_sure(&job->ranks[0], 0, lane, head_len, body_len); /* to itself */
+}
+
+static void every_head_length_arrives(struct job *job)
+{
+    static const uint32_t bodies[] = { 0, 1, 16, 47, 48, 49, 64, 500 };
+    for (unsigned lane = 0; lane < PEN_LANES; lane++)
+        for (uint32_t head_len = 8; head_len <= PEN_FRAME_HEAD_MAX; head_len += 8)
+            for (unsigned i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
+                send_everywhere(job, (pen_lane)lane, head_len, bodies[i]);
+    job_settle(job);
+}
+
+static void every_body_length_arrives(struct job *job)
+{
+    uint32_t max = job->ranks[0].link->caps.frame_max;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        for (uint32_t len = 0; len <= 130 && len <= max; len++)
+            send_everywhere(job, (pen_lane)lane, 8, len);
+        for (uint32_t len = 128; len != 0 && len <= max; len *= 2) {
+            send_everywhere(job, (pen_lane)lane, 24, len - 1);
+            send_everywhere(job, (pen_lane)lane, 56, len);
+            if (len < max)
+                send_everywhere(job, (pen_lane)lane, 64, len + 1);
+        }
+        send_everywhere(job, (pen_lane)lane, PEN_FRAME_HEAD_MAX, max);
+        send_everywhere(job, (pen_lane)lane, 8, max);
+    }
+    job_settle(job);
+}
+
+static void pairs_of_all_ranks_reach_each_other(struct job *job)
+{
+    for (pen_peer from = 0; from < job->size; from++)
+        for (pen_peer to = 0; to < job->size; to++)
+            for (unsigned lane = 0; lane < PEN_LANES; lane++)
+                job_post_sure(&job->ranks[from], to, (pen_lane)lane, 16, (from + to) % 3 * 40);
+    job_settle(job);
+    for (pen_peer self = 0; self < job->size; self++)
+        for (unsigned lane = 0; lane < PEN_LANES; lane++)
+            CHECK(job->ranks[self].delivered[lane] == job->size);
+}
+
+/* Counters of sequence numbers and buffers go round, several times over for those of 16 bits. */
+static void long_streams_stay_intact(struct job *job)
+{
+    uint64_t random = 1;
+    for (uint32_t i = 0; i < 140000; i++) {
+        uint32_t body_len = job_random(&random, 8) == 0 ? job_random(&random, 300) : 0;
+        uint32_t head_len = 8 + 8 * job_random(&random, PEN_FRAME_HEAD_MAX / 8);
+        job_post_sure(&job->ranks[0], job->size - 1, (pen_lane)(i % 3), head_len, body_len);
+    }
+    job_settle(job);
+}
+
+static void nothing_comes_when_nothing_was_posted(struct job *job)
+{
+    for (unsigned i = 0; i < 100; i++)
+        for (pen_peer self = 0; self < job->size; self++)
+            CHECK(job_poll(&job->ranks[self], PEN_LANES_ALL, 32) == 0);
+}
+
+static void ranks_that_may_sleep_are_woken(struct job *job)
+{
+    const pen_link *link = job->ranks[0].link;
+    pen_peer to = job->size - 1;
+    struct rank *sleeper = &job->ranks[to];
+    if ((link->caps.flags & PEN_CAP_SAME_HOST) == 0 || link->wait != NULL || job->size == 1)
+        return;
+    for (unsigned round = 0; round < 40; round++) {
+        for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+            bool sleeps = round % 2 == 1;
+            atomic_store_explicit(&sleeper->sleeping, sleeps, memory_order_relaxed);
+            atomic_store_explicit(&sleeper->wakes, 0, memory_order_relaxed);
+            job_post_sure(&job->ranks[0], to, (pen_lane)lane, 16, round * 20);
+            uint32_t wakes = atomic_load_explicit(&sleeper->wakes, memory_order_relaxed);
+            CHECK(wakes != 0 || (job->host_words && !sleeps));
+            CHECK(wakes == 0 || sleeps || !job->host_words); /* one load when it is awake */
+        }
+        job_settle(job);
+    }
+}
+
+/* A rank whose peers have been silent for long may look at them in a cheaper way. */
+static void a_frame_after_a_long_silence_arrives(struct job *job)
+{
+    uint64_t random = 7;
+    for (unsigned round = 0; round < 60; round++) {
+        pen_peer from = job_random(&random, job->size), to = job_random(&random, job->size);
+        job_post_sure(&job->ranks[from], to, (pen_lane)job_random(&random, 2), 16, 0);
+        job_settle(job);
+        for (unsigned i = 0; i < 200; i++)
+            for (pen_peer self = 0; self < job->size; self++)
+                CHECK(job_poll(&job->ranks[self], PEN_LANES_ALL, 32) == 0);
+    }
+}
+
+/* The engine polls once more after it said that it sleeps; that one poll must see everything. */
+static void one_poll_finds_what_was_posted_before(struct job *job)
+{
+    struct rank *last = &job->ranks[job->size - 1];
+    if ((last->link->caps.flags & PEN_CAP_SAME_HOST) == 0)
+        return;
+    for (unsigned round = 0; round < 3000; round++) {
+        pen_peer from = round % job->size;
+        job_post_sure(&job->ranks[from], last->self, (pen_lane)(round % 3), 16, round % 5 * 16);
+        CHECK(job_poll(last, PEN_LANES_ALL, 32) != 0);
+        CHECK(job_delivered(job) == job_posted(job));
+    }
+}
+
+const contract_test frame_tests[] = {
+    { "link_is_complete_and_its_numbers_make_sense", link_is_complete_and_its_numbers_make_sense, 0,
+      false },
+    { "why_a_conduit_is_unusable_is_said_in_words", why_a_conduit_is_unusable_is_said_in_words, 1,
+      false },
+    { "every_head_length_arrives", every_head_length_arrives, 8, false },
+    { "every_body_length_arrives", every_body_length_arrives, 8, false },
+    { "pairs_of_all_ranks_reach_each_other", pairs_of_all_ranks_reach_each_other, 0, false },
+    { "long_streams_stay_intact", long_streams_stay_intact, 3, false },
+    { "nothing_comes_when_nothing_was_posted", nothing_comes_when_nothing_was_posted, 0, false },
+    { "ranks_that_may_sleep_are_woken", ranks_that_may_sleep_are_woken, 0, false },
+    { "a_frame_after_a_long_silence_arrives", a_frame_after_a_long_silence_arrives, 0, false },
+    { "one_poll_finds_what_was_posted_before", one_poll_finds_what_was_posted_before, 0, false },
+    { 0 },
+};

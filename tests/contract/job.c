@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job.c: the job of contract.h: opening all links, posting numbered frames, checking what arrives.
+ */
+#include "contract.h"
+
+#include "base/compiler.h"
+#include "os/os.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SETTLE_SECONDS = 60, LEDGER_FIRST = 256 };
+
+void contract_failed(const char *what, const char *file, int line)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s:%d: broken: %s\n", file, line, what);
+    abort();
+}
+
+uint32_t job_random(uint64_t *state, uint32_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33) % below;
+}
+
+/* ---- contents of frames --------------------------------------------------------------------- */
+
+static uint64_t head_word(pen_peer from, uint32_t serial, uint32_t i)
+{
+    uint64_t id = (uint64_t)serial | (uint64_t)from << 32;
+    return i == 0 ? id : (id + i) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static void fill_body(char *body, uint32_t len, pen_peer from, uint32_t serial)
+{
+    for (uint32_t i = 0; i < len; i++)
+        body[i] = (char)((serial * 7 + from * 31 + i + i / 251) & 0xff);
+}
+
+static bool body_is_intact(const char *body, uint32_t len, pen_peer from, uint32_t serial)
+{
+    for (uint32_t i = 0; i < len; i++)
+        if (body[i] != (char)((serial * 7 + from * 31 + i + i / 251) & 0xff))
+            return false;
+    return true;
+}
+
+void job_fill_head(const struct rank *rank, uint32_t serial, void *head)
+{
+    uint64_t *words = (uint64_t *)head;
+    for (uint32_t i = 0; i < rank->ledger[serial].head_len / 8u; i++)
+        words[i] = head_word(rank->self, serial, i);
+}
+
+void job_fill_body(const struct rank *rank, uint32_t serial, void *body)
+{
+    fill_body((char *)body, rank->ledger[serial].body_len, rank->self, serial);
+}
+
+/* ---- what the links borrow
+ * ------------------------------------------------------------------------ */
+
+static void check_head(const struct rank *rank, pen_peer from, const uint64_t *head,
+                       uint32_t head_len)
+{
+    CHECK((uintptr_t)head % 8 == 0);
+    CHECK(head_len >= 8 && head_len <= PEN_FRAME_HEAD_MAX && head_len % 8 == 0);
+    uint32_t serial = (uint32_t)head[0];
+    CHECK(head[0] >> 32 == from);
+    CHECK(serial < rank->job->ranks[from].serial_max);
+    CHECK(rank->job->ranks[from].ledger[serial].head_len == head_len);
+    for (uint32_t i = 1; i < head_len / 8; i++)
+        CHECK(head[i] == head_word(from, serial, i));
+}
+
+static void host_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head,
+                         uint32_t head_len, void *body, uint32_t body_len)
+{
+    struct rank *rank = (struct rank *)ctx;
+    struct job *job = rank->job;
+    CHECK(from < job->size);
+    CHECK(lane < PEN_LANES && (rank->lanes_asked & PEN_LANE_BIT(lane)) != 0);
+    check_head(rank, from, (const uint64_t *)head, head_len);
+    uint32_t serial = (uint32_t) * (const uint64_t *)head;
+    ledger_entry *entry = &job->ranks[from].ledger[serial];
+    CHECK(entry->to == rank->self && entry->lane == lane && entry->body_len == body_len);
+    CHECK((body == NULL) == (body_len == 0));
+    CHECK((uintptr_t)body % 16 == 0);
+    CHECK(body_is_intact((const char *)body, body_len, from, serial));
+    if (body_len != 0)
+        memset(body, 0xa5, body_len); /* handlers may */
+    CHECK(entry->arrived == 0);
+    entry->arrived = 1;
+    if ((rank->link->caps.flags & PEN_CAP_ORDERED) != 0) {
+        uint32_t *next = &rank->next_serial[from * PEN_LANES + lane];
+        CHECK(serial >= *next);
+        *next = serial + 1;
+    }
+    rank->delivered[lane]++;
+    rank->delivered_total++;
+    if (rank->on_deliver != NULL)
+        rank->on_deliver(rank, from, lane, body_len);
+}
+
+static void host_peer_lost(void *ctx, pen_peer peer, pen_status why)
+{
+    (void)peer, (void)why;
+    ((struct rank *)ctx)->lost_count++;
+}
+
+static uint64_t host_now_ns(void *ctx)
+{
+    (void)ctx;
+    return pen_now_ns();
+}
+
+static void host_log(void *ctx, int level, const char *format, ...)
+{
+    va_list args;
+    (void)ctx;
+    if (level > PEN_LOG_WARN)
+        return;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+static void *host_alloc(void *ctx, size_t len, size_t align)
+{
+    void *memory = NULL;
+    (void)ctx;
+    if (posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, len) != 0)
+        return NULL;
+    memset(memory, 0xcd, len < 65536 ? len : 65536); /* nobody promised zeros */
+    return memory;
+}
+
+static void host_release(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+static void *host_shared(void *ctx, size_t *len_out)
+{
+    struct job *job = ((struct rank *)ctx)->job;
+    *len_out = job->slice_len;
+    return job->slice;
+}
+
+static void host_wake(void *ctx, pen_peer peer)
+{
+    struct job *job = ((struct rank *)ctx)->job;
+    CHECK(peer < job->size);
+    atomic_fetch_add_explicit(&job->ranks[peer].wakes, 1, memory_order_relaxed);
+}
+
+static const _Atomic uint32_t *host_sleeping(void *ctx, pen_peer peer)
+{
+    struct job *job = ((struct rank *)ctx)->job;
+    CHECK(peer < job->size);
+    return &job->ranks[peer].sleeping;
+}
+
+/* ---- opening and closing
+ * ------------------------------------------------------------------------------ */
+
+static const char *find_setting(void *ctx, const char *name)
+{
+    const struct setup *setup = (const struct setup *)ctx;
+    size_t len = strlen(name);
+    for (unsigned i = 0; setup->environment[i] != NULL; i++)
+        if (strncmp(setup->environment[i], name, len) == 0 && setup->environment[i][len] == '=')
+            return setup->environment[i] + len + 1;
+    return NULL;
+}
+
+/* The slice lies between pages that nobody may touch. */
+static void map_slice(struct job *job)
+{
+    size_t page = pen_page_len();
+    job->slice_len = job->setup->conduit->shared_len(job->size, job->config);
+    if (job->slice_len == 0)
+        return;
+    size_t inner = pen_align_up(job->slice_len, page);
+    job->map_len = inner + 2 * page;
+    job->map = (char *)mmap(NULL, job->map_len, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(job->map != MAP_FAILED);
+    CHECK(mprotect(job->map + page, inner, PROT_READ | PROT_WRITE) == 0);
+    job->slice = job->map + page;
+}
+
+static void rank_init(struct job *job, pen_peer self)
+{
+    struct rank *rank = &job->ranks[self];
+    rank->job = job;
+    rank->self = self;
+    rank->host = (pen_host){
+        .ctx = rank,
+        .deliver = host_deliver,
+        .peer_lost = host_peer_lost,
+        .now_ns = host_now_ns,
+        .log = host_log,
+        .alloc = host_alloc,
+        .release = host_release,
+        .shared = host_shared,
+        .wake = host_wake,
+        .sleeping = job->host_words ? host_sleeping : NULL,
+    };
+    CHECK(pthread_mutex_init(&rank->post_lock, NULL) == 0);
+    CHECK(pthread_mutex_init(&rank->poll_lock, NULL) == 0);
+    rank->next_serial = (uint32_t *)calloc((size_t)job->size * PEN_LANES, sizeof(uint32_t));
+    CHECK(rank->next_serial != NULL);
+}
+
+static void connect_all(struct job *job)
+{
+    size_t len = job->ranks[0].link->caps.addr_len;
+    char *blobs = (char *)malloc(len * job->size + 1);
+    CHECK(blobs != NULL);
+    for (pen_peer self = 0; self < job->size; self++) {
+        pen_link *link = job->ranks[self].link;
+        CHECK(link->caps.addr_len == len);
+        CHECK(link->ops->address(link, blobs + self * len) == PEN_OK);
+    }
+    for (pen_peer self = 0; self < job->size; self++) {
+        pen_link *link = job->ranks[self].link;
+        CHECK(link->ops->connect(link, blobs, job->size) == PEN_OK);
+    }
+    free(blobs);
+}
+
+void job_open(struct job *job, const struct setup *setup)
+{
+    pen_log log;
+    *job =
+        (struct job){ .setup = setup, .size = setup->ranks, .host_words = setup->ranks % 2 == 0 };
+    CHECK(setup->conduit->config_len <= sizeof(job->config));
+    pen_log_init(&log, "contract");
+    CHECK(pen_knob_read(&log, setup->conduit->knobs, job->config, find_setting, (void *)setup) ==
+          PEN_OK);
+    if (setup->adjust != NULL)
+        setup->adjust(job->config);
+    map_slice(job);
+    job->ranks = (struct rank *)calloc(job->size, sizeof(struct rank));
+    CHECK(job->ranks != NULL);
+    for (pen_peer self = 0; self < job->size; self++) {
+        struct rank *rank = &job->ranks[self];
+        rank_init(job, self);
+        pen_link_params params = {
+            .host = &rank->host, .self = self, .peers = job->size, .config = job->config
+        };
+        CHECK(setup->conduit->open(&params, &rank->link) == PEN_OK);
+        CHECK(rank->link->self == self && rank->link->host == &rank->host);
+    }
+    connect_all(job);
+}
+
+void job_close(struct job *job)
+{
+    for (pen_peer self = 0; self < job->size; self++) {
+        struct rank *rank = &job->ranks[self];
+        CHECK(rank->lost_count == 0);
+        CHECK(rank->backlog_first == NULL);
+        rank->link->ops->close(rank->link);
+        while (rank->pending != NULL) {
+            struct pending *gone = rank->pending;
+            rank->pending = gone->next;
+            free(gone->body);
+            free(gone);
+        }
+        free(rank->ledger);
+        free(rank->next_serial);
+        pthread_mutex_destroy(&rank->post_lock);
+        pthread_mutex_destroy(&rank->poll_lock);
+    }
+    free(job->ranks);
+    if (job->map != NULL)
+        CHECK(munmap(job->map, job->map_len) == 0);
+}
+
+/* ---- posting
+ * ------------------------------------------------------------------------------------------- */
+
+void job_expect(struct rank *rank, uint32_t count)
+{
+    if (count <= rank->serial_max)
+        return;
+    rank->ledger = (ledger_entry *)realloc(rank->ledger, count * sizeof(ledger_entry));
+    CHECK(rank->ledger != NULL);
+    rank->serial_max = count;
+}
+
+uint32_t job_number(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
+                    uint32_t body_len)
+{
+    if (rank->serial_count == rank->serial_max)
+        job_expect(rank, rank->serial_max == 0 ? LEDGER_FIRST : rank->serial_max * 2);
+    rank->ledger[rank->serial_count] = (ledger_entry){
+        .to = to, .lane = (uint16_t)lane, .head_len = (uint16_t)head_len, .body_len = body_len
+    };
+    return rank->serial_count++;
+}
+
+static void reap(struct rank *rank)
+{
+    struct pending **at = &rank->pending;
+    while (*at != NULL) {
+        struct pending *entry = *at;
+        if (atomic_load_explicit(&entry->op.incomplete, memory_order_acquire) != 0) {
+            at = &entry->next;
+            continue;
+        }
+        *at = entry->next;
+        free(entry->body);
+        free(entry);
+    }
+}
+
+static pen_post post_frame(struct rank *rank, pen_peer to, pen_lane lane, const pen_frame *frame)
+{
+    pen_link *link = rank->link;
+    void *body = (void *)frame->body;
+    if (frame->body_len <= link->caps.frame_copy_max) {
+        pen_post result = link->ops->post(link, to, lane, frame, NULL);
+        CHECK(result == PEN_POST_DONE || result == PEN_POST_AGAIN);
+        if (body != NULL)
+            memset(body, 0x5a, frame->body_len); /* was copied, or never will be */
+        free(body);
+        return result;
+    }
+    struct pending *entry = (struct pending *)calloc(1, sizeof(*entry));
+    CHECK(entry != NULL);
+    entry->body = body;
+    entry->op.shared = true;
+    atomic_init(&entry->op.source_busy, 1);
+    atomic_init(&entry->op.incomplete, 1);
+    pen_post result = link->ops->post(link, to, lane, frame, &entry->op);
+    CHECK(result != PEN_POST_FAILED);
+    if (result != PEN_POST_PENDING)
+        atomic_store_explicit(&entry->op.incomplete, 0, memory_order_relaxed);
+    entry->next = rank->pending;
+    rank->pending = entry;
+    return result == PEN_POST_AGAIN ? PEN_POST_AGAIN : PEN_POST_DONE;
+}
+
+pen_post job_post(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
+                  uint32_t body_len)
+{
+    pthread_mutex_lock(&rank->post_lock);
+    uint32_t serial = job_number(rank, to, lane, head_len, body_len);
+    char *head = (char *)malloc(head_len);
+    char *body = body_len == 0 ? NULL : (char *)malloc(body_len);
+    CHECK(head != NULL && (body != NULL || body_len == 0));
+    job_fill_head(rank, serial, head);
+    if (body != NULL)
+        job_fill_body(rank, serial, body);
+    pen_frame frame = { .head = head, .head_len = head_len, .body = body, .body_len = body_len };
+    pen_post result = post_frame(rank, to, lane, &frame);
+    memset(head, 0x5a, head_len);
+    free(head);
+    if (result == PEN_POST_AGAIN) {
+        CHECK(rank->ledger[serial].arrived == 0);
+        rank->ledger[serial].arrived = 1; /* or once more is too often */
+        rank->serial_count--;             /* the number is used again */
+    }
+    reap(rank);
+    pthread_mutex_unlock(&rank->post_lock);
+    return result;
+}
+
+void job_post_sure(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
+                   uint32_t body_len)
+{
+    uint64_t until = pen_now_ns() + SETTLE_SECONDS * UINT64_C(1000000000);
+    while (job_post(rank, to, lane, head_len, body_len) != PEN_POST_DONE) {
+        job_poll_all(rank->job);
+        CHECK(pen_now_ns() < until);
+    }
+}
+
+/* ---- polling
+ * ---------------------------------------------------------------------------------------------- */
+
+unsigned job_poll(struct rank *rank, unsigned lanes, unsigned budget)
+{
+    if (pthread_mutex_trylock(&rank->poll_lock) != 0)
+        return 0;
+    uint64_t before = rank->delivered_total;
+    rank->lanes_asked = lanes;
+    unsigned events = rank->link->ops->poll(rank->link, lanes, budget);
+    rank->lanes_asked = 0;
+    CHECK(rank->delivered_total - before <= events);
+    CHECK(rank->delivered_total - before <= 2 * budget);
+    pthread_mutex_unlock(&rank->poll_lock);
+    return events;
+}
+
+void job_reply(struct rank *rank, pen_peer to, uint32_t head_len, uint32_t body_len)
+{
+    if (rank->backlog_first == NULL &&
+        job_post(rank, to, PEN_LANE_REPLY, head_len, body_len) == PEN_POST_DONE)
+        return;
+    struct queued *entry = (struct queued *)malloc(sizeof(*entry));
+    CHECK(entry != NULL);
+    *entry = (struct queued){ .to = to, .head_len = head_len, .body_len = body_len };
+    if (rank->backlog_first == NULL)
+        rank->backlog_first = entry;
+    else
+        rank->backlog_last->next = entry;
+    rank->backlog_last = entry;
+}
+
+unsigned job_flush(struct rank *rank)
+{
+    while (rank->backlog_first != NULL) {
+        struct queued *entry = rank->backlog_first;
+        if (job_post(rank, entry->to, PEN_LANE_REPLY, entry->head_len, entry->body_len) !=
+            PEN_POST_DONE)
+            return 1;
+        rank->backlog_first = entry->next;
+        free(entry);
+    }
+    return 0;
+}
+
+/* As the engine does: a rank whose replies found no room takes no more requests. */
+void job_poll_all(struct job *job)
+{
+    for (pen_peer self = 0; self < job->size; self++) {
+        struct rank *rank = &job->ranks[self];
+        unsigned lanes = PEN_LANES_ALL;
+        if (job_flush(rank) != 0)
+            lanes &= ~PEN_LANE_BIT(PEN_LANE_REQUEST);
+        (void)job_poll(rank, lanes, 32);
+    }
+}
+
+uint64_t job_posted(const struct job *job)
+{
+    uint64_t count = 0;
+    for (pen_peer self = 0; self < job->size; self++)
+        count += job->ranks[self].serial_count;
+    return count;
+}
+
+uint64_t job_delivered(const struct job *job)
+{
+    uint64_t count = 0;
+    for (pen_peer self = 0; self < job->size; self++)
+        count += job->ranks[self].delivered_total;
+    return count;
+}
+
+void job_settle(struct job *job)
+{
+    uint64_t until = pen_now_ns() + SETTLE_SECONDS * UINT64_C(1000000000);
+    bool busy = true;
+    while (busy) {
+        job_poll_all(job);
+        busy = job_delivered(job) < job_posted(job);
+        for (pen_peer self = 0; self < job->size; self++)
+            busy = busy || job->ranks[self].backlog_first != NULL;
+        CHECK(!busy || pen_now_ns() < until);
+    }
+    for (unsigned i = 0; i < 8; i++)
+        job_poll_all(job);
+    CHECK(job_delivered(job) == job_posted(job));
+}

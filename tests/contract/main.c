@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* main.c: every built-in conduit, in jobs of several sizes and with its odder settings, against
+ * every test of the contract.
+ *
+ *     conduit_contract [threads] [word]   `threads`: only the threaded tests; word: tests whose
+ * name has it PEN_CONTRACT_CONDUIT=name           that conduit only
+ */
+#include "contract.h"
+
+#include "conduits/shm/shm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 32-bit counters wrap after 4096 frames: past the first lap of every ring. */
+static void start_near_wrap(void *config) { ((shm_config *)config)->position_start = 0xfffff000u; }
+
+static void start_fenced(void *config) { ((shm_config *)config)->fenced = true; }
+
+/* Besides the defaults. A conduit needs rows here only where a path of its own is otherwise not
+ * walked. */
+static const struct variant {
+    const char *conduit, *name;
+    pen_peer ranks;
+    const char *environment[4];
+    void (*adjust)(void *config);
+} variants[] = {
+    { "shm",
+      "channels woken by the bell",
+      3,
+      { "PENSTOCK_SHM_EAGER=0", "PENSTOCK_SHM_PARK=4" },
+      NULL },
+    { "shm",
+      "two channels, claimed",
+      5,
+      { "PENSTOCK_SHM_CHANNELS=2", "PENSTOCK_SHM_PARK=4" },
+      NULL },
+    { "shm", "parking at once", 12, { "PENSTOCK_SHM_PARK=1" }, NULL },
+    { "shm", "counters about to wrap", 2, { NULL }, start_near_wrap },
+    { "shm", "claimed channels about to wrap", 3, { "PENSTOCK_SHM_CHANNELS=1" }, start_near_wrap },
+    { "shm",
+      "without membarrier",
+      3,
+      { "PENSTOCK_SHM_EAGER=0", "PENSTOCK_SHM_PARK=2" },
+      start_fenced },
+};
+
+static const pen_peer sizes[] = { 1, 2, 3, 8, 33 };
+static unsigned run_count;
+
+static void run_test(const struct setup *setup, const contract_test *test, const char *word)
+{
+    struct job job;
+    if (word != NULL && strstr(test->name, word) == NULL)
+        return;
+    if (test->ranks_max != 0 && setup->ranks > test->ranks_max)
+        return;
+    printf("%s %u%s%s: %s\n", setup->conduit->name, setup->ranks, setup->name[0] != '\0' ? " " : "",
+           setup->name, test->name);
+    fflush(stdout); /* the last line says where a crash was */
+    job_open(&job, setup);
+    test->run(&job);
+    if (!test->leaves_frames)
+        CHECK(job_delivered(&job) == job_posted(&job));
+    job_close(&job);
+    run_count++;
+}
+
+static void run_list(const struct setup *setup, const contract_test *tests, const char *word)
+{
+    for (; tests->name != NULL; tests++)
+        run_test(setup, tests, word);
+}
+
+static void run_setup(const struct setup *setup, bool threads, const char *word)
+{
+    if (threads) {
+        run_list(setup, thread_tests, word);
+        return;
+    }
+    run_list(setup, frame_tests, word);
+    run_list(setup, lane_tests, word);
+    run_list(setup, traffic_tests, word);
+    run_list(setup, body_tests, word);
+}
+
+static void run_conduit(const pen_conduit *conduit, bool threads, const char *word)
+{
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const char *why_not = NULL;
+        struct setup setup = { .conduit = conduit, .name = "", .ranks = sizes[i] };
+        if (conduit->score(sizes[i], &why_not) > 0)
+            run_setup(&setup, threads, word);
+        else
+            printf("%s %u: skipped: %s\n", conduit->name, sizes[i], why_not);
+    }
+    for (unsigned i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+        const struct variant *variant = &variants[i];
+        struct setup setup = { .conduit = conduit,
+                               .name = variant->name,
+                               .ranks = variant->ranks,
+                               .adjust = variant->adjust };
+        memcpy(setup.environment, variant->environment, sizeof(variant->environment));
+        if (strcmp(variant->conduit, conduit->name) == 0)
+            run_setup(&setup, threads, word);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *wanted = getenv("PEN_CONTRACT_CONDUIT");
+    bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;
+    const char *word = argc > (threads ? 2 : 1) ? argv[threads ? 2 : 1] : NULL;
+    for (unsigned i = 0; pen_builtin_conduits[i] != NULL; i++)
+        if (wanted == NULL || strcmp(wanted, pen_builtin_conduits[i]->name) == 0)
+            run_conduit(pen_builtin_conduits[i], threads, word);
+    if (run_count == 0) {
+        fprintf(stderr, "no conduit called %s, or no test with %s in its name\n",
+                wanted == NULL ? "(any)" : wanted, word == NULL ? "(anything)" : word);
+        return 1;
+    }
+    printf("%u passed\n", run_count);
+    return 0;
+}
