@@ -284,6 +284,24 @@ static void an_access_region_in_which_everything_is_done_has_no_event(void **sta
     assert_null(pen_nbi_end(f->thread));
 }
 
+static void each_access_region_has_an_event_of_its_own(void **state)
+{
+    fixture *f = *state;
+    pen_event *events[2];
+    pen_op *ops[2];
+    for (unsigned i = 0; i < 2; i++) {
+        pen_nbi_begin(f->thread);
+        ops[i] = pen_nbi_op(f->thread, PEN_EC_PUT);
+        pen_count_raise(&ops[i]->incomplete, ops[i]->shared);
+        events[i] = pen_nbi_end(f->thread);
+    }
+    pen_op_done(ops[1]);
+    assert_true(pen_event_test(events[1]));
+    assert_false(pen_event_test(events[0]));
+    pen_op_done(ops[0]);
+    assert_true(pen_event_test(events[0]));
+}
+
 static void begin_twice(void *thread)
 {
     pen_nbi_begin(thread);
@@ -328,6 +346,7 @@ int main(void)
         ALONE(categories_are_waited_for_apart),
         ALONE(an_access_region_collects_its_operations_in_one_event),
         ALONE(an_access_region_in_which_everything_is_done_has_no_event),
+        ALONE(each_access_region_has_an_event_of_its_own),
         ALONE(misused_access_regions_end_the_job_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

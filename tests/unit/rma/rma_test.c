@@ -320,6 +320,10 @@ static void an_immediate_call_without_room_has_no_effect(void **state)
         assert_int_not_equal(pen_rma_get_nbi(p.thread, team, local, 1, p.remote, 8, now), 0);
         assert_int_not_equal(pen_rma_put(p.thread, team, 1, p.remote, local, 8, now), 0);
         assert_true(pen_nbi_test(p.thread, ~0u));
+        uint32_t events = 0; /* all of the first slab are back */
+        for (pen_event_root *root = p.thread->rma->pool.free; root != NULL; root = root->next)
+            events++;
+        assert_int_equal(events, 255);
         assert_int_equal(p.world.frames_posted, 0);
         assert_int_equal(p.remote[0], 0);
         assert_int_equal(p.job->counters.put_net + p.job->counters.get_net, 0);
