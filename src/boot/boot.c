@@ -34,7 +34,7 @@ typedef struct inherited {
 /* A decimal number and nothing else; false: not there or not that. */
 static bool number_of(const char *name, long most, long *out)
 {
-    const char *text = getenv(name);
+    const char *text = pen_knob_from_process(NULL, name);
     if (text == NULL || *text < '0' || *text > '9')
         return false;
     char *end;
@@ -129,17 +129,11 @@ static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen
 /* ---- without a launcher
  * ------------------------------------------------------------------------------- */
 
-static const char *lookup_process(void *ctx, const char *name)
-{
-    (void)ctx;
-    return getenv(name);
-}
-
 static pen_status refuse_singletons(pen_log *log, const pen_boot_config *config)
 {
     if (config->alone)
         return PEN_OK;
-    pen_foreign foreign = pen_foreign_find(lookup_process, NULL);
+    pen_foreign foreign = pen_foreign_find(pen_knob_from_process, NULL);
     if (foreign.launcher == NULL || foreign.single)
         return PEN_OK;
     pen_log_error(
@@ -189,7 +183,7 @@ pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *ou
                       (long long)config.ranks, PEN_SUPERVISOR_RANKS_MAX);
         return PEN_ERR_ARGUMENT;
     }
-    if (getenv("PENSTOCK_CONTROL_FD") != NULL) {
+    if (pen_knob_from_process(NULL, "PENSTOCK_CONTROL_FD") != NULL) {
         status = open_launched(log, &config, out);
     } else {
         status = refuse_singletons(log, &config);
@@ -212,7 +206,7 @@ const char *pen_boot_getenv(const pen_boot *boot, const char *name)
 {
     /* Local launchers hand the whole environment on, so a value of this process is the console's or
      * its own; what it lacks, the console may still have. */
-    const char *own = getenv(name);
+    const char *own = pen_knob_from_process(NULL, name);
     if (own != NULL)
         return own;
     size_t name_len = strlen(name);

@@ -27,10 +27,13 @@ void pen_exit_rule_init(pen_exit_rule *rule, pen_exit_rank *ranks, uint32_t size
  */
 
 /* A code of which only the low byte reaches the parent stays a failure. */
-static int status_of_code(int code)
+static int at_least_1(int status) { return status == 0 ? 1 : status; }
+
+static int raise_of(const pen_exit_event *cause)
 {
-    int status = code & 0xff;
-    return status == 0 && code != 0 ? 1 : status;
+    if (cause->kind == PEN_EXIT_SIGNALLED)
+        return cause->code;
+    return cause->kind == PEN_EXIT_OUTPUT && cause->code == EPIPE ? SIGPIPE : 0;
 }
 
 static int status_of(const pen_exit_event *cause)
@@ -40,28 +43,17 @@ static int status_of(const pen_exit_event *cause)
     case PEN_EXIT_SIGNALLED:
         return 128 + cause->code;
     case PEN_EXIT_ENDED:
-        return cause->code == 0 ? 1 : cause->code;
+        return at_least_1(cause->code);
     case PEN_EXIT_CALLED:
     case PEN_EXIT_LEFT:
-        return status_of_code(cause->code);
+        return cause->code == 0 ? 0 : at_least_1(cause->code & 0xff);
     case PEN_EXIT_NOT_STARTED:
         return cause->code == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
     case PEN_EXIT_TIME_LIMIT:
         return STATUS_TIME_LIMIT;
-    case PEN_EXIT_OUTPUT:
-        return cause->code == EPIPE ? 128 + SIGPIPE : 1;
-    case PEN_EXIT_JOINED:
-    case PEN_EXIT_LAUNCH_FAILED:
-        break;
+    default: /* our output cannot be written, or we cannot start ranks */
+        return raise_of(cause) != 0 ? 128 + raise_of(cause) : 1;
     }
-    return 1;
-}
-
-static int raise_of(const pen_exit_event *cause)
-{
-    if (cause->kind == PEN_EXIT_SIGNALLED)
-        return cause->code;
-    return cause->kind == PEN_EXIT_OUTPUT && cause->code == EPIPE ? SIGPIPE : 0;
 }
 
 /* The program ended the job, or a user did: then handlers get the exit time-out to finish. */

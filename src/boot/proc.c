@@ -95,7 +95,8 @@ static bool children_listed(pid_t parent, pid_t thread, pid_list *list)
     return true;
 }
 
-static bool is_number(const char *text) { return text[0] >= '1' && text[0] <= '9'; }
+/* A folder of /proc as a process; 0: it is something else. */
+static pid_t pid_of(const char *name) { return (pid_t)strtol(name, NULL, 10); }
 
 static void children_searched(pid_t parent, pid_list *list)
 {
@@ -107,9 +108,9 @@ static void children_searched(pid_t parent, pid_list *list)
         char state;
         int its_parent;
         unsigned flags;
-        if (is_number(entry->d_name) &&
-            read_stat(atoi(entry->d_name), &state, &its_parent, &flags) && its_parent == parent &&
-            !list_add(list, atoi(entry->d_name)))
+        pid_t pid = pid_of(entry->d_name);
+        if (pid > 0 && read_stat(pid, &state, &its_parent, &flags) && its_parent == parent &&
+            !list_add(list, pid))
             break;
     }
     closedir(folder);
@@ -124,8 +125,9 @@ pid_t *pen_children(pid_t parent)
     bool listed = threads != NULL;
     struct dirent *entry;
     while (listed && (entry = readdir(threads)) != NULL) {
-        if (is_number(entry->d_name))
-            listed = children_listed(parent, atoi(entry->d_name), &list);
+        pid_t thread = pid_of(entry->d_name);
+        if (thread > 0)
+            listed = children_listed(parent, thread, &list);
     }
     if (threads != NULL)
         closedir(threads);

@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SIGNAL_LIST(X)                                                                             \
-    X(SIGHUP)                                                                                      \
-    X(SIGINT) X(SIGQUIT) X(SIGILL) X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGKILL) X(SIGUSR1) \
-        X(SIGSEGV) X(SIGUSR2) X(SIGPIPE) X(SIGALRM) X(SIGTERM) X(SIGXCPU) X(SIGXFSZ) X(SIGVTALRM)  \
-            X(SIGPROF) X(SIGSYS) X(SIGSTOP) X(SIGTSTP) X(SIGCONT) X(SIGTTIN) X(SIGTTOU) X(SIGCHLD) \
-                X(SIGIO) X(SIGPWR)
+#define SIGNAL_LIST(X)                                                                           \
+    X(SIGHUP)                                                                                    \
+    X(SIGINT)                                                                                    \
+    X(SIGQUIT)                                                                                   \
+    X(SIGILL)                                                                                    \
+    X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGKILL) X(SIGUSR1) X(SIGSEGV) X(SIGUSR2)        \
+        X(SIGPIPE) X(SIGALRM) X(SIGTERM) X(SIGXCPU) X(SIGXFSZ) X(SIGVTALRM) X(SIGPROF) X(SIGSYS) \
+            X(SIGSTOP) X(SIGTSTP) X(SIGCONT) X(SIGTTIN) X(SIGTTOU) X(SIGCHLD) X(SIGIO) X(SIGPWR)
 
 pen_signal_text pen_signal_name(int signal)
 {

@@ -13,8 +13,6 @@ typedef struct pen_supervisor_options {
     uint32_t size;        /* ranks, 1..PEN_SUPERVISOR_RANKS_MAX */
     double timeout_s;     /* 0: none; at its end: report what each rank does, status 124 */
     bool tag;             /* prefix each output line with "[rank] " */
-    const char *conduit;  /* NULL: chosen by score */
-    char *const *set;     /* "NAME=value" for the ranks, NULL-terminated, or NULL */
     char *const *argv;    /* program and arguments; NULL: self-fork, children return */
     const char *launcher; /* for messages */
     const pen_boot_needs *needs;

@@ -56,7 +56,7 @@ static int highest_fd(void)
         return 255;
     struct dirent *entry;
     while ((entry = readdir(folder)) != NULL) {
-        int fd = atoi(entry->d_name);
+        int fd = (int)strtol(entry->d_name, NULL, 10);
         if (fd > highest)
             highest = fd;
     }
@@ -102,24 +102,10 @@ static bool is_own(const char *entry)
     return false;
 }
 
-static void environment_set(pen_supervisor *s, char *entry)
-{
-    size_t name_len = strcspn(entry, "=");
-    for (size_t i = 0; i < s->environment_count; i++) {
-        if (entry_is(s->environment[i], entry, name_len)) {
-            s->environment[i] = entry;
-            return;
-        }
-    }
-    s->environment[s->environment_count++] = entry;
-}
-
 static pen_status environment_make(pen_supervisor *s)
 {
     size_t count = sizeof(own_names) / sizeof(own_names[0]) + 1;
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++)
-        count++;
-    for (char *const *entry = s->options->set; entry != NULL && *entry != NULL; entry++)
         count++;
     s->environment = calloc(count, sizeof(*s->environment));
     if (s->environment == NULL)
@@ -128,8 +114,6 @@ static pen_status environment_make(pen_supervisor *s)
         if (!is_own(*entry))
             s->environment[s->environment_count++] = *entry;
     }
-    for (char *const *entry = s->options->set; entry != NULL && *entry != NULL; entry++)
-        environment_set(s, *entry);
     return PEN_OK;
 }
 

@@ -55,6 +55,17 @@ static void explain_died(pen_supervisor *s, const pen_exit_event *cause)
                   note[0] != '\0' ? ": " : "", note);
 }
 
+static void explain_word(pen_supervisor *s, const pen_exit_event *cause)
+{
+    rank_text who = rank_of(s, cause->rank);
+    if (cause->kind == PEN_EXIT_LEFT)
+        pen_super_say(s, PEN_LOG_ERROR, "%s exited with status %d; ending the job", who.text,
+                      cause->code);
+    else
+        pen_super_say(s, cause->code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
+                      "%s called gasnet_exit(%d); ending the job", who.text, cause->code);
+}
+
 static void explain_not_started(pen_supervisor *s, int why)
 {
     const char *program = s->options->argv[0];
@@ -83,13 +94,8 @@ void pen_super_explain(pen_supervisor *s)
         explain_ended(s, cause);
         break;
     case PEN_EXIT_CALLED:
-        pen_super_say(s, cause->code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
-                      "%s called gasnet_exit(%d); ending the job", rank_of(s, cause->rank).text,
-                      cause->code);
-        break;
     case PEN_EXIT_LEFT:
-        pen_super_say(s, PEN_LOG_ERROR, "%s exited with status %d; ending the job",
-                      rank_of(s, cause->rank).text, cause->code);
+        explain_word(s, cause);
         break;
     case PEN_EXIT_NOT_STARTED:
         explain_not_started(s, cause->code);
@@ -108,8 +114,7 @@ void pen_super_explain(pen_supervisor *s)
         pen_super_say(s, PEN_LOG_ERROR, "cannot write standard %s: %s; ending the job",
                       cause->rank == PEN_STREAM_OUT ? "output" : "error", strerror(cause->code));
         break;
-    case PEN_EXIT_JOINED:
-    case PEN_EXIT_LAUNCH_FAILED:
+    default: /* whoever could not start the ranks has said so */
         break;
     }
 }

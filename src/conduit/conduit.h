@@ -233,4 +233,8 @@ pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers, 
 pen_status pen_conduit_choose_among(pen_log *log, const pen_conduit *const *table,
                                     const char *wanted, pen_peer peers, const pen_conduit **out);
 
+/* For whoever lays out the host arena: shared memory that the neediest built-in conduit wants for a job of so
+ * many ranks, with its variables as they are in this process's environment. */
+size_t pen_conduit_shared_max(pen_peer peers);
+
 #endif

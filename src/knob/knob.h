@@ -41,6 +41,10 @@ typedef struct pen_knob {
 /* Where values come from: the process environment, unless a job lends another lookup. */
 typedef const char *(*pen_knob_lookup)(void *ctx, const char *name);
 
+/* The lookup in this process's environment; ctx is not used. For who needs one text, or that
+ * lookup. */
+const char *pen_knob_from_process(void *ctx, const char *name);
+
 /* Fills *config. A value that cannot be parsed: an error line naming variable, value and what is
  * allowed, and PEN_ERR_ARGUMENT; the fields before it are written. Set but empty means not set,
  * except for a text; not set and without a default writes zero. lookup: NULL for getenv. */

@@ -99,7 +99,7 @@ static void step_hang(void)
 static void step_number(const char *step)
 {
     const char *equals = strchr(step, '=');
-    double value = equals != NULL ? atof(equals + 1) : 0;
+    double value = equals != NULL ? strtod(equals + 1, NULL) : 0;
     if (strncmp(step, "exit=", 5) == 0)
         exit((int)value);
     if (strncmp(step, "_exit=", 6) == 0)
@@ -120,42 +120,61 @@ static void step_number(const char *step)
         step_lines((int)value, stderr);
 }
 
+static void step_join(void)
+{
+    if (pen_boot_open(&log_of_rank, NULL, &boot) != PEN_OK)
+        exit(1);
+    on_exit(on_exit_leave, NULL);
+}
+
+static void step_handler(void) { signal(SIGQUIT, quietly); }
+
+static void step_deaf(void)
+{
+    signal(SIGQUIT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+}
+
+static void step_barrier(void)
+{
+    if (pen_boot_barrier(&boot) != PEN_OK)
+        exit(92);
+}
+
+static void step_hello(void)
+{
+    printf("hello from %u of %u by %s\n", boot.rank, boot.size, boot.launcher);
+}
+
+static void step_pid(void) { printf("rank %u pid %d\n", boot.rank, (int)getpid()); }
+
+static void step_flush(void) { fflush(stdout); }
+
+static void step_note(void) { pen_boot_abort_note(&boot, "a word of mine"); }
+
+static void step_spin(void)
+{
+    for (volatile int forever = 1; forever != 0;) {
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} steps[] = {
+    { "join", step_join },       { "handler", step_handler },   { "deaf", step_deaf },
+    { "barrier", step_barrier }, { "exchange", step_exchange }, { "hello", step_hello },
+    { "pid", step_pid },         { "flush", step_flush },       { "fds", step_descriptors },
+    { "stdin", step_stdin },     { "orphan", step_orphan },     { "note", step_note },
+    { "hang", step_hang },       { "spin", step_spin },
+};
+
 static void step_word(const char *step)
 {
-    if (strcmp(step, "join") == 0 && pen_boot_open(&log_of_rank, NULL, &boot) != PEN_OK)
-        exit(1);
-    if (strcmp(step, "join") == 0)
-        on_exit(on_exit_leave, NULL);
-    if (strcmp(step, "handler") == 0)
-        signal(SIGQUIT, quietly);
-    if (strcmp(step, "deaf") == 0) {
-        signal(SIGQUIT, SIG_IGN);
-        signal(SIGTERM, SIG_IGN);
-        signal(SIGINT, SIG_IGN);
-    }
-    if (strcmp(step, "barrier") == 0 && pen_boot_barrier(&boot) != PEN_OK)
-        exit(92);
-    if (strcmp(step, "exchange") == 0)
-        step_exchange();
-    if (strcmp(step, "hello") == 0)
-        printf("hello from %u of %u by %s\n", boot.rank, boot.size, boot.launcher);
-    if (strcmp(step, "pid") == 0)
-        printf("rank %u pid %d\n", boot.rank, (int)getpid());
-    if (strcmp(step, "flush") == 0)
-        fflush(stdout);
-    if (strcmp(step, "fds") == 0)
-        step_descriptors();
-    if (strcmp(step, "stdin") == 0)
-        step_stdin();
-    if (strcmp(step, "orphan") == 0)
-        step_orphan();
-    if (strcmp(step, "note") == 0)
-        pen_boot_abort_note(&boot, "a word of mine");
-    if (strcmp(step, "hang") == 0)
-        step_hang();
-    if (strcmp(step, "spin") == 0) {
-        for (;;) {
-        }
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        if (strcmp(step, steps[i].name) == 0)
+            steps[i].run();
     }
 }
 
@@ -183,7 +202,7 @@ int main(int argc, char **argv)
         const char *colon = strchr(step, ':');
         if (colon != NULL) {
             bool but = *step == '!';
-            bool ours = (uint32_t)atoi(step + but) == boot.rank;
+            bool ours = (uint32_t)strtoul(step + but, NULL, 10) == boot.rank;
             step = colon + 1;
             if (ours == but)
                 continue;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* command.h: the subcommands of `penstock`. Each gets the arguments after its name,
+ * NULL-terminated, and answers the exit status. */
+#ifndef PEN_COMMAND_COMMAND_H
+#define PEN_COMMAND_COMMAND_H
+
+#include <stdio.h>
+
+enum { COMMAND_USAGE = 2 }; /* status of a command line that makes no sense */
+
+typedef struct command {
+    const char *name;
+    int (*run)(char **arguments);
+    const char *usage;   /* one line, without the program's name */
+    const char *summary; /* one line */
+    const char *text;    /* options and what else `penstock help <name>` says */
+} command;
+
+extern const command command_table[]; /* ends with a row whose name is NULL */
+
+const command *command_find(const char *name); /* NULL: no such */
+
+int command_run(char **arguments);
+int command_info(char **arguments);
+int command_help(char **arguments);
+
+void command_print_help(FILE *out, const command *about);
+
+/* The nearest of several words to what was typed, or NULL when none is near. words ends with NULL.
+ */
+const char *command_nearest(const char *typed, const char *const *words);
+
+/* "penstock[<who>] error: unknown option --x; did you mean --y? (see `penstock help <who>`)".
+ * Answers COMMAND_USAGE. nearest may be NULL. */
+int command_unknown(const char *who, const char *kind, const char *typed, const char *nearest);
+
+#endif

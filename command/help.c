@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* help.c: `penstock help`, and the table of subcommands that it prints. */
+#include "command/command.h"
+
+#include <string.h>
+
+static const char run_text[] =
+    "  -n N, -np N           ranks to start\n"
+    "  --timeout T           end the job after T (seconds; 500ms, 10m, 2h), with status 124 and a\n"
+    "                        report of what each rank was doing\n"
+    "  --tag                 begin each line of output with the rank that printed it\n"
+    "  --env NAME=VALUE      set a variable for the ranks; may be repeated\n"
+    "  --env NAME            hand a variable on (on one host all are)\n"
+    "  --conduit C           use this conduit; `penstock info` lists them\n"
+    "  --checked             use the checked build of the library: argument checks and assertions\n"
+    "  --stats               each rank prints its counters at the end\n"
+    "  --verbose, -v         show settings, and more of what happens\n"
+    "  --                    end of options\n"
+    "\n"
+    "Standard input goes to rank 0. The exit status is that of the first rank that failed (128 + "
+    "the\n"
+    "signal that killed it), 124 for the time limit, 126 or 127 if the program cannot be started, "
+    "2 for\n"
+    "a wrong command line, else 0.\n";
+
+static const char info_text[] =
+    "  --json                print one JSON object\n"
+    "  -n N                  judge conduits for so many ranks (default 2)\n";
+
+static const char help_text[] = "  penstock help run     the options of `penstock run`\n";
+
+const command command_table[] = {
+    { "run", command_run, "run -n N [options] [--] program [arguments]", "start a job on this host",
+      run_text },
+    { "info", command_info, "info [--json] [-n N]",
+      "show version, conduits, this machine and every variable", info_text },
+    { "help", command_help, "help [command]", "explain a command", help_text },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+const command *command_find(const char *name)
+{
+    for (const command *row = command_table; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+void command_print_help(FILE *out, const command *about)
+{
+    if (about != NULL) {
+        fprintf(out, "usage: penstock %s\n\n%s", about->usage, about->text);
+        return;
+    }
+    fprintf(out, "usage: penstock <command> [arguments]\n\n");
+    for (const command *row = command_table; row->name != NULL; row++)
+        fprintf(out, "  %-6s  %s\n", row->name, row->summary);
+    fprintf(out, "\n  penstock help <command>   its options\n"
+                 "  penstock --version        the version\n"
+                 "\nMore: man penstock\n");
+}
+
+int command_help(char **arguments)
+{
+    const command *about = NULL;
+    if (arguments[0] != NULL) {
+        about = command_find(arguments[0]);
+        if (about == NULL) {
+            const char *words[] = { "run", "info", "help", NULL };
+            return command_unknown("penstock", "command", arguments[0],
+                                   command_nearest(arguments[0], words));
+        }
+    }
+    command_print_help(stdout, about);
+    return fflush(stdout) == 0 ? 0 : 1;
+}

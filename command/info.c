@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* info.c: `penstock info`: gathers what decides how a job runs here. */
+#include "command/info.h"
+
+#include "boot/foreign.h"
+#include "boot/supervisor.h"
+#include "command/command.h"
+#include "command/place.h"
+#include "diag/log.h"
+#include "os/os.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- conduits ------------------------------------------------------------------------------- */
+
+static void gather_conduits(info *out)
+{
+    info_conduit *best = NULL;
+    for (const pen_conduit *const *entry = pen_builtin_conduits;
+         *entry != NULL && out->conduit_count < INFO_CONDUITS_MAX; entry++) {
+        info_conduit *row = &out->conduits[out->conduit_count++];
+        *row = (info_conduit){ .name = (*entry)->name, .summary = (*entry)->summary };
+        if ((*entry)->abi != PEN_CONDUIT_ABI)
+            row->why_not = "it was built for another version of Penstock";
+        else
+            row->score = (*entry)->score(out->ranks, &row->why_not);
+        if (row->score > 0) {
+            row->why_not = NULL;
+            if (best == NULL || row->score > best->score)
+                best = row;
+        } else {
+            row->score = 0;
+            if (row->why_not == NULL)
+                row->why_not = "it did not say why";
+        }
+    }
+    if (best != NULL)
+        best->chosen = true;
+}
+
+/* ---- the machine ------------------------------------------------------------------------------
+ */
+
+static unsigned affinity_count(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 0;
+}
+
+/* Ranks are siblings, and some systems let a process reach its children but not its siblings: so
+ * one child tries another. */
+static bool siblings_reach(void)
+{
+    uint64_t probe = 0x70656e73746f636b;
+    int held[2];
+    if (pipe(held) != 0)
+        return false;
+    (void)fflush(NULL);
+    pid_t target = fork();
+    if (target == 0) { /* stays until we close the pipe */
+        char byte;
+        close(held[1]);
+        _exit(read(held[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    pid_t tries = target > 0 ? fork() : -1;
+    if (tries == 0)
+        _exit(pen_cma_usable(target, &probe) ? 0 : 1);
+    int status = 1;
+    if (tries > 0)
+        (void)waitpid(tries, &status, 0);
+    close(held[0]);
+    close(held[1]);
+    if (target > 0)
+        (void)waitpid(target, NULL, 0);
+    return tries > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void gather_launcher(info *out)
+{
+    pen_foreign foreign = pen_foreign_find(pen_knob_from_process, NULL);
+    if (pen_knob_from_process(NULL, "PENSTOCK_CONTROL_FD") != NULL)
+        (void)snprintf(out->launcher, sizeof(out->launcher), "penstock run");
+    else if (foreign.launcher != NULL)
+        (void)snprintf(out->launcher, sizeof(out->launcher),
+                       "%s, which this build does not speak (%s)", foreign.launcher, foreign.found);
+    else
+        (void)snprintf(out->launcher, sizeof(out->launcher), "none");
+}
+
+void info_gather(info *out, uint32_t ranks)
+{
+    *out = (info){ .ranks = ranks };
+    out->library_found = place_of_library(false, out->library, sizeof(out->library));
+    gather_conduits(out);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    out->cores_online = online > 0 ? (unsigned)online : 0;
+    out->cores_affinity = affinity_count();
+    out->cores_allowed = pen_cores_allowed(NULL);
+    out->memory_physical = pen_memory_physical();
+    out->memory_available = pen_memory_available();
+    out->cma = siblings_reach();
+    out->membarrier = pen_membarrier_register();
+    gather_launcher(out);
+    info_tables(out);
+}
+
+/* ---- the command
+ * ---------------------------------------------------------------------------------- */
+
+static bool has_usable(const info *from)
+{
+    for (size_t i = 0; i < from->conduit_count; i++) {
+        if (from->conduits[i].score > 0)
+            return true;
+    }
+    return false;
+}
+
+static int usage_error(const char *typed)
+{
+    const char *const words[] = { "--json", "-n", "--help", NULL };
+    return command_unknown("info", "option", typed, command_nearest(typed, words));
+}
+
+static bool ranks_of(const char *text, uint32_t *out)
+{
+    int64_t ranks;
+    if (text != NULL && pen_knob_parse(PEN_KNOB_INT, text, &ranks) && ranks >= 1 &&
+        ranks <= PEN_SUPERVISOR_RANKS_MAX) {
+        *out = (uint32_t)ranks;
+        return true;
+    }
+    pen_log log;
+    pen_log_init(&log, "info");
+    pen_log_error(&log, "-n %s: give a number of ranks from 1 to %d", text != NULL ? text : "",
+                  PEN_SUPERVISOR_RANKS_MAX);
+    return false;
+}
+
+int command_info(char **arguments)
+{
+    bool json = false;
+    uint32_t ranks = 2;
+    for (char **at = arguments; *at != NULL; at++) {
+        if (strcmp(*at, "--json") == 0) {
+            json = true;
+        } else if (strcmp(*at, "--help") == 0 || strcmp(*at, "-h") == 0) {
+            return command_help((char *[]){ "info", NULL });
+        } else if (strcmp(*at, "-n") == 0) {
+            if (!ranks_of(*++at, &ranks))
+                return COMMAND_USAGE;
+        } else {
+            return usage_error(*at);
+        }
+    }
+    static info gathered;
+    info_gather(&gathered, ranks);
+    if (json)
+        info_print_json(stdout, &gathered);
+    else
+        info_print_text(stdout, &gathered);
+    return fflush(stdout) == 0 && has_usable(&gathered) ? 0 : 1;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* info.h: what `penstock info` finds out, gathered once and printed as text or JSON. */
+#ifndef PEN_COMMAND_INFO_H
+#define PEN_COMMAND_INFO_H
+
+#include "conduit/conduit.h"
+#include "knob/knob.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { INFO_CONDUITS_MAX = 32, INFO_TABLES_MAX = INFO_CONDUITS_MAX + 8 };
+
+typedef struct info_conduit {
+    const char *name, *summary;
+    int score;           /* 0: unusable */
+    const char *why_not; /* NULL when usable */
+    bool chosen;
+} info_conduit;
+
+/* A module's variables. */
+typedef struct info_table {
+    const char *owner; /* module or conduit */
+    const pen_knob *knobs;
+} info_table;
+
+typedef struct info {
+    uint32_t ranks; /* for how many conduits were judged */
+    bool library_found;
+    char library[1024]; /* folder, or where it was looked for */
+    info_conduit conduits[INFO_CONDUITS_MAX];
+    size_t conduit_count;
+    unsigned cores_online, cores_affinity, cores_allowed;
+    uint64_t memory_physical, memory_available;
+    bool cma, membarrier;
+    char launcher[256]; /* "none", or what was found */
+    info_table tables[INFO_TABLES_MAX];
+    size_t table_count;
+} info;
+
+void info_gather(info *out, uint32_t ranks);
+void info_tables(info *out); /* the variables; needs the conduits */
+
+void info_print_text(FILE *out, const info *from);
+void info_print_json(FILE *out, const info *from);
+
+/* The value that counts and where it comes from; NULL: not set and no default. */
+const char *info_knob_value(const pen_knob *row, bool *is_default);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* info_print.c: `penstock info` as text for people and as one JSON object for programs. */
+#include "command/info.h"
+
+#include "pen_config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static double gib(uint64_t len) { return (double)len / (double)(1u << 30); }
+
+static const char *yes_no(bool value) { return value ? "yes" : "no"; }
+
+static const char *sanitizer(void) { return PEN_ASAN ? "address" : PEN_TSAN ? "thread" : "none"; }
+
+/* ---- text -------------------------------------------------------------------------------------
+ */
+
+static void text_conduits(FILE *out, const info *from)
+{
+    fprintf(out, "\nconduits, for %u rank%s of this host:\n", from->ranks,
+            from->ranks == 1 ? "" : "s");
+    for (size_t i = 0; i < from->conduit_count; i++) {
+        const info_conduit *row = &from->conduits[i];
+        if (row->score > 0)
+            fprintf(out, "  %-8s score %-4d %s%s\n", row->name, row->score, row->summary,
+                    row->chosen ? " (chosen)" : "");
+        else
+            fprintf(out, "  %-8s unusable   %s: %s\n", row->name, row->summary, row->why_not);
+    }
+}
+
+static void text_machine(FILE *out, const info *from)
+{
+    fprintf(out, "\nthis host:\n");
+    fprintf(out, "  cores      %u may be used (%u online, %u in the affinity mask%s)\n",
+            from->cores_allowed, from->cores_online, from->cores_affinity,
+            from->cores_allowed < from->cores_affinity ? ", capped by the cgroup's quota" : "");
+    fprintf(out, "  memory     %.1f GiB, %.1f GiB available\n", gib(from->memory_physical),
+            gib(from->memory_available));
+    fprintf(out, "  CMA        %s (reading another rank's memory)\n", yes_no(from->cma));
+    fprintf(out, "  membarrier %s (cheap wake-ups)\n", yes_no(from->membarrier));
+    fprintf(out, "  launcher   %s\n", from->launcher);
+}
+
+static void text_knobs(FILE *out, const info *from)
+{
+    fprintf(out, "\nvariables:\n");
+    for (size_t i = 0; i < from->table_count; i++) {
+        for (const pen_knob *row = from->tables[i].knobs; row->name != NULL; row++) {
+            bool is_default;
+            const char *value = info_knob_value(row, &is_default);
+            pen_knob_print(out, row, value, is_default);
+        }
+    }
+}
+
+void info_print_text(FILE *out, const info *from)
+{
+    fprintf(out, "penstock %s\n", PEN_VERSION_STRING);
+    fprintf(out, "  build      %s, %s, checked: %s, sanitizer: %s\n", PEN_BUILD_TYPE, PEN_COMPILER,
+            yes_no(PEN_CHECKED), sanitizer());
+    fprintf(out, "  library    %s%s\n", from->library_found ? "" : "not found in ", from->library);
+    text_conduits(out, from);
+    text_machine(out, from);
+    text_knobs(out, from);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
+
+static void json_text(FILE *out, const char *text)
+{
+    if (text == NULL) {
+        fputs("null", out);
+        return;
+    }
+    fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(out, "\\%c", *c);
+        else if (*c < 0x20 || *c >= 0x7f) /* bytes that may not be UTF-8: as Latin-1 */
+            fprintf(out, "\\u%04x", *c);
+        else
+            fputc(*c, out);
+    }
+    fputc('"', out);
+}
+
+static void json_field(FILE *out, const char *indent, const char *name, const char *value)
+{
+    fprintf(out, "%s\"%s\": ", indent, name);
+    json_text(out, value);
+    fputs(",\n", out);
+}
+
+static const char *json_bool(bool value) { return value ? "true" : "false"; }
+
+static void json_conduits(FILE *out, const info *from)
+{
+    fputs("  \"conduits\": [\n", out);
+    for (size_t i = 0; i < from->conduit_count; i++) {
+        const info_conduit *row = &from->conduits[i];
+        fputs("    { \"name\": ", out);
+        json_text(out, row->name);
+        fputs(", \"summary\": ", out);
+        json_text(out, row->summary);
+        fprintf(out, ", \"score\": %d, \"chosen\": %s, \"why_not\": ", row->score,
+                json_bool(row->chosen));
+        json_text(out, row->why_not);
+        fprintf(out, " }%s\n", i + 1 < from->conduit_count ? "," : "");
+    }
+    fputs("  ],\n", out);
+}
+
+static void json_machine(FILE *out, const info *from)
+{
+    fprintf(out,
+            "  \"cores\": { \"allowed\": %u, \"online\": %u, \"affinity\": %u },\n"
+            "  \"memory\": { \"physical\": %" PRIu64 ", \"available\": %" PRIu64 " },\n"
+            "  \"cma\": %s,\n  \"membarrier\": %s,\n",
+            from->cores_allowed, from->cores_online, from->cores_affinity, from->memory_physical,
+            from->memory_available, json_bool(from->cma), json_bool(from->membarrier));
+    json_field(out, "  ", "launcher", from->launcher);
+}
+
+static void json_knob(FILE *out, const char *owner, const pen_knob *row)
+{
+    bool is_default;
+    const char *value = info_knob_value(row, &is_default);
+    fputs("    { \"name\": ", out);
+    json_text(out, row->name);
+    fputs(", \"module\": ", out);
+    json_text(out, owner);
+    fputs(", \"default\": ", out);
+    json_text(out, row->fallback);
+    fputs(", \"value\": ", out);
+    json_text(out, value);
+    fprintf(out, ", \"origin\": \"%s\", \"summary\": ", is_default ? "default" : "environment");
+    json_text(out, row->summary);
+    fputs(" }", out);
+}
+
+static void json_knobs(FILE *out, const info *from)
+{
+    fputs("  \"variables\": [\n", out);
+    const char *between = "";
+    for (size_t i = 0; i < from->table_count; i++) {
+        for (const pen_knob *row = from->tables[i].knobs; row->name != NULL; row++) {
+            fputs(between, out);
+            json_knob(out, from->tables[i].owner, row);
+            between = ",\n";
+        }
+    }
+    fputs("\n  ]\n", out);
+}
+
+void info_print_json(FILE *out, const info *from)
+{
+    fputs("{\n", out);
+    json_field(out, "  ", "version", PEN_VERSION_STRING);
+    fputs("  \"build\": {\n", out);
+    json_field(out, "    ", "type", PEN_BUILD_TYPE);
+    json_field(out, "    ", "compiler", PEN_COMPILER);
+    json_field(out, "    ", "sanitizer", sanitizer());
+    fprintf(out, "    \"checked\": %s\n  },\n", json_bool(PEN_CHECKED));
+    json_field(out, "  ", "library", from->library_found ? from->library : NULL);
+    fprintf(out, "  \"ranks\": %u,\n", from->ranks);
+    json_conduits(out, from);
+    json_machine(out, from);
+    json_knobs(out, from);
+    fputs("}\n", out);
+}

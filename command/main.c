@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* main.c: `penstock`: finds the subcommand. */
+#include "command/command.h"
+
+#include "pen_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int version(void)
+{
+    printf("penstock %s\n", PEN_VERSION_STRING);
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
+static int unknown_command(const char *typed)
+{
+    const char *words[16];
+    size_t count = 0;
+    for (const command *row = command_table; row->name != NULL && count < 15; row++)
+        words[count++] = row->name;
+    words[count] = NULL;
+    return command_unknown("penstock", typed[0] == '-' ? "option" : "command", typed,
+                           command_nearest(typed, words));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    if (argc < 2 || argv[1] == NULL) {
+        command_print_help(stderr, NULL);
+        return COMMAND_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return version();
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        word = "help";
+    const command *found = command_find(word);
+    return found != NULL ? found->run(argv + 2) : unknown_command(word);
+}

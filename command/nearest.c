@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nearest.c: what a mistyped word may have meant. */
+#include "command/command.h"
+
+#include "diag/log.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { WORD_LEN_MAX = 32 };
+
+static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* Levenshtein's distance, row by row. */
+static unsigned distance(const char *a, const char *b)
+{
+    size_t a_len = strlen(a), b_len = strlen(b);
+    if (a_len > WORD_LEN_MAX || b_len > WORD_LEN_MAX)
+        return WORD_LEN_MAX;
+    unsigned row[WORD_LEN_MAX + 1];
+    for (unsigned j = 0; j <= b_len; j++)
+        row[j] = j;
+    for (unsigned i = 1; i <= a_len; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= b_len; j++) {
+            unsigned above = row[j];
+            unsigned replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = least(replaced, least(above, row[j - 1]) + 1);
+            diagonal = above;
+        }
+    }
+    return row[b_len];
+}
+
+const char *command_nearest(const char *typed, const char *const *words)
+{
+    const char *best = NULL;
+    unsigned best_distance = (unsigned)strlen(typed) / 3 + 1; /* farther is another word */
+    for (; *words != NULL; words++) {
+        unsigned d = distance(typed, *words);
+        bool begins = strlen(typed) >= 3 && strncmp(*words, typed, strlen(typed)) == 0;
+        if (begins)
+            d = 1;
+        if (d < best_distance || (d == best_distance && best == NULL)) {
+            best = *words;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+int command_unknown(const char *who, const char *kind, const char *typed, const char *nearest)
+{
+    pen_log log;
+    pen_log_init(&log, strcmp(who, "penstock") == 0 ? "command" : who);
+    bool sub = strcmp(who, "penstock") != 0;
+    if (nearest != NULL)
+        pen_log_error(&log,
+                      "unknown %s \"%s\"; did you mean \"%s\"? `penstock help%s%s` lists them",
+                      kind, typed, nearest, sub ? " " : "", sub ? who : "");
+    else
+        pen_log_error(&log, "unknown %s \"%s\"; `penstock help%s%s` lists them", kind, typed,
+                      sub ? " " : "", sub ? who : "");
+    return COMMAND_USAGE;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run.c: `penstock run`: the command line becomes variables for the ranks and options for the
+ * supervisor. */
+#include "boot/supervisor.h"
+#include "command/command.h"
+#include "command/environment.h"
+#include "command/place.h"
+#include "command/run_options.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+
+#include <stddef.h>
+
+static size_t conduit_len(uint32_t ranks) { return pen_conduit_shared_max(ranks); }
+
+/* Programs are linked with one library name, and both builds have it: the path decides. */
+static bool use_checked(pen_log *log, environment *to)
+{
+    char folder[4096];
+    if (!place_of_library(true, folder, sizeof(folder))) {
+        pen_log_error(log,
+                      "cannot use the checked library: there is none in %s; build it with `cmake "
+                      "--preset checked` or leave --checked out",
+                      folder);
+        return false;
+    }
+    const char *before = pen_knob_from_process(NULL, "LD_LIBRARY_PATH");
+    environment_set(to, "LD_LIBRARY_PATH", folder, before);
+    pen_log_info(log, "checked library from %s", folder);
+    return true;
+}
+
+static bool settings_apply(pen_log *log, const run_options *options, environment *to)
+{
+    if (options->conduit != NULL) {
+        const pen_conduit *chosen;
+        if (pen_conduit_choose(log, options->conduit, options->ranks, &chosen) != PEN_OK)
+            return false;
+        environment_set(to, "PENSTOCK_CONDUIT", options->conduit, NULL);
+    }
+    if (options->stats)
+        environment_set(to, "PENSTOCK_STATS", "1", NULL);
+    if (options->verbose)
+        environment_set(to, "GASNET_VERBOSEENV", "1", NULL);
+    return !options->checked || use_checked(log, to);
+}
+
+int command_run(char **arguments)
+{
+    pen_log log;
+    pen_log_init(&log, "run");
+    run_options options;
+    run_problem problem;
+    environment changed;
+    environment_open(&changed);
+    if (!run_options_parse(arguments, &options, environment_add, &changed, &problem)) {
+        if (problem.unknown != NULL)
+            return command_unknown("run", "option", problem.unknown, problem.nearest);
+        pen_log_error(&log, "%s (see `penstock help run`)", problem.text);
+        return COMMAND_USAGE;
+    }
+    if (options.help)
+        return command_help((char *[]){ "run", NULL });
+    if (options.verbose)
+        log.level = PEN_LOG_INFO;
+    if (!settings_apply(&log, &options, &changed))
+        return COMMAND_USAGE;
+    /* Ours too: what the arena is laid out for depends on the same variables. */
+    if (!environment_apply(&changed)) {
+        pen_log_error(&log, "cannot set variables for the ranks: out of memory");
+        return 1;
+    }
+    const pen_boot_needs needs = { .conduit_len = conduit_len };
+    const pen_supervisor_options supervisor = { .size = options.ranks,
+                                                .timeout_s = options.timeout_s,
+                                                .tag = options.tag,
+                                                .argv = options.argv,
+                                                .launcher = "penstock run",
+                                                .needs = &needs };
+    int status, signal;
+    pen_status result = pen_supervise(&log, &supervisor, &status, &signal, NULL);
+    if (result != PEN_OK)
+        return result == PEN_ERR_ARGUMENT ? COMMAND_USAGE : 1;
+    if (signal != 0)
+        pen_supervisor_die(status, signal);
+    return status;
+}

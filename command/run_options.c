@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_options.c: takes the command line of `penstock run` apart. */
+#include "command/run_options.h"
+
+#include "boot/supervisor.h"
+#include "command/command.h"
+#include "knob/knob.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct parser {
+    char **at; /* the argument being looked at */
+    run_options *out;
+    void (*set)(void *ctx, char *entry);
+    void *ctx;
+    run_problem *problem;
+} parser;
+
+typedef bool (*option_take)(parser *p, const char *name, char *value);
+
+typedef struct option {
+    const char *name;
+    bool has_value;
+    option_take take;
+} option;
+
+static bool complain(parser *p, const char *what, const char *name, const char *value)
+{
+    (void)snprintf(p->problem->text, sizeof(p->problem->text), what, name, value);
+    return false;
+}
+
+static bool take_ranks(parser *p, const char *name, char *value)
+{
+    int64_t ranks;
+    if (!pen_knob_parse(PEN_KNOB_INT, value, &ranks) || ranks < 1 ||
+        ranks > PEN_SUPERVISOR_RANKS_MAX)
+        return complain(p, "%s %s: give a number of ranks from 1 to 4096", name, value);
+    p->out->ranks = (uint32_t)ranks;
+    return true;
+}
+_Static_assert(PEN_SUPERVISOR_RANKS_MAX == 4096, "the message above names the limit");
+
+static bool take_timeout(parser *p, const char *name, char *value)
+{
+    if (!pen_knob_parse(PEN_KNOB_SECONDS, value, &p->out->timeout_s) || p->out->timeout_s <= 0 ||
+        p->out->timeout_s > 1e9)
+        return complain(p, "%s %s: give a time such as 30, 500ms, 10m or 2h", name, value);
+    return true;
+}
+
+static bool is_name(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && !(i > 0 && c >= '0' && c <= '9'))
+            return false;
+    }
+    return len > 0;
+}
+
+static bool take_env(parser *p, const char *name, char *value)
+{
+    size_t name_len = strcspn(value, "=");
+    if (!is_name(value, name_len))
+        return complain(p, "%s %s: give NAME=VALUE, or the NAME of a variable to hand on", name,
+                        value);
+    if (value[name_len] == '=') /* a name alone: the ranks of this host have it already */
+        p->set(p->ctx, value);
+    return true;
+}
+
+static bool take_conduit(parser *p, const char *name, char *value)
+{
+    if (*value == '\0')
+        return complain(p, "%s%s: give the name of a conduit; `penstock info` lists them", name,
+                        value);
+    p->out->conduit = value;
+    return true;
+}
+
+static bool take_tag(parser *p, const char *name, char *value)
+{
+    (void)name;
+    (void)value;
+    return p->out->tag = true;
+}
+
+static bool take_checked(parser *p, const char *name, char *value)
+{
+    (void)name;
+    (void)value;
+    return p->out->checked = true;
+}
+
+static bool take_stats(parser *p, const char *name, char *value)
+{
+    (void)name;
+    (void)value;
+    return p->out->stats = true;
+}
+
+static bool take_verbose(parser *p, const char *name, char *value)
+{
+    (void)name;
+    (void)value;
+    return p->out->verbose = true;
+}
+
+static bool take_help(parser *p, const char *name, char *value)
+{
+    (void)name;
+    (void)value;
+    return p->out->help = true;
+}
+
+static const option options[] = {
+    { "-n", true, take_ranks },           { "-np", true, take_ranks },
+    { "--timeout", true, take_timeout },  { "--tag", false, take_tag },
+    { "--env", true, take_env },          { "--conduit", true, take_conduit },
+    { "--checked", false, take_checked }, { "--stats", false, take_stats },
+    { "--verbose", false, take_verbose }, { "-v", false, take_verbose },
+    { "--help", false, take_help },       { "-h", false, take_help },
+};
+enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
+
+/* "--name=value" and "-n4" are one argument; then *value is within it. */
+static const option *option_find(char *argument, char **value)
+{
+    *value = NULL;
+    size_t name_len = strcspn(argument, "=");
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const option *o = &options[i];
+        size_t len = strlen(o->name);
+        if (strcmp(argument, o->name) == 0)
+            return o;
+        if (len == name_len && argument[1] == '-' && strncmp(argument, o->name, len) == 0) {
+            *value = argument + len + 1;
+            return o;
+        }
+    }
+    if (strncmp(argument, "-n", 2) == 0 && argument[2] >= '0' && argument[2] <= '9') {
+        *value = argument + 2;
+        return &options[0];
+    }
+    return NULL;
+}
+
+static bool unknown(parser *p)
+{
+    const char *words[OPTIONS + 1];
+    for (size_t i = 0; i < OPTIONS; i++)
+        words[i] = options[i].name;
+    words[OPTIONS] = NULL;
+    p->problem->unknown = *p->at;
+    p->problem->nearest = command_nearest(*p->at, words);
+    return false;
+}
+
+static bool option_parse(parser *p)
+{
+    char *value;
+    const option *found = option_find(*p->at, &value);
+    if (found == NULL)
+        return unknown(p);
+    p->at++;
+    if (!found->has_value && value != NULL)
+        return complain(p, "%s takes no value%s", found->name, "");
+    if (found->has_value && value == NULL) {
+        if (*p->at == NULL)
+            return complain(p, "%s needs a value%s", found->name, "");
+        value = *p->at++;
+    }
+    return found->take(p, found->name, value);
+}
+
+bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
+                       void *ctx, run_problem *problem)
+{
+    *out = (run_options){ .ranks = 0 };
+    *problem = (run_problem){ .unknown = NULL };
+    parser p = { arguments, out, set, ctx, problem };
+    while (*p.at != NULL && (*p.at)[0] == '-' && (*p.at)[1] != '\0') {
+        if (strcmp(*p.at, "--") == 0) {
+            p.at++;
+            break;
+        }
+        if (!option_parse(&p))
+            return false;
+        if (out->help)
+            return true;
+    }
+    out->argv = p.at;
+    if (out->ranks == 0)
+        return complain(&p, "how many ranks? give -n N%s%s", "", "");
+    if (*out->argv == NULL)
+        return complain(&p, "which program? give it after the options%s%s", "", "");
+    return true;
+}

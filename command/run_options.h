@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_options.h: the command line of `penstock run`, taken apart. Pure: what is wrong with it is a
+ * text for the caller to print. */
+#ifndef PEN_COMMAND_RUN_OPTIONS_H
+#define PEN_COMMAND_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct run_options {
+    uint32_t ranks;
+    double timeout_s; /* 0: none */
+    bool tag, checked, stats, verbose, help;
+    const char *conduit; /* NULL: not given */
+    char **argv;         /* program and arguments, NULL-terminated */
+} run_options;
+
+typedef struct run_problem {
+    char text[256];      /* "" when there is none */
+    const char *unknown; /* an option nobody knows, as typed; then text is empty */
+    const char *nearest; /* what it may have meant; NULL: nothing near */
+} run_problem;
+
+/* set: called for each --env NAME=VALUE, in order. False: *problem says why. */
+bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
+                       void *ctx, run_problem *problem);
+
+#endif
