@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* segment_test.c: making and giving back segments in a slice of shared memory, outside it, and when
+ * memory is short. */
+#include "mem/mem.h"
+
+#include "os/os.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { PAGES = 16 };
+
+typedef struct rig {
+    pen_mem mem;
+    pen_log log;
+    int fd, lines[2];
+    char *slice;
+    size_t page;
+} rig;
+
+static int open_rig(void **state)
+{
+    rig *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    r->page = pen_page_len();
+    r->fd = pen_memfd("test", PAGES * r->page);
+    assert_true(r->fd >= 0);
+    r->slice = mmap(NULL, PAGES * r->page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    assert_ptr_not_equal(r->slice, MAP_FAILED);
+    assert_int_equal(pipe(r->lines), 0);
+    pen_log_init(&r->log, "");
+    r->log.fd = r->lines[1];
+    assert_int_equal(pen_mem_init(&r->mem, PEN_ALONE, r->slice, PAGES * r->page, 4, false), PEN_OK);
+    *state = r;
+    return 0;
+}
+
+static int close_rig(void **state)
+{
+    rig *r = *state;
+    pen_mem_close(&r->mem);
+    munmap(r->slice, PAGES * r->page);
+    close(r->fd);
+    close(r->lines[0]);
+    close(r->lines[1]);
+    free(r);
+    return 0;
+}
+
+static pen_segment *make(rig *r, size_t len)
+{
+    pen_segment *segment = NULL;
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, len, &segment), PEN_OK);
+    return segment;
+}
+
+static void expect_line(rig *r, const char *words)
+{
+    char line[1024] = "";
+    assert_true(read(r->lines[0], line, sizeof line - 1) > 0);
+    if (strstr(line, words) == NULL)
+        fail_msg("the line \"%s\" does not say \"%s\"", line, words);
+}
+
+static void segments_fill_the_slice_by_pages(void **state)
+{
+    rig *r = *state;
+    pen_segment *one = make(r, 1), *two = make(r, 2 * r->page), *three = make(r, r->page + 1);
+    assert_ptr_equal(one->base, r->slice);
+    assert_ptr_equal(two->base, r->slice + r->page);
+    assert_ptr_equal(three->base, r->slice + 3 * r->page);
+    assert_true(one->in_arena && one->owned);
+    assert_int_equal(one->len, 1);
+    assert_int_equal(r->mem.reserved, 5 * r->page);
+    assert_int_not_equal(one->number, two->number);
+    assert_int_not_equal(one->number, 0);
+}
+
+static void memory_given_back_is_used_again_and_its_pages_are_freed(void **state)
+{
+    rig *r = *state;
+    struct stat before, after;
+    pen_segment *one = make(r, 4 * r->page), *two = make(r, 12 * r->page);
+    memset(one->base, 1, one->len);
+    assert_int_equal(fstat(r->fd, &before), 0);
+    pen_mem_destroy(&r->mem, one);
+    assert_int_equal(fstat(r->fd, &after), 0);
+    assert_true(after.st_blocks < before.st_blocks);
+    assert_int_equal(r->mem.reserved, 12 * r->page);
+    assert_ptr_equal(make(r, 3 * r->page)->base, r->slice);
+    assert_ptr_equal(make(r, r->page)->base, r->slice + 3 * r->page);
+    pen_mem_destroy(&r->mem, two);
+    assert_ptr_equal(make(r, 12 * r->page)->base, r->slice + 4 * r->page);
+}
+
+static void a_full_slice_is_said_with_what_was_wanted_and_what_to_do(void **state)
+{
+    rig *r = *state;
+    pen_segment *segment = NULL;
+    (void)make(r, 15 * r->page);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, 2 * r->page, &segment), PEN_ERR_MEMORY);
+    assert_null(segment);
+    expect_line(r, "lower GASNET_MAX_SEGSIZE or start fewer ranks");
+    assert_int_equal(r->mem.reserved, 15 * r->page);
+}
+
+static void more_than_this_ranks_share_of_the_memory_is_refused(void **state)
+{
+    rig *r = *state;
+    pen_segment *segment = NULL;
+    r->mem.budget = 4 * r->page;
+    (void)make(r, 3 * r->page);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, 2 * r->page, &segment), PEN_ERR_MEMORY);
+    expect_line(r, "this rank's share");
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, r->page, &segment), PEN_OK);
+}
+
+static void more_than_the_host_has_is_refused(void **state)
+{
+    rig *r = *state;
+    pen_segment *segment = NULL;
+    r->mem.budget = UINT64_MAX;
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, (size_t)1 << 60, &segment),
+                     PEN_ERR_MEMORY);
+    expect_line(r, "the host's available memory");
+}
+
+static void the_budget_is_a_ranks_part_of_what_is_available(void **state)
+{
+    rig *r = *state;
+    assert_true(r->mem.budget > 0);
+    assert_true(r->mem.budget <= pen_memory_physical() / 4);
+}
+
+static void memory_of_the_client_is_adopted_as_it_is(void **state)
+{
+    rig *r = *state;
+    static char own[100];
+    pen_segment *segment = NULL, *inside = NULL;
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, own + 1, 99, &segment), PEN_OK);
+    assert_ptr_equal(segment->base, own + 1);
+    assert_false(segment->in_arena || segment->owned);
+    assert_int_equal(r->mem.reserved, 0);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, r->slice + 10, 10, &inside), PEN_OK);
+    assert_true(inside->in_arena);
+    memset(r->slice, 5, r->page);
+    pen_mem_destroy(&r->mem, inside);
+    assert_int_equal(r->slice[10], 5); /* not ours to give back */
+}
+
+static void impossible_ranges_are_refused(void **state)
+{
+    rig *r = *state;
+    pen_segment *segment = NULL;
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, 0, &segment), PEN_ERR_ARGUMENT);
+    expect_line(r, "it is empty");
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, (void *)(UINTPTR_MAX - 5), 7, &segment),
+                     PEN_ERR_ARGUMENT);
+    expect_line(r, "beyond the address space");
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, SIZE_MAX, &segment), PEN_ERR_ARGUMENT);
+    assert_null(segment);
+}
+
+static void there_is_a_last_number_and_numbers_come_back(void **state)
+{
+    rig *r = *state;
+    static char own[PEN_SEGMENTS_MAX];
+    pen_segment *segments[PEN_SEGMENTS_MAX], *more = NULL;
+    for (unsigned i = 1; i < PEN_SEGMENTS_MAX; i++)
+        assert_int_equal(pen_mem_create(&r->mem, &r->log, own + i, 1, &segments[i]), PEN_OK);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, own, 1, &more), PEN_ERR_RESOURCE);
+    expect_line(r, "1023 exist already");
+    uint32_t number = segments[500]->number;
+    pen_mem_destroy(&r->mem, segments[500]);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, own, 1, &more), PEN_OK);
+    assert_int_equal(more->number, number);
+}
+
+static void without_a_slice_memory_is_private(void **state)
+{
+    rig *r = *state;
+    pen_mem alone;
+    pen_segment *segment = NULL;
+    assert_int_equal(pen_mem_init(&alone, PEN_CONCURRENT, NULL, 0, 1, false), PEN_OK);
+    assert_int_equal(pen_mem_create(&alone, &r->log, NULL, 3 * r->page, &segment), PEN_OK);
+    assert_true(segment->owned && !segment->in_arena);
+    memset(segment->base, 1, segment->len);
+    pen_mem_destroy(&alone, segment);
+    pen_mem_close(&alone);
+}
+
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIGGED(segments_fill_the_slice_by_pages),
+        RIGGED(memory_given_back_is_used_again_and_its_pages_are_freed),
+        RIGGED(a_full_slice_is_said_with_what_was_wanted_and_what_to_do),
+        RIGGED(more_than_this_ranks_share_of_the_memory_is_refused),
+        RIGGED(more_than_the_host_has_is_refused),
+        RIGGED(the_budget_is_a_ranks_part_of_what_is_available),
+        RIGGED(memory_of_the_client_is_adopted_as_it_is),
+        RIGGED(impossible_ranges_are_refused),
+        RIGGED(there_is_a_last_number_and_numbers_come_back),
+        RIGGED(without_a_slice_memory_is_private),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
