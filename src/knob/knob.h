@@ -21,6 +21,7 @@ typedef enum pen_knob_type {
     PEN_KNOB_SECONDS, /* double:   seconds, optional suffix us/ms/s/m/h                   */
     PEN_KNOB_STRING,  /* const char *: points into the environment or at the default      */
     PEN_KNOB_MEMORY,  /* pen_memory_limit: "size[/P|/H]" or a fraction of physical memory */
+    PEN_KNOB_REAL,    /* double:   a number such as -0.25 or 1e-5, never infinite         */
 } pen_knob_type;
 
 typedef struct pen_memory_limit {

@@ -3,6 +3,7 @@
  * locale. */
 #include "knob/knob.h"
 
+#include <float.h>
 #include <string.h>
 #include <strings.h>
 
@@ -158,6 +159,55 @@ static bool seconds_parse(const char *text, double *out)
     return false;
 }
 
+/* e-5, E+3; moves *at behind it. None counts as 0. False: an e without digits, or far too large. */
+static bool exponent_parse(const char **at, int *out)
+{
+    const int exponent_max = 400; /* beyond it any number that fits is infinite or 0 */
+    *out = 0;
+    if ((**at | 0x20) != 'e')
+        return true;
+    const char *digit = *at + 1;
+    bool negative = *digit == '-';
+    if (*digit == '-' || *digit == '+')
+        digit++;
+    if (!is_digit(*digit))
+        return false;
+    for (; is_digit(*digit) && *out <= exponent_max; digit++)
+        *out = *out * 10 + (*digit - '0');
+    if (*out > exponent_max)
+        return false;
+    if (negative)
+        *out = -*out;
+    *at = digit;
+    return true;
+}
+
+static bool real_parse(const char *text, double *out)
+{
+    decimal number;
+    int exponent;
+    text = skip_space(text);
+    bool negative = *text == '-';
+    if (*text == '-' || *text == '+')
+        text++;
+    const char *end = is_digit(*text) || *text == '.' ? decimal_parse(text, &number) : NULL;
+    if (end == NULL || !exponent_parse(&end, &exponent) || !is_end(end))
+        return false;
+    double value = (double)number.whole + number.fraction;
+    for (; exponent > 0 && value <= DBL_MAX; exponent--)
+        value *= 10;
+    double divisor =
+        1; /* one division by an exact power of ten: 1e-5 is the double nearest to it */
+    for (; exponent < 0 && divisor < 1e22; exponent++)
+        divisor *= 10;
+    for (value /= divisor; exponent < 0; exponent++)
+        value /= 10;
+    if (value > DBL_MAX)
+        return false;
+    *out = negative ? -value : value;
+    return true;
+}
+
 /* A bare number below 1, or 1.0, is a fraction of the memory; everything else a number of bytes. */
 static bool memory_parse(const char *text, pen_memory_limit *out)
 {
@@ -203,6 +253,8 @@ bool pen_knob_parse(pen_knob_type type, const char *text, void *out)
         return true;
     case PEN_KNOB_MEMORY:
         return memory_parse(text, out);
+    case PEN_KNOB_REAL:
+        return real_parse(text, out);
     }
     return false;
 }

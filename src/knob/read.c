@@ -22,6 +22,7 @@ static size_t knob_len(pen_knob_type type)
     case PEN_KNOB_BYTES:
         return sizeof(uint64_t);
     case PEN_KNOB_SECONDS:
+    case PEN_KNOB_REAL:
         return sizeof(double);
     case PEN_KNOB_STRING:
         return sizeof(const char *);
@@ -46,6 +47,8 @@ static const char *knob_form(pen_knob_type type)
     case PEN_KNOB_MEMORY:
         return "give a size such as 512M or a fraction of the memory such as 0.5, with /P (each "
                "process) or /H (whole host) behind it if you like";
+    case PEN_KNOB_REAL:
+        return "give a number such as 0.25 or 1e-5";
     case PEN_KNOB_STRING:
         break;
     }

@@ -88,6 +88,34 @@ static void bytes_have_a_suffix_and_a_fraction(void **state)
         assert_false(pen_knob_parse(PEN_KNOB_BYTES, bad[i], &value));
 }
 
+static bool is_real(const char *text, double expected)
+{
+    double value = -99;
+    return pen_knob_parse(PEN_KNOB_REAL, text, &value) && value == expected;
+}
+
+static void reals_have_a_sign_a_fraction_and_an_exponent(void **state)
+{
+    (void)state;
+    double value;
+    assert_true(is_real("0", 0));
+    assert_true(is_real(" 0.25 ", 0.25));
+    assert_true(is_real("-.5", -0.5));
+    assert_true(is_real("+3.", 3));
+    assert_true(is_real("1e-5", 1e-5));
+    assert_true(is_real("1E-22", 1e-22));
+    assert_true(is_real("2.5e3", 2500));
+    assert_true(is_real("1e+2", 100));
+    assert_true(is_real("0e400", 0));
+    assert_true(pen_knob_parse(PEN_KNOB_REAL, "1e-300", &value) && value > 0 && value < 1e-299);
+    static const char *const bad[] = { "",    "-",     ".",     "e5",    "1e",
+                                       "1e-", "1e5.0", "0x1",   "1 2",   "--1",
+                                       "nan", "inf",   "1e309", "1e999", "1e99999999999",
+                                       "- 1", "1us",   "-e1" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(pen_knob_parse(PEN_KNOB_REAL, bad[i], &value));
+}
+
 static bool is_seconds(const char *text, double expected)
 {
     double value = -1;
@@ -148,6 +176,7 @@ int main(void)
         cmocka_unit_test(ints_have_a_sign_and_a_range),
         cmocka_unit_test(bytes_have_a_suffix_and_a_fraction),
         cmocka_unit_test(seconds_have_units),
+        cmocka_unit_test(reals_have_a_sign_a_fraction_and_an_exponent),
         cmocka_unit_test(memory_is_a_size_or_a_fraction_of_process_or_host),
         cmocka_unit_test(a_text_is_itself),
     };

@@ -20,6 +20,7 @@ typedef struct config {
     bool loud;
     double wait_s;
     pen_memory_limit limit;
+    double share;
 } config;
 
 static const pen_knob table[] = {
@@ -29,6 +30,7 @@ static const pen_knob table[] = {
     { "PEN_TEST_LOUD", PEN_KNOB_BOOL, "no", offsetof(config, loud), "How." },
     { "PEN_TEST_WAIT", PEN_KNOB_SECONDS, "1.5", offsetof(config, wait_s), "How long." },
     { "PEN_TEST_LIMIT", PEN_KNOB_MEMORY, NULL, offsetof(config, limit), "At most." },
+    { "PEN_TEST_SHARE", PEN_KNOB_REAL, "1e-3", offsetof(config, share), "How much of it." },
     { 0 },
 };
 
@@ -56,6 +58,7 @@ static void unset_variables_have_their_defaults_or_zero(void **state)
     assert_null(out.name);
     assert_false(out.loud);
     assert_true(out.wait_s == 1.5);
+    assert_true(out.share == 1e-3);
     assert_true(out.limit.len == 0 && out.limit.fraction == 0 && !out.limit.per_host);
 }
 
