@@ -91,6 +91,9 @@ GEX_INLINE void gasnet_wait_syncnbi_all(void);
 GEX_INLINE int gasnet_try_syncnbi_gets(void);
 GEX_INLINE int gasnet_try_syncnbi_puts(void);
 GEX_INLINE int gasnet_try_syncnbi_all(void);
+GEX_INLINE int gasnet_try_syncnbi_gets_nopoll(void);
+GEX_INLINE int gasnet_try_syncnbi_puts_nopoll(void);
+GEX_INLINE int gasnet_try_syncnbi_all_nopoll(void);
 
 /* Begin an access region, in which implicit operations of this thread are counted apart; end it and
  * get one handle for all of them. Regions do not nest. They do not poll. */

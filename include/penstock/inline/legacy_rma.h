@@ -199,22 +199,30 @@ GEX_INLINE void gasnet_wait_syncnbi_gets(void) { gex_NBI_Wait(GEX_EC_GET, 0); }
 GEX_INLINE void gasnet_wait_syncnbi_puts(void) { gex_NBI_Wait(GEX_EC_PUT, 0); }
 GEX_INLINE void gasnet_wait_syncnbi_all(void) { gex_NBI_Wait(GEX_EC_GET | GEX_EC_PUT, 0); }
 
+GEX_INLINE int gasnet_try_syncnbi_gets_nopoll(void) { return gex_NBI_Test(GEX_EC_GET, 0); }
+GEX_INLINE int gasnet_try_syncnbi_puts_nopoll(void) { return gex_NBI_Test(GEX_EC_PUT, 0); }
+
+GEX_INLINE int gasnet_try_syncnbi_all_nopoll(void)
+{
+    return gex_NBI_Test(GEX_EC_GET | GEX_EC_PUT, 0);
+}
+
 GEX_INLINE int gasnet_try_syncnbi_gets(void)
 {
     (void)gasnet_AMPoll();
-    return gex_NBI_Test(GEX_EC_GET, 0);
+    return gasnet_try_syncnbi_gets_nopoll();
 }
 
 GEX_INLINE int gasnet_try_syncnbi_puts(void)
 {
     (void)gasnet_AMPoll();
-    return gex_NBI_Test(GEX_EC_PUT, 0);
+    return gasnet_try_syncnbi_puts_nopoll();
 }
 
 GEX_INLINE int gasnet_try_syncnbi_all(void)
 {
     (void)gasnet_AMPoll();
-    return gex_NBI_Test(GEX_EC_GET | GEX_EC_PUT, 0);
+    return gasnet_try_syncnbi_all_nopoll();
 }
 
 GEX_INLINE void gasnet_begin_nbi_accessregion(void) { gex_NBI_BeginAccessRegion(0); }

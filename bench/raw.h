@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* raw.h: what the machine itself can do, the yardsticks of bench.c. Two ranks exchange lines and
+ * copies through memory that both map, with nothing of the library in between. Rank 0 begins each
+ * exchange, rank 1 answers; both are called with the same number of rounds. */
+#ifndef BENCH_RAW_H
+#define BENCH_RAW_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    RAW_LINE_LEN = 64,
+    RAW_SLOTS = 64,
+    RAW_COPY_LEN = 4096, /* largest copy with a flag */
+    RAW_COPIES = 4,      /* buffers used in turn, so that a copy does not hit lines in flight */
+    RAW_BULK_LEN = 1 << 20
+};
+
+typedef struct raw_line {
+    _Alignas(RAW_LINE_LEN) _Atomic uint64_t value;
+} raw_line;
+
+/* A slot is one line; its sequence word is the only synchronisation. */
+typedef struct raw_slot {
+    _Alignas(RAW_LINE_LEN) _Atomic uint64_t sequence;
+    uint64_t words[7];
+} raw_slot;
+
+/* What one rank owns, at the start of its segment: what its peer writes and it reads. */
+typedef struct raw_area {
+    raw_line turn;     /* the one-line exchange; rank 0's is used */
+    raw_line consumed; /* slots that the peer has read of what we sent it */
+    raw_line flag;     /* copy and flag */
+    raw_line note;     /* what the program agrees on between blocks; rank 0's is used */
+    raw_line unquiet;  /* rank 1's involuntary switches; rank 0's is used */
+    raw_slot slots[RAW_SLOTS];
+    _Alignas(4096) unsigned char copies[RAW_COPIES][RAW_COPY_LEN];
+    _Alignas(4096) unsigned char bulk[RAW_BULK_LEN];
+} raw_area;
+
+typedef struct raw_pair {
+    raw_area *mine, *peer;                 /* both as mapped here */
+    unsigned side;                         /* 0 begins */
+    uint64_t turns, sent, received, flags; /* as far as we got */
+    unsigned char *private_bulk;
+} raw_pair;
+
+static inline void raw_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
+}
+
+/* The compiler has to do what it is told, every time. */
+static inline void raw_compiler_fence(void) { __asm__ volatile("" ::: "memory"); }
+
+static inline void raw_await(_Atomic uint64_t *word, uint64_t wanted, bool yielding)
+{
+    /* acquire: what was written before the word, by whoever released it, is visible */
+    while (atomic_load_explicit(word, memory_order_acquire) != wanted) {
+        if (yielding)
+            sched_yield();
+        else
+            raw_pause();
+    }
+}
+
+/* ---- one line, to and fro ---------------------------------------------------------------------
+ */
+
+static inline void raw_exchange_turns(raw_pair *pair, uint64_t rounds, bool yielding)
+{
+    _Atomic uint64_t *turn = pair->side == 0 ? &pair->mine->turn.value : &pair->peer->turn.value;
+    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
+        pair->turns += 2;
+        if (pair->side == 0) {
+            atomic_store_explicit(turn, pair->turns - 1, memory_order_release);
+            raw_await(turn, pair->turns, yielding);
+        } else {
+            raw_await(turn, pair->turns - 1, yielding);
+            atomic_store_explicit(turn, pair->turns, memory_order_release);
+        }
+    }
+}
+
+/* ---- 64-byte messages through a single-producer ring at each rank
+ * -------------------------------- */
+
+static inline void raw_ring_send(raw_pair *pair, const uint64_t words[7])
+{
+    raw_slot *slot = &pair->peer->slots[pair->sent % RAW_SLOTS];
+    memcpy(slot->words, words, sizeof(slot->words));
+    pair->sent++;
+    atomic_store_explicit(&slot->sequence, pair->sent, memory_order_release);
+}
+
+static inline void raw_ring_receive(raw_pair *pair, uint64_t words[7])
+{
+    raw_slot *slot = &pair->mine->slots[pair->received % RAW_SLOTS];
+    pair->received++;
+    raw_await(&slot->sequence, pair->received, false);
+    memcpy(words, slot->words, sizeof(slot->words));
+}
+
+static inline void raw_echo(raw_pair *pair, uint64_t rounds)
+{
+    uint64_t words[7] = { 1, 2, 3, 4, 5, 6, 7 };
+    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
+        if (pair->side == 0)
+            raw_ring_send(pair, words);
+        raw_ring_receive(pair, words);
+        if (pair->side == 1)
+            raw_ring_send(pair, words);
+    }
+}
+
+/* One way, as fast as it goes; the receiver says every half ring how far it has read. */
+static inline void raw_flood(raw_pair *pair, uint64_t rounds)
+{
+    uint64_t words[7] = { 1, 2, 3, 4, 5, 6, 7 };
+    if (pair->side == 0) {
+        const uint64_t goal = pair->sent + rounds;
+        uint64_t consumed = 0;
+        while (pair->sent < goal) {
+            while (pair->sent - consumed >= RAW_SLOTS) {
+                raw_pause();
+                consumed = atomic_load_explicit(&pair->mine->consumed.value, memory_order_acquire);
+            }
+            raw_ring_send(pair, words);
+        }
+        raw_await(&pair->mine->consumed.value, goal, false);
+        return;
+    }
+    _Atomic uint64_t *consumed = &pair->peer->consumed.value;
+    atomic_store_explicit(consumed, pair->received, memory_order_release); /* echoes count too */
+    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
+        raw_ring_receive(pair, words);
+        if (pair->received % (RAW_SLOTS / 2) == 0 || round_i + 1 == rounds)
+            atomic_store_explicit(consumed, pair->received, memory_order_release);
+    }
+}
+
+/* ---- a copy and a flag, to and fro
+ * --------------------------------------------------------------- */
+
+static inline void raw_copy_send(raw_pair *pair, const void *from, size_t len)
+{
+    memcpy(pair->peer->copies[pair->flags % RAW_COPIES], from, len);
+    atomic_store_explicit(&pair->peer->flag.value, pair->flags + 1, memory_order_release);
+}
+
+static inline void raw_copies(raw_pair *pair, uint64_t rounds, size_t len)
+{
+    for (uint64_t round_i = 0; round_i < rounds; round_i++, pair->flags++) {
+        const unsigned char *received = pair->mine->copies[pair->flags % RAW_COPIES];
+        if (pair->side == 0)
+            raw_copy_send(pair, pair->private_bulk, len);
+        raw_await(&pair->mine->flag.value, pair->flags + 1, false);
+        if (pair->side == 1)
+            raw_copy_send(pair, received, len);
+    }
+}
+
+/* ---- plain copies by rank 0 into and out of rank 1's memory
+ * --------------------------------------- */
+
+static inline void raw_put8(raw_pair *pair, uint64_t rounds)
+{
+    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
+        memcpy(pair->peer->bulk, &round_i, sizeof(round_i));
+        raw_compiler_fence();
+    }
+}
+
+static inline void raw_get8(raw_pair *pair, uint64_t rounds)
+{
+    uint64_t value = 0;
+    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
+        raw_compiler_fence();
+        memcpy(&value, pair->peer->bulk, sizeof(value));
+        __asm__ volatile("" ::"r"(value));
+    }
+}
+
+static inline void raw_put_bulk(raw_pair *pair, uint64_t rounds)
+{
+    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
+        memcpy(pair->peer->bulk, pair->private_bulk, RAW_BULK_LEN);
+        raw_compiler_fence();
+    }
+}
+
+static inline void raw_get_bulk(raw_pair *pair, uint64_t rounds)
+{
+    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
+        memcpy(pair->private_bulk, pair->peer->bulk, RAW_BULK_LEN);
+        raw_compiler_fence();
+    }
+}
+
+#endif
