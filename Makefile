@@ -10,8 +10,8 @@ R       = build/release
 
 export JOBS
 
-.PHONY: help run test test-long bench build install format check clean distclean deps deps-test \
-        configure
+.PHONY: help run test test-long bench bench-check build install format check clean \
+        distclean deps deps-test configure
 
 help:
 	@echo 'make run            build, then play random access with $(N) ranks (N=, ARGS=, PROG=)'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test-long      make test, and the tests labelled slow'
 	@echo 'make check          the gates only: format, layers, symbols, headers, clang-tidy'
 	@echo 'make bench          build and run the benchmarks'
+	@echo 'make bench-check    the same, and fail if an operation costs more than its limit'
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
 	@echo 'make format         lay the sources out with clang-format'
@@ -56,6 +57,9 @@ check: deps-test
 bench: configure
 	@cmake --build $(R) -j $(JOBS) --target penstock_command benchmarks
 	@python3 bench/run.py $(R) $(ARGS)
+
+bench-check:
+	@$(MAKE) --no-print-directory bench ARGS='--check $(ARGS)'
 
 format: deps-test
 	@scripts/check_format --write
