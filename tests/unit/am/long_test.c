@@ -73,11 +73,13 @@ static void an_immediate_one_takes_its_place_before_it_stores(void **state)
     pair_publish(p, segment, sizeof segment, true);
     p->ends[0].base.zcopy = &pair_zcopy;
     p->ends[1].room[PEN_LANE_REQUEST] = 0;
-    assert_int_not_equal(send(p, 0, 100, PEN_AM_IMMEDIATE), 0);
+    assert_int_not_equal(send(p, 0, 50000, PEN_AM_IMMEDIATE), 0);
     assert_int_equal(segment[1], 0);
     p->ends[1].room[PEN_LANE_REQUEST] = 1;
-    assert_int_equal(send(p, 0, 100, PEN_AM_IMMEDIATE), 0);
-    check_arrived(p, 0, 100);
+    assert_int_equal(send(p, 0, 50000, PEN_AM_IMMEDIATE), 0);
+    assert_false(p->ends[0].reserved);
+    assert_memory_equal(segment, source, 50000); /* by store, at once */
+    check_arrived(p, 0, 50000);
 }
 
 static void an_immediate_one_without_reservations_goes_in_the_frame(void **state)
@@ -168,6 +170,31 @@ static void acknowledgements_nobody_waits_for_are_dropped(void **state)
     assert_int_equal(p->jobs[1].counters.frame_dropped, 3);
 }
 
+/* Rank 1 acknowledges more than it got, while rank 0 is still sending. */
+static void on_piece_acknowledge_twice(pen_token *token, const int32_t *args, unsigned arg_count,
+                                       void *body, uint32_t body_len)
+{
+    (void)arg_count, (void)body, (void)body_len;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(pen_am_send_internal(token->job, token->from, PEN_LANE_REPLY,
+                                              PEN_AM_INT_LONG_ACK, 2, args, NULL, 0),
+                         0);
+}
+
+static void too_many_acknowledgements_end_nothing_early(void **state)
+{
+    pair *p = *state;
+    pair_publish(p, segment, sizeof segment, false);
+    pen_am_register_internal(&p->jobs[1], PEN_AM_INT_LONG_PIECE, on_piece_acknowledge_twice);
+    p->ends[0].serves_peer = true;
+    p->ends[1].room[PEN_LANE_REQUEST] = 1;
+    assert_int_equal(send(p, 0, SEGMENT_LEN, 0), 0);
+    pair_settle(p);
+    assert_int_equal(calls, 1);
+    assert_true(p->jobs[0].counters.frame_dropped > 0);
+    assert_null(p->jobs[0].am->pieces);
+}
+
 static void an_empty_one_hands_its_destination_through(void **state)
 {
     pair *p = *state;
@@ -236,6 +263,7 @@ int main(void)
         RIGGED(a_longer_one_goes_in_acknowledged_pieces_where_nothing_else_does),
         RIGGED(a_reply_in_pieces_does_not_wait),
         RIGGED(acknowledgements_nobody_waits_for_are_dropped),
+        RIGGED(too_many_acknowledgements_end_nothing_early),
         RIGGED(an_empty_one_hands_its_destination_through),
         RIGGED(everywhere_is_legal_in_an_everything_job),
         RIGGED(own_memory_is_stored_to_in_an_everything_job),

@@ -122,6 +122,10 @@ static void a_wrong_lane_sender_or_reserved_bit_is_dropped(void **state)
         frame.head[0] |= 1ull << bit;
         assert_true(is_dropped(*state, &frame));
     }
+    frame = good_long();
+    frame.head[0] |= (uint64_t)PEN_WIRE_PLACES << (PEN_WIRE_KIND_SHIFT + PEN_WIRE_PLACE_SHIFT);
+    frame.body_len = 0;
+    assert_true(is_dropped(*state, &frame));
     frame = good_short();
     frame.head[0] &= ~0x80ull; /* handler 72 */
     assert_true(is_dropped(*state, &frame));

@@ -33,6 +33,7 @@ typedef struct pair_put { /* lands when its poster polls */
     void *to;
     const void *from;
     size_t len;
+    void *as_posted; /* of a body that we keep: it has to stay as it was until we let go */
 } pair_put;
 
 typedef struct pair_end {
@@ -95,7 +96,9 @@ static pen_post pair_post(pen_link *link, pen_peer to, pen_lane lane, const pen_
     if (frame->body_len <= link->caps.frame_copy_max)
         return PEN_POST_DONE;
     assert_non_null(op);
-    pair_hold(end, op, (pair_put){ 0 });
+    pair_hold(
+        end, op,
+        (pair_put){ NULL, frame->body, frame->body_len, pair_copy(frame->body, frame->body_len) });
     return PEN_POST_PENDING;
 }
 
@@ -122,8 +125,11 @@ static unsigned pair_land(pair_end *end)
     while (end->op_count != 0) {
         pen_op *op = end->ops[--end->op_count];
         pair_put put = end->puts[end->op_count];
-        if (put.len != 0)
+        if (put.as_posted != NULL)
+            assert_memory_equal(put.from, put.as_posted, put.len);
+        else
             memcpy(put.to, put.from, put.len);
+        free(put.as_posted);
         pen_op_source_done(op);
         pen_op_done(op);
         landed++;
@@ -161,7 +167,7 @@ static pen_post pair_rma_put(pen_link *link, pen_peer to, uint64_t offset, pen_r
     assert_int_equal(key, 77);
     if (end->op_count == PAIR_OPS)
         return PEN_POST_AGAIN;
-    pair_hold(end, op, (pair_put){ end->segment_of_peer + offset, local, len });
+    pair_hold(end, op, (pair_put){ end->segment_of_peer + offset, local, len, NULL });
     return PEN_POST_PENDING;
 }
 
