@@ -32,7 +32,7 @@ _Static_assert(PEN_MEETS *LINES_PER_MEET <= PEN_HOST_LINES, "lines are a fixed r
 
 static _Atomic uint64_t *line(const pen_meet *meet, uint32_t rank, uint32_t line_i)
 {
-    size_t lines = (size_t)rank * PEN_HOST_LINES + meet->index * LINES_PER_MEET + line_i;
+    size_t lines = (size_t)rank * PEN_HOST_LINES + (size_t)meet->index * LINES_PER_MEET + line_i;
     return (_Atomic uint64_t *)(void *)(meet->lines + lines * PEN_CACHE_LINE);
 }
 

@@ -166,9 +166,10 @@ void pen_event_wait(pen_job *job, pen_event *event)
 /* ---- arrays
  * ----------------------------------------------------------------------------------------- */
 
-/* An array may hold a root together with its leaf, in any order, and the root may end while we look. So the roots that
- * are done are claimed first, then leaves are judged, those of claimed roots as done, and only then the claimed
- * roots are freed: no leaf outlives its root in the array. */
+/* An array may hold a root together with its leaf, in any order, and the root may end while we
+ * look. So the roots that are done are claimed first, then leaves are judged, those of claimed
+ * roots as done, and only then the claimed roots are freed: no leaf outlives its root in the array.
+ */
 
 static void array_claim(pen_event **events, size_t count)
 {

@@ -408,14 +408,19 @@ pen_status pen_rma_open(pen_job *job)
     return PEN_OK;
 }
 
+static void close_thread(pen_thread *thread)
+{
+    if (thread->rma != NULL)
+        pen_event_pool_close(&thread->rma->pool);
+    free(thread->rma);
+    thread->rma = NULL;
+}
+
 void pen_rma_close(pen_job *job)
 {
-    for (pen_thread *thread = &job->first_thread; thread != NULL; thread = thread->next) {
-        if (thread->rma != NULL)
-            pen_event_pool_close(&thread->rma->pool);
-        free(thread->rma);
-        thread->rma = NULL;
-    }
+    close_thread(&job->first_thread);
+    for (pen_thread *thread = job->first_thread.next; thread != NULL; thread = thread->next)
+        close_thread(thread);
     if (job->rma != NULL)
         free(job->rma->transfers);
     free(job->rma);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma.h: put and get: by the frozen view, by the link's own rma, by the kernel (CMA) for EVERYTHING
- * between processes of one host, else by messages in pieces that fit a frame. Callers see none of
- * it.
+/* rma.h: put, get and memset: by the frozen view, by the kernel (CMA) for EVERYTHING between
+ * processes of one host, by the link's own rma, else by messages in pieces that fit a frame.
+ * Callers see none of it. Never from a handler; nothing to move is done at once, at any address.
  *
  * Overlap, and addresses outside the peer's published segment (unless EVERYTHING), are the client's
  * errors; the latter end the job with a line that names the call's rank, address and the segment's
@@ -12,6 +12,8 @@
 #include "job/job.h"
 #include "rma/event.h"
 
+/* After pen_am_open and before any poll. Not collective. Close it before the job, whose threads it
+ * visits. */
 pen_status pen_rma_open(pen_job *job);
 void pen_rma_close(pen_job *job);
 
@@ -23,11 +25,11 @@ typedef enum pen_local {
     PEN_LOCAL_LEAF,  /* NB only: *leaf is an event                                          */
 } pen_local;
 
-#define PEN_RMA_IMMEDIATE \
-    1u /* GEX_FLAG_IMMEDIATE: answer NO_OP / non-zero instead of waiting for room */
+/* GEX_FLAG_IMMEDIATE: answer NO_OP or non-zero, without any effect, when the first piece finds no
+ * room. Later pieces of a long transfer wait for theirs by polling. */
+#define PEN_RMA_IMMEDIATE 1u
 
-/* NB: the event; DONE when finished already; NO_OP when immediate found no room (nothing happened).
- */
+/* NB: the event; DONE when finished already; NO_OP when immediate found no room. */
 pen_event *pen_rma_put_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest,
                           const void *source, size_t len, pen_local local, pen_event **leaf,
                           uint32_t flags);
