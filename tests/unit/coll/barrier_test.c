@@ -215,9 +215,9 @@ static bool expect_mismatch(const notice *of, uint32_t size, bool *named, int *n
     return mismatch;
 }
 
-static void meet_once(ranks *world, const notice *of)
+static void meet_once(ranks *world, const notice *of, uint32_t size)
 {
-    uint32_t size = world->params.size, first = ranks_random(world, size);
+    uint32_t first = ranks_random(world, size);
     bool named;
     int name = 0, got;
     bool mismatch = expect_mismatch(of, size, &named, &name);
@@ -247,7 +247,7 @@ static void every_combination_of_three_ranks_is_judged_by_the_rule(void **state)
         for (unsigned i = 0; i < NOTICES * NOTICES * NOTICES; i++) {
             notice of[3] = { notices[i % NOTICES], notices[i / NOTICES % NOTICES],
                              notices[i / NOTICES / NOTICES] };
-            meet_once(&world, of);
+            meet_once(&world, of, 3);
         }
         close_world(&world);
     }
@@ -262,11 +262,11 @@ static void one_rank_among_many_is_enough_for_a_mismatch(void **state)
         open_world(&world, MANY, 5, way == 0, PEN_ALONE);
         for (uint32_t odd = 0; odd < MANY; odd++) {
             for (unsigned kind = 0; kind < NOTICES; kind++) {
-                notice of[MANY] = { { 0, 0 } };
+                notice of[MANY];
                 for (uint32_t rank = 0; rank < MANY; rank++)
                     of[rank] =
                         rank == odd ? notices[kind] : (notice){ 7, rank % 3 ? 0 : ANONYMOUS };
-                meet_once(&world, of);
+                meet_once(&world, of, MANY);
             }
         }
         close_world(&world);
