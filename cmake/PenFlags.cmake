@@ -25,7 +25,7 @@ target_compile_options(pen_warnings INTERFACE
 if(PENSTOCK_WERROR)
     target_compile_options(pen_warnings INTERFACE -Werror)
 endif()
-target_compile_definitions(pen_warnings INTERFACE _GNU_SOURCE=1)
+add_compile_definitions(_GNU_SOURCE=1)
 
 set(PEN_TEST_SLOWDOWN 1) # what time limits of tests are multiplied by
 if(PENSTOCK_SANITIZE)
