@@ -6,9 +6,13 @@
 
 #include "am/wire.h"
 
-static inline uint64_t *pen_am_sent(pen_job *job, const pen_route *route)
+/* By the holder of the port's post lock. count: 1, or -1 to take one back. */
+static inline void pen_am_count_sent(pen_job *job, const pen_route *route, int count)
 {
-    return pen_likely(route->same_host) ? &job->counters.am_sent_shm : &job->counters.am_sent_net;
+    if (pen_likely(route->same_host))
+        job->counters.am_sent_shm += (uint64_t)(int64_t)count;
+    else
+        job->counters.am_sent_net += (uint64_t)(int64_t)count;
 }
 
 pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
@@ -22,10 +26,10 @@ static inline pen_post pen_am_post(pen_job *job, const pen_route *route, pen_lan
     pen_port *port = route->port;
     if (pen_unlikely(port->post_lock.shared))
         return pen_am_post_locked(job, route, lane, frame);
-    ++*pen_am_sent(job, route);
+    pen_am_count_sent(job, route, 1);
     pen_post result = port->link->ops->post(port->link, route->peer, lane, frame, NULL);
     if (pen_unlikely(result == PEN_POST_AGAIN))
-        --*pen_am_sent(job, route);
+        pen_am_count_sent(job, route, -1);
     return result;
 }
 
@@ -34,7 +38,7 @@ static inline pen_post pen_am_post(pen_job *job, const pen_route *route, pen_lan
 pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
                          const pen_frame *frame);
 
-void pen_am_count_sent(pen_job *job, const pen_route *route);
+void pen_am_count_pushed(pen_job *job, const pen_route *route); /* takes that lock */
 
 /* Sends a client's frame, come what may: a request polls until there is room, a reply is queued.
  * With PEN_AM_IMMEDIATE: non-zero when there is no room, and nothing has happened. */

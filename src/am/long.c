@@ -67,7 +67,7 @@ static int long_store_reserved(pen_am_long *message)
     pen_lock_take(&port->post_lock);
     link->zcopy->commit(link, to, message->lane, body, frame.head, frame.head_len, 0);
     pen_lock_drop(&port->post_lock);
-    pen_am_count_sent(message->job, message->route);
+    pen_am_count_pushed(message->job, message->route);
     return 0;
 }
 

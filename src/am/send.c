@@ -57,15 +57,15 @@ pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
     pen_lock_take(&port->post_lock);
     pen_post result = port->link->ops->post(port->link, route->peer, lane, frame, NULL);
     if (pen_likely(result != PEN_POST_AGAIN))
-        ++*pen_am_sent(job, route);
+        pen_am_count_sent(job, route, 1);
     pen_lock_drop(&port->post_lock);
     return result;
 }
 
-void pen_am_count_sent(pen_job *job, const pen_route *route)
+void pen_am_count_pushed(pen_job *job, const pen_route *route)
 {
     pen_lock_take(&route->port->post_lock);
-    ++*pen_am_sent(job, route);
+    pen_am_count_sent(job, route, 1);
     pen_lock_drop(&route->port->post_lock);
 }
 
@@ -105,7 +105,7 @@ int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_f
         else
             am_queue(job, route, lane, frame);
     }
-    pen_am_count_sent(job, route);
+    pen_am_count_pushed(job, route);
     return 0;
 }
 
@@ -174,7 +174,7 @@ static __attribute__((noinline)) int am_short_locked(am_short *call)
 
 static PEN_COLD int am_short_again(am_short *call)
 {
-    --*pen_am_sent(call->job, call->route);
+    pen_am_count_sent(call->job, call->route, -1);
     return am_short_locked(call);
 }
 
@@ -188,7 +188,7 @@ static inline int am_send_short(am_short *call, pen_lane lane, uint8_t handler, 
     call->frame = (pen_frame){ words, NULL, pen_wire_head_len(arg_count), 0 };
     if (pen_unlikely(port->post_lock.shared))
         return am_short_locked(call);
-    ++*pen_am_sent(call->job, call->route);
+    pen_am_count_sent(call->job, call->route, 1);
     pen_link *link = port->link;
     if (pen_likely(link->ops->post(link, call->route->peer, lane, &call->frame, NULL) !=
                    PEN_POST_AGAIN))
