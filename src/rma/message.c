@@ -36,7 +36,12 @@ struct rma_transfer {
     rma_kind kind;
 };
 
-/* Arguments in the order they are sent; 64-bit ones take two, low half first. */
+/* Arguments, in order; 64-bit ones take two, low half first:
+ *   PUT       number, generation, segment, offset (2); body: the data
+ *   MEMSET    number, generation, segment, offset (2), length, value
+ *   PUT_DONE  number, generation, outcome: of a piece of either
+ *   GET       number, generation, segment, offset (2), length, place in the transfer (2)
+ *   GET_DATA  number, generation, place in the transfer (2), outcome; body: the data */
 enum { PUT_ARGS = 5, GET_ARGS = 8, SET_ARGS = 7, DONE_ARGS = 3, DATA_ARGS = 5 };
 enum { ANSWER_OK = 0, ANSWER_OUTSIDE = 1 };
 
