@@ -86,12 +86,13 @@ CHECK_MAYBE_UNUSED static int check_end(void)
 
 CHECK_MAYBE_UNUSED static unsigned check_next(unsigned step)
 {
-    return ((unsigned)check_rank + step) % (unsigned)check_size;
+    const unsigned size = check_size > 0 ? (unsigned)check_size : 1;
+    return ((unsigned)check_rank + step) % size;
 }
 
 CHECK_MAYBE_UNUSED static unsigned check_previous(unsigned step)
 {
-    const unsigned size = (unsigned)check_size;
+    const unsigned size = check_size > 0 ? (unsigned)check_size : 1;
     return ((unsigned)check_rank + size - step % size) % size;
 }
 

@@ -18,7 +18,7 @@ _Static_assert(GASNET_OK == 0 && GASNET_ERR_NOT_INIT == 10001 && GASNET_ERR_RESO
                    GASNET_ERR_BARRIER_MISMATCH == 10005,
                "GASNet-1 Core, errors: the codes are fixed");
 _Static_assert(GASNET_SPEC_VERSION_MAJOR == 1 && GASNET_SPEC_VERSION_MINOR == 8 &&
-                   GASNET_VERSION == GASNET_SPEC_VERSION_MAJOR,
+                   GASNET_VERSION >= 1,
                "GASNet-1 Introduction, version: specification 1.8");
 _Static_assert(GASNET_PAGESIZE > 0 && (GASNET_PAGESIZE & (GASNET_PAGESIZE - 1)) == 0,
                "GASNet-1 Core, constants: the page size is a power of two");

@@ -71,8 +71,8 @@ static void check_errors(void)
 
 static void check_environment(void)
 {
-    const char *path = gasnet_getenv("PATH");
-    CHECK(path != NULL && getenv("PATH") != NULL && strcmp(path, getenv("PATH")) == 0,
+    const char *path = gasnet_getenv("PATH"), *own = getenv("PATH");
+    CHECK(path != NULL && own != NULL && strcmp(path, own) == 0,
           "GASNet-1 Core, environment: the console's variables are seen by every rank");
     CHECK(gasnet_getenv("PENSTOCK_TEST_THAT_NOBODY_SETS") == NULL,
           "GASNet-1 Core, environment: an unset variable is NULL");

@@ -109,6 +109,36 @@ static void check_pieces(unsigned to, unsigned thread_i, char *back, unsigned se
                          "GASNet-1 Extended, sync: a put that is synchronised is done");
 }
 
+/* Each call to "some" brings at least one more to its end. */
+static void wait_some(gasnet_handle_t *handles)
+{
+    while (count_invalid(handles) < HANDLES) {
+        const int before = count_invalid(handles);
+        gasnet_wait_syncnb_some(handles, HANDLES);
+        CHECK(count_invalid(handles) > before, "GASNet-1 Extended, sync: some: at least one more");
+    }
+}
+
+static void sync_array(gasnet_handle_t *handles, unsigned way)
+{
+    switch (way) {
+    case 0:
+        gasnet_wait_syncnb_all(handles, HANDLES);
+        break;
+    case 1:
+        while (gasnet_try_syncnb_all(handles, HANDLES) != GASNET_OK)
+            ;
+        break;
+    case 2:
+        wait_some(handles);
+        break;
+    default:
+        while (count_invalid(handles) < HANDLES)
+            (void)gasnet_try_syncnb_some(handles, HANDLES);
+        break;
+    }
+}
+
 static void check_arrays(unsigned thread_i)
 {
     static _Thread_local char from[SLOT_LEN], back[SLOT_LEN];
@@ -118,27 +148,7 @@ static void check_arrays(unsigned thread_i)
         const unsigned to = check_next(i);
         check_fill(from, SLOT_LEN, i);
         start_puts(handles, to, thread_i, from);
-        switch (i % 4) {
-        case 0:
-            gasnet_wait_syncnb_all(handles, HANDLES);
-            break;
-        case 1:
-            while (gasnet_try_syncnb_all(handles, HANDLES) != GASNET_OK)
-                ;
-            break;
-        case 2:
-            while (count_invalid(handles) < HANDLES) {
-                const int before = count_invalid(handles);
-                gasnet_wait_syncnb_some(handles, HANDLES);
-                CHECK(count_invalid(handles) > before,
-                      "GASNet-1 Extended, sync: some means at least one more");
-            }
-            break;
-        default:
-            while (count_invalid(handles) < HANDLES)
-                (void)gasnet_try_syncnb_some(handles, HANDLES);
-            break;
-        }
+        sync_array(handles, i % 4);
         CHECK_EQ(count_invalid(handles), HANDLES,
                  "GASNet-1 Extended, sync: completed entries become invalid");
         check_pieces(to, thread_i, back, i);
@@ -162,13 +172,11 @@ static void check_memset_nb(unsigned thread_i)
 static void check_many(unsigned thread_i)
 {
     enum { MANY = 65535 / 4 };
-    gasnet_handle_t *handles = (gasnet_handle_t *)malloc(MANY * sizeof(*handles));
+    static _Thread_local gasnet_handle_t handles[MANY];
     char value = 'm';
-    CHECK(handles != NULL, "the system gives us memory");
     for (int i = 0; i < MANY; i++)
         handles[i] = gasnet_put_nb_bulk(check_next(1), slot_at(check_next(1), thread_i), &value, 1);
     gasnet_wait_syncnb_all(handles, MANY);
-    free(handles);
 }
 
 int main(int argc, char **argv)
