@@ -68,7 +68,7 @@ typedef struct pen_hsl {
 
 /* How long GASNET_BLOCKUNTIL has been waiting: the library's, opaque here. */
 typedef struct pen_block {
-    uint64_t state[6];
+    uint64_t state[8];
 } pen_block;
 
 /* A value on its way: GASNet-1's gasnet_valget_handle_t. */

@@ -21,7 +21,7 @@ PEN_API int gasnet_AMPoll(void);
  * GASNet-1, chapter "Core API": active messages. */
 #define GASNET_BLOCKUNTIL(condition)                     \
     do {                                                 \
-        pen_block pen_block_ = { { 0, 0, 0, 0, 0, 0 } }; \
+        pen_block pen_block_ = { { 0, 0, 0, 0, 0, 0, 0, 0 } }; \
         while (!(condition))                             \
             pen_api_block(&pen_block_);                  \
         pen_acquire();                                   \

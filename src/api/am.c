@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* am.c: active messages: what the headers' inline forms call, limits, tokens, registration. */
+#include "am/am.h"
+
+#include "api/api.h"
+
+#include <stdlib.h>
+
+_Static_assert(offsetof(gex_AM_Entry_t, gex_index) == offsetof(pen_am_entry, index) &&
+                   offsetof(gex_AM_Entry_t, gex_fnptr) == offsetof(pen_am_entry, function) &&
+                   offsetof(gex_AM_Entry_t, gex_flags) == offsetof(pen_am_entry, flags) &&
+                   offsetof(gex_AM_Entry_t, gex_nargs) == offsetof(pen_am_entry, arg_count) &&
+                   offsetof(gex_AM_Entry_t, gex_cdata) == offsetof(pen_am_entry, cdata) &&
+                   offsetof(gex_AM_Entry_t, gex_name) == offsetof(pen_am_entry, name) &&
+                   sizeof(gex_AM_Entry_t) == sizeof(pen_am_entry),
+               "a registered handler is shown to clients as it is");
+
+/* ---- sending -------------------------------------------------------------------------------- */
+
+int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler, gex_Flags_t flags,
+                          unsigned arg_count, uint64_t *words)
+{
+    if (PEN_CHECKED)
+        pen_api_check_peer("AMRequestShort", team, rank, flags);
+    return pen_am_request_short(team, rank, handler, flags, arg_count, words);
+}
+
+int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
+                           const void *source, size_t len, gex_Flags_t flags, unsigned arg_count,
+                           uint64_t *words)
+{
+    if (PEN_CHECKED)
+        pen_api_check_peer("AMRequestMedium", team, rank, flags);
+    return pen_am_request_medium(team, rank, handler, source, len, flags, arg_count, words);
+}
+
+int pen_api_request_long(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler, const void *source,
+                         size_t len, void *dest, gex_Flags_t flags, unsigned arg_count,
+                         uint64_t *words)
+{
+    if (PEN_CHECKED)
+        pen_api_check_peer("AMRequestLong", team, rank, flags);
+    return pen_am_request_long(team, rank, handler, source, len, dest, flags, arg_count, words);
+}
+
+int pen_api_reply_short(gex_Token_t token, gex_AM_Index_t handler, gex_Flags_t flags,
+                        unsigned arg_count, uint64_t *words)
+{
+    if (PEN_CHECKED)
+        pen_api_check_reply("AMReplyShort", token, flags);
+    return pen_am_reply_short(token, handler, flags, arg_count, words);
+}
+
+int pen_api_reply_medium(gex_Token_t token, gex_AM_Index_t handler, const void *source, size_t len,
+                         gex_Flags_t flags, unsigned arg_count, uint64_t *words)
+{
+    if (PEN_CHECKED)
+        pen_api_check_reply("AMReplyMedium", token, flags);
+    return pen_am_reply_medium(token, handler, source, len, flags, arg_count, words);
+}
+
+int pen_api_reply_long(gex_Token_t token, gex_AM_Index_t handler, const void *source, size_t len,
+                       void *dest, gex_Flags_t flags, unsigned arg_count, uint64_t *words)
+{
+    if (PEN_CHECKED)
+        pen_api_check_reply("AMReplyLong", token, flags);
+    return pen_am_reply_long(token, handler, source, len, dest, flags, arg_count, words);
+}
+
+void pen_api_bad_event(const char *call)
+{
+    pen_api_misuse(call,
+                   "an event argument of this value is not legal here: GEX_EVENT_DEFER is for "
+                   "puts, GEX_EVENT_GROUP for requests and implicit puts");
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+unsigned int gex_AM_MaxArgs(void) { return PEN_AM_ARGS_MAX; }
+size_t gasnet_AMMaxArgs(void) { return PEN_AM_ARGS_MAX; }
+
+/* Messages are alike between all peers, whatever their flags and events. */
+size_t gex_AM_MaxRequestMedium(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
+                               gex_Flags_t flags, unsigned int arg_count)
+{
+    (void)rank;
+    (void)local;
+    (void)flags;
+    return pen_am_max_medium(team->job, arg_count);
+}
+
+size_t gex_AM_MaxReplyMedium(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
+                             gex_Flags_t flags, unsigned int arg_count)
+{
+    (void)rank;
+    (void)local;
+    (void)flags;
+    return pen_am_max_medium(team->job, arg_count);
+}
+
+size_t gex_AM_MaxRequestLong(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
+                             gex_Flags_t flags, unsigned int arg_count)
+{
+    (void)rank;
+    (void)local;
+    (void)flags;
+    return pen_am_max_long_request(team->job, arg_count);
+}
+
+size_t gex_AM_MaxReplyLong(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
+                           gex_Flags_t flags, unsigned int arg_count)
+{
+    (void)rank;
+    (void)local;
+    (void)flags;
+    return pen_am_max_long_reply(team->job, arg_count);
+}
+
+size_t gex_Token_MaxReplyMedium(gex_Token_t token, const gex_Event_t *local, gex_Flags_t flags,
+                                unsigned int arg_count)
+{
+    (void)local;
+    (void)flags;
+    return pen_am_max_medium(token->job, arg_count);
+}
+
+size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t *local, gex_Flags_t flags,
+                              unsigned int arg_count)
+{
+    (void)local;
+    (void)flags;
+    return pen_am_max_long_reply(token->job, arg_count);
+}
+
+size_t gex_AM_LUBRequestMedium(void)
+{
+    return pen_am_max_medium(pen_api_job("gex_AM_LUBRequestMedium"), PEN_AM_ARGS_MAX);
+}
+
+size_t gex_AM_LUBReplyMedium(void)
+{
+    return pen_am_max_medium(pen_api_job("gex_AM_LUBReplyMedium"), PEN_AM_ARGS_MAX);
+}
+
+size_t gex_AM_LUBRequestLong(void)
+{
+    return pen_am_max_long_request(pen_api_job("gex_AM_LUBRequestLong"), PEN_AM_ARGS_MAX);
+}
+
+size_t gex_AM_LUBReplyLong(void)
+{
+    return pen_am_max_long_reply(pen_api_job("gex_AM_LUBReplyLong"), PEN_AM_ARGS_MAX);
+}
+
+size_t gasnet_AMMaxMedium(void) { return gex_AM_LUBRequestMedium(); }
+size_t gasnet_AMMaxLongRequest(void) { return gex_AM_LUBRequestLong(); }
+size_t gasnet_AMMaxLongReply(void) { return gex_AM_LUBReplyLong(); }
+
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+gex_TI_t gex_Token_Info(gex_Token_t token, gex_Token_Info_t *info, gex_TI_t mask)
+{
+    info->gex_srcrank = token->from;
+    info->gex_ep = &token->job->endpoint;
+    info->gex_entry = (const gex_AM_Entry_t *)(const void *)token->entry;
+    info->gex_is_req = token->is_request;
+    info->gex_is_long = token->is_long;
+    return mask & GEX_TI_ALL;
+}
+
+int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
+{
+    if (token == NULL || source == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, "gasnet_AMGetMsgSource",
+                              "neither token nor result may be NULL");
+    *source = token->from;
+    return GASNET_OK;
+}
+
+/* ---- registration --------------------------------------------------------------------------- */
+
+/* Registers a copy of a table; indices that were chosen are in the copy. am/ says what is wrong, on
+ * the job's log unless the client asked for silence. */
+static pen_status register_copy(pen_job *job, pen_am_entry *entries, size_t count)
+{
+    int fd = job->log.fd;
+    if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
+        job->log.fd = -1;
+    pen_status status = pen_am_register(job, entries, count);
+    job->log.fd = fd;
+    return status;
+}
+
+int gex_EP_RegisterHandlers(gex_EP_t endpoint, gex_AM_Entry_t *table, size_t count)
+{
+    static const char call[] = "gex_EP_RegisterHandlers";
+    if (endpoint == NULL || (table == NULL && count != 0))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither endpoint nor table may be NULL");
+    if (count == 0)
+        return GASNET_OK;
+    pen_am_entry *entries = calloc(count, sizeof *entries);
+    if (entries == NULL)
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call, "no memory for %zu entries", count);
+    for (size_t i = 0; i < count; i++)
+        entries[i] = (pen_am_entry){ .index = table[i].gex_index,
+                                     .function = (void (*)(void))table[i].gex_fnptr,
+                                     .flags = table[i].gex_flags,
+                                     .arg_count = table[i].gex_nargs,
+                                     .cdata = table[i].gex_cdata,
+                                     .name = table[i].gex_name };
+    pen_status status = register_copy(endpoint->job, entries, count);
+    for (size_t i = 0; status == PEN_OK && i < count; i++)
+        if (table[i].gex_index == 0)
+            table[i].gex_index = entries[i].index;
+    free(entries);
+    return pen_api_code(status);
+}
+
+/* The table of gasnet_attach: it says nothing of arguments and kinds of messages. */
+int pen_api_register_legacy(pen_job *job, gasnet_handlerentry_t *table, int count)
+{
+    static const char call[] = "gasnet_attach";
+    if (count < 0 || (table == NULL && count != 0))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%d handlers at %p are no table", count,
+                              (void *)table);
+    if (count == 0)
+        return GASNET_OK;
+    pen_am_entry *entries = calloc((size_t)count, sizeof *entries);
+    if (entries == NULL)
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call, "no memory for %d handlers", count);
+    for (int i = 0; i < count; i++)
+        entries[i] = (pen_am_entry){ .index = table[i].index,
+                                     .function = (void (*)(void))table[i].fnptr,
+                                     .arg_count = PEN_AM_ARGS_UNKNOWN };
+    pen_status status = register_copy(job, entries, (size_t)count);
+    for (int i = 0; status == PEN_OK && i < count; i++)
+        if (table[i].index == 0)
+            table[i].index = entries[i].index;
+    free(entries);
+    return pen_api_code(status);
+}

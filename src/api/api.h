@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* api.h: what the files of api/ share: the process's job and the calling thread's state, refusing
+ * wrong arguments, and the checks of calls that checked builds make.
+ *
+ * A set-up call always checks its arguments and answers an error code, after a line that names the
+ * call, the argument and the rule. A call that communicates checks in checked builds only
+ * (PEN_CHECKED), and a wrong argument ends the job. */
+#ifndef PEN_API_API_H
+#define PEN_API_API_H
+
+/* The public headers want a thread mode; the library serves all of them. */
+#define PEN_LIBRARY 1
+#define GASNET_PAR  1
+
+#include "am/am.h"
+#include "base/compiler.h"
+#include "job/job.h"
+
+#include <gasnet.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* ---- the process -------------------------------------------------------------------------- */
+
+/* How far the end of this process has come. */
+enum pen_api_end {
+    PEN_END_NONE,
+    PEN_END_ASKED,  /* a signal asked for it; a thread that waits in the library brings it about */
+    PEN_END_BEGUN,  /* somebody does */
+    PEN_END_FORCED, /* it took too long */
+};
+
+/* All that is global, apart from what clients see and define (root.c). */
+typedef struct pen_root {
+    pen_job *job;             /* NULL: not started, or the start failed */
+    int pid;                  /* of the process that started it: a child it forks is no rank */
+    bool started;             /* gasnet_init or gex_Client_Init was called */
+    bool attach_owed;         /* gasnet_init was, and gasnet_attach was not */
+    bool threads_asked;       /* gex_System_QueryProgressThreads was called */
+    bool catch_exit;          /* GASNET_CATCH_EXIT */
+    bool backtrace;           /* GASNET_BACKTRACE */
+    pthread_key_t thread_key; /* its destructor returns a thread's state; PAR only */
+    pen_segment *published;   /* what peers know as ours */
+    gex_RankInfo_t *nbrhd;    /* ranks that share our memory */
+    uint32_t nbrhd_count, nbrhd_mine;
+    void (*idle)(void *ctx); /* what waiting threads called before api/ put itself in front */
+    pthread_t end_thread;    /* that ends the process */
+    void *crash_stack;       /* of the first thread */
+    _Atomic int verbose_errors;
+    _Atomic int end; /* pen_api_end; relaxed: whoever moves it forward does the work itself */
+    _Atomic int end_signal; /* that asked for the end; 0: none */
+    _Atomic int end_code;
+} pen_root;
+
+extern pen_root pen_api_root;
+extern _Thread_local pen_thread *pen_api_here;   /* PAR: this thread's state, NULL: not yet */
+extern _Thread_local pen_hsl *pen_api_locks;     /* checks: the locks it holds, youngest first */
+extern _Thread_local bool pen_api_no_interrupts; /* checks: within gasnet_hold_interrupts */
+
+pen_thread *pen_api_enter_thread(pen_job *job); /* first call of a thread; never NULL */
+bool pen_api_watch_threads(void); /* PAR: from now on, threads that end give their state back */
+
+/* The calling thread's state. */
+static inline pen_thread *pen_api_thread(pen_job *job)
+{
+    if (pen_likely(job->mode != PEN_MODE_PAR))
+        return &job->first_thread;
+    return pen_likely(pen_api_here != NULL) ? pen_api_here : pen_api_enter_thread(job);
+}
+
+/* Registers the handlers of gasnet_attach; an error code. */
+int pen_api_register_legacy(pen_job *job, gasnet_handlerentry_t *table, int count);
+
+/* ---- refusing ------------------------------------------------------------------------------ */
+
+/* Prints "<call>: <reason>" if gex_System_SetVerboseErrors allows it; answers code. */
+PEN_COLD int pen_api_refuse(int code, const char *call, const char *format, ...) PEN_PRINTF(3, 4);
+
+/* The error code for what a module answered; the module has printed the reason. */
+int pen_api_code(pen_status status);
+
+/* Ends the job over a client's mistake, with a line that names the call. */
+PEN_COLD _Noreturn void pen_api_misuse(const char *call, const char *format, ...) PEN_PRINTF(2, 3);
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+/* Flags of messages, puts and gets that we accept; what they promise we do not rely on. */
+#define PEN_API_COMM_FLAGS                                                          \
+    (GEX_FLAG_IMMEDIATE | GEX_FLAG_SELF_SEG_UNKNOWN | GEX_FLAG_SELF_SEG_SOME |      \
+     GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME | \
+     GEX_FLAG_PEER_SEG_BOUND | GEX_FLAG_PEER_NEVER_NBRHD | GEX_FLAG_PEER_NEVER_SELF)
+
+/* That a call which may poll is made where it may be: a job exists, no handler, no lock held. */
+void pen_api_check_context(const char *call);
+/* And that it names a member of a team, and flags that exist. */
+void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, uint32_t flags);
+void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags);
+void pen_api_check_event(const char *call, gex_Event_t event);
+
+/* The job, for calls that are void and need one. */
+static inline pen_job *pen_api_job(const char *call)
+{
+    if (pen_unlikely(pen_api_root.job == NULL))
+        pen_api_misuse(call, "called before the job was started by gasnet_init or gex_Client_Init");
+    return pen_api_root.job;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+typedef struct pen_api_config { /* variables that api/ reads */
+    bool quiet;                 /* GASNET_QUIET */
+    bool catch_exit;            /* GASNET_CATCH_EXIT */
+    bool backtrace;             /* GASNET_BACKTRACE */
+    const char *no_catch;       /* GASNET_NO_CATCH_SIGNAL */
+    const char *log_level;      /* PENSTOCK_LOG */
+} pen_api_config;
+
+extern const pen_knob pen_api_knobs[];
+
+pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main take part */
+void pen_api_catch_signals(
+    const char *except); /* names or numbers, separated by commas; "*": all */
+/* What a thread does now and then while it waits: looks whether the process has to end. */
+void pen_api_idle(void *job);
+/* The supervisor wants this process to end. */
+void pen_api_told_to_end(pen_job *job, int code);
+/* Lets the process end itself when this time has passed, however stuck it is. Async-signal-safe. */
+void pen_api_set_deadline(double seconds);
+double pen_api_exit_timeout(const pen_job *job);
+/* exit(code), after what remains to be said; once. */
+_Noreturn void pen_api_finish(int code);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* check.c: refusing wrong arguments and wrong places. */
+#include "api/api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { REASON_LEN_MAX = 384 };
+
+/* Before the job starts there is no log to borrow. */
+static void say(const char *call, const char *reason)
+{
+    if (pen_api_root.job != NULL) {
+        pen_log_error(&pen_api_root.job->log, "%s: %s", call, reason);
+        return;
+    }
+    pen_log log;
+    pen_log_init(&log, "");
+    pen_log_error(&log, "%s: %s", call, reason);
+}
+
+int pen_api_refuse(int code, const char *call, const char *format, ...)
+{
+    /* relaxed: a preference, nothing else is passed with it */
+    if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
+        return code;
+    char reason[REASON_LEN_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    say(call, reason);
+    return code;
+}
+
+void pen_api_misuse(const char *call, const char *format, ...)
+{
+    char reason[REASON_LEN_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    if (pen_api_root.job != NULL)
+        pen_job_fatal(pen_api_root.job, "%s: %s", call, reason);
+    say(call, reason);
+    exit(EXIT_FAILURE);
+}
+
+int pen_api_code(pen_status status)
+{
+    switch (status) {
+    case PEN_OK:
+        return GASNET_OK;
+    case PEN_ERR_ARGUMENT:
+        return GASNET_ERR_BAD_ARG;
+    case PEN_ERR_AGAIN:
+        return GASNET_ERR_NOT_READY;
+    default:
+        return GASNET_ERR_RESOURCE;
+    }
+}
+
+void pen_api_check_context(const char *call)
+{
+    pen_job *job = pen_api_job(call);
+    if (pen_api_thread(job)->handler_depth != 0)
+        pen_api_misuse(call, "called in a handler, where nothing may poll; reply, or set a flag "
+                             "that other code looks at");
+    if (pen_api_locks != NULL)
+        pen_api_misuse(call, "called while holding a handler-safe lock; drop it first");
+    if (pen_api_no_interrupts)
+        pen_api_misuse(call, "called between gasnet_hold_interrupts and gasnet_resume_interrupts");
+}
+
+void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, uint32_t flags)
+{
+    pen_api_check_context(call);
+    if (pen_api_root.attach_owed)
+        pen_api_misuse(call, "called after gasnet_init but before gasnet_attach");
+    if (team == NULL)
+        pen_api_misuse(call, "the team is GEX_TM_INVALID");
+    uint32_t size = team->is_pair ? team->job->size : team->view.size;
+    if (rank >= size)
+        pen_api_misuse(call, "there is no rank %u in a team of %u", rank, size);
+    if ((flags & ~PEN_API_COMM_FLAGS) != 0)
+        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags,
+                       flags & ~PEN_API_COMM_FLAGS);
+}
+
+void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags)
+{
+    if (token == NULL)
+        pen_api_misuse(call, "there is no token");
+    if (!token->is_request)
+        pen_api_misuse(call, "called in a handler that runs for a reply");
+    if (token->replied)
+        pen_api_misuse(call, "there has been a reply to this request already");
+    if (pen_api_locks != NULL)
+        pen_api_misuse(call, "called while holding a handler-safe lock; drop it first");
+    if ((flags & ~PEN_API_COMM_FLAGS) != 0)
+        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags,
+                       flags & ~PEN_API_COMM_FLAGS);
+}
+
+void pen_api_check_event(const char *call, gex_Event_t event)
+{
+    pen_api_check_context(call);
+    if (event == GEX_EVENT_NO_OP)
+        pen_api_misuse(call, "GEX_EVENT_NO_OP stands for an operation that was not begun");
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exit.c: the ends of a process: gasnet_exit, exit() and return from main, and being told to end.
+ *
+ * Whoever begins the end tells the supervisor first, then leaves through exit(), so that buffered
+ * output, coverage and leak data survive. A deadline stands behind it: what gets stuck (an exit
+ * handler that waits for a peer, a stream that another thread has locked) is cut short. */
+#include "api/api.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { POLLS_PER_LOOK = 16 };
+
+/* The thread that ends the process; meaningful once the end has begun. */
+static bool ends_here(void) { return pthread_equal(pen_api_root.end_thread, pthread_self()) != 0; }
+
+/* True for the first only. */
+static bool begin_end(int code)
+{
+    int end = atomic_load_explicit(&pen_api_root.end, memory_order_relaxed);
+    do {
+        if (end >= PEN_END_BEGUN)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&pen_api_root.end, &end, PEN_END_BEGUN,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    pen_api_root.end_thread = pthread_self();
+    /* relaxed: read by signal handlers, which need no other data with it */
+    atomic_store_explicit(&pen_api_root.end_code, code, memory_order_relaxed);
+    return true;
+}
+
+double pen_api_exit_timeout(const pen_job *job)
+{
+    const pen_job_config *config = &job->config;
+    if (config->exit_timeout > 0)
+        return config->exit_timeout;
+    double seconds = config->exit_timeout_min + config->exit_timeout_factor * job->size;
+    return seconds < config->exit_timeout_max ? seconds : config->exit_timeout_max;
+}
+
+static void say_goodbye(pen_job *job)
+{
+    /* relaxed: peers that are lost from now on are no news */
+    atomic_store_explicit(&job->ending, true, memory_order_relaxed);
+    if (job->config.stats)
+        pen_job_print_counters(job);
+}
+
+void pen_api_finish(int code)
+{
+    pen_job *job = pen_api_root.job;
+    say_goodbye(job);
+    pen_api_set_deadline(pen_api_exit_timeout(job));
+    (void)fflush(stdout); /* before exit handlers, which may get stuck */
+    exit(code);
+}
+
+/* The end was begun before: by this thread, whose exit handlers have come back here, or by another
+ * one, which will end us. */
+static _Noreturn void end_again(void)
+{
+    while (!ends_here())
+        (void)pause();
+    (void)fflush(stdout);
+    _exit(atomic_load_explicit(&pen_api_root.end_code, memory_order_relaxed));
+}
+
+void gasnet_exit(int code)
+{
+    pen_job *job = pen_api_root.job;
+    if (job == NULL || getpid() != pen_api_root.pid)
+        exit(code); /* no rank, or a child process of one */
+    if (!begin_end(code))
+        end_again();
+    pen_boot_exit_job(&job->boot, code);
+    pen_api_finish(code);
+}
+
+void pen_api_told_to_end(pen_job *job, int code)
+{
+    (void)job;
+    if (!begin_end(code))
+        end_again();
+    pen_api_finish(code);
+}
+
+void pen_api_idle(void *ctx)
+{
+    int end = atomic_load_explicit(&pen_api_root.end, memory_order_relaxed);
+    if (end == PEN_END_ASKED) {
+        int sig = atomic_load_explicit(&pen_api_root.end_signal, memory_order_relaxed);
+        pen_api_told_to_end(ctx, 128 + sig);
+    }
+    if (end >= PEN_END_BEGUN && ends_here())
+        end_again(); /* an exit handler waits for peers that end as well */
+    pen_api_root.idle(ctx);
+}
+
+/* ---- exit() and return from main ------------------------------------------------------------ */
+
+/* Serves peers while we wait for them to leave. */
+static void serve(void *ctx)
+{
+    pen_job *job = ctx;
+    if (pen_api_thread(job)->handler_depth != 0)
+        return; /* exit() was called in a handler: nothing may poll below it */
+    for (unsigned i = 0; i < POLLS_PER_LOOK && pen_progress_poll(&job->progress) != 0; i++)
+        ;
+}
+
+/* Registered when the job starts, so that exit handlers which the client registers later have run
+ * by now: they could still communicate. */
+static void leave(int status, void *unused)
+{
+    (void)unused;
+    pen_job *job = pen_api_root.job;
+    if (getpid() != pen_api_root.pid || !begin_end(status))
+        return;
+    pen_boot_leave(&job->boot, pen_api_root.catch_exit ? status & 0xff : 0, serve, job);
+    say_goodbye(job);
+}
+
+pen_status pen_api_catch_exit(void)
+{
+    pen_job *job = pen_api_root.job;
+    if (on_exit(leave, NULL) != 0) {
+        pen_log_error(&job->log, "cannot register an exit handler: out of memory; start fewer "
+                                 "ranks");
+        return PEN_ERR_MEMORY;
+    }
+    pen_api_root.idle = job->progress.on_idle;
+    job->progress.on_idle = pen_api_idle;
+    return PEN_OK;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hsl.c: handler-safe locks: waiting for one that is held, and all of it with checks. A waiter
+ * never polls; it sleeps in the end, so that the holder and threads that poll have the processor.
+ */
+#include "api/api.h"
+
+#include "os/os.h"
+
+enum { SPINS_MAX = 200 };
+#define SLEEP_NS_MAX UINT64_C(100000000)
+
+static _Atomic uint32_t *word_of(pen_hsl *lock) { return (_Atomic uint32_t *)&lock->word; }
+
+static bool take(pen_hsl *lock)
+{
+    uint32_t free_word = 0;
+    /* acquire: pairs with the release of whoever dropped it */
+    return atomic_compare_exchange_strong_explicit(word_of(lock), &free_word, 1,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+void pen_api_hsl_wait(pen_hsl *lock)
+{
+    for (unsigned i = 0; i < SPINS_MAX; i++) {
+        pen_cpu_relax();
+        /* relaxed: only a hint that taking it may succeed now */
+        if (atomic_load_explicit(word_of(lock), memory_order_relaxed) == 0 && take(lock))
+            return;
+    }
+    /* acquire as in take; 2 makes the holder wake a sleeper */
+    while (atomic_exchange_explicit(word_of(lock), 2, memory_order_acquire) != 0)
+        pen_futex_wait(word_of(lock), 2, SLEEP_NS_MAX);
+}
+
+void pen_api_hsl_wake(pen_hsl *lock) { pen_futex_wake(word_of(lock), 1); }
+
+/* ---- with checks ---------------------------------------------------------------------------- */
+
+/* What tells threads apart also before and without a job. */
+static void *me(void) { return &pen_api_locks; }
+
+static bool in_handler(void)
+{
+    pen_job *job = pen_api_root.job;
+    return job != NULL && pen_api_thread(job)->handler_depth != 0;
+}
+
+static void taken(pen_hsl *lock)
+{
+    __atomic_store_n(&lock->owner, me(), __ATOMIC_RELAXED); /* others only compare it */
+    lock->below = pen_api_locks;
+    pen_api_locks = lock;
+}
+
+static void refuse_recursion(const char *call, const pen_hsl *lock)
+{
+    if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == me()) /* ours stays so meanwhile */
+        pen_api_misuse(call, "this thread holds the lock at %p already", (const void *)lock);
+}
+
+void pen_api_hsl_lock(pen_hsl *lock)
+{
+    refuse_recursion("gex_HSL_Lock", lock);
+    if (!take(lock))
+        pen_api_hsl_wait(lock);
+    taken(lock);
+}
+
+int pen_api_hsl_trylock(pen_hsl *lock)
+{
+    refuse_recursion("gex_HSL_Trylock", lock);
+    if (!take(lock))
+        return GASNET_ERR_NOT_READY;
+    taken(lock);
+    return GASNET_OK;
+}
+
+void pen_api_hsl_unlock(pen_hsl *lock)
+{
+    static const char call[] = "gex_HSL_Unlock";
+    if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) != me())
+        pen_api_misuse(call, "this thread does not hold the lock at %p", (void *)lock);
+    if (pen_api_locks != lock && in_handler())
+        pen_api_misuse(call, "a handler drops its locks in the reverse order of taking them");
+    pen_hsl **link = &pen_api_locks;
+    while (*link != lock)
+        link = &(*link)->below;
+    *link = lock->below;
+    lock->below = NULL;
+    __atomic_store_n(&lock->owner, NULL, __ATOMIC_RELAXED); /* ordered by the release below */
+    /* release: what was written under the lock is visible to the next holder */
+    if (atomic_exchange_explicit(word_of(lock), 0, memory_order_release) == 2)
+        pen_api_hsl_wake(lock);
+}
+
+void pen_api_hsl_destroy(pen_hsl *lock)
+{
+    /* relaxed: a client that destroys a lock has seen its last use */
+    if (atomic_load_explicit(word_of(lock), memory_order_relaxed) != 0)
+        pen_api_misuse("gex_HSL_Destroy", "the lock at %p is held", (void *)lock);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* init.c: how this process becomes a rank: the program's object files are compared, the job is
+ * joined, modules are opened from the bottom up, and the process's end is watched. */
+#include "api/api.h"
+
+#include "coll/barrier.h"
+#include "rma/rma.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEGSIZE_TEXT_LEN = 32 };
+
+const pen_knob pen_api_knobs[] = {
+    { "GASNET_QUIET", PEN_KNOB_BOOL, "0", offsetof(pen_api_config, quiet),
+      "Whether warnings are left out." },
+    { "PENSTOCK_LOG", PEN_KNOB_STRING, "warn", offsetof(pen_api_config, log_level),
+      "The most voluble messages shown: error, warn, info, debug or trace." },
+    { "GASNET_CATCH_EXIT", PEN_KNOB_BOOL, "1", offsetof(pen_api_config, catch_exit),
+      "Whether exit() with a status other than 0 ends the whole job with it." },
+    { "GASNET_NO_CATCH_SIGNAL", PEN_KNOB_STRING, NULL, offsetof(pen_api_config, no_catch),
+      "Signals to leave alone: names or numbers separated by commas, or *." },
+    { "GASNET_BACKTRACE", PEN_KNOB_BOOL, "0", offsetof(pen_api_config, backtrace),
+      "Whether a rank that crashes prints its stack." },
+    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
+};
+
+/* ---- is the program of one piece? ----------------------------------------------------------- */
+
+static const char *mode_name(uint32_t mode)
+{
+    return mode == PEN_MODE_SEQ       ? "GASNET_SEQ"
+           : mode == PEN_MODE_PARSYNC ? "GASNET_PARSYNC"
+           : mode == PEN_MODE_PAR     ? "GASNET_PAR"
+                                      : "an unknown thread mode";
+}
+
+static const char *segment_name(uint32_t segment)
+{
+    return segment == PEN_SEGMENT_FAST         ? "GASNET_SEGMENT_FAST"
+           : segment == PEN_SEGMENT_LARGE      ? "GASNET_SEGMENT_LARGE"
+           : segment == PEN_SEGMENT_EVERYTHING ? "GASNET_SEGMENT_EVERYTHING"
+                                               : "an unknown segment mode";
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return path == NULL ? "the program" : slash != NULL ? slash + 1 : path;
+}
+
+/* A program that is wrongly put together cannot run, whatever it does with an error code. */
+static PEN_COLD _Noreturn void refuse_program(const pen_log *log, const char *file,
+                                              const char *what, const char *other_file,
+                                              const char *other_what)
+{
+    pen_log_error((pen_log *)(uintptr_t)log,
+                  "%s was compiled for %s but %s for %s; compile all files of a program alike",
+                  file_name(file), what, file_name(other_file), other_what);
+    exit(EXIT_FAILURE);
+}
+
+static PEN_COLD _Noreturn void refuse_headers(pen_log *log, const char *file, uint32_t abi)
+{
+    pen_log_error(log,
+                  "%s was compiled with headers of interface %" PRIu32
+                  ", but this library speaks %d; compile it again with the library's headers",
+                  file_name(file), abi, PEN_ABI);
+    exit(EXIT_FAILURE);
+}
+
+/* Records lie one behind the other; each begins with what even another version can read. */
+static void check_units(pen_log *log, const pen_build *build)
+{
+    const char *at = (const char *)build->units, *end = (const char *)build->units_end;
+    while (at != NULL && (size_t)(end - at) >= sizeof(pen_unit)) {
+        const pen_unit *unit = (const pen_unit *)(const void *)at;
+        if (unit->abi != PEN_ABI || unit->size != sizeof(pen_unit))
+            refuse_headers(log, unit->size == sizeof(pen_unit) ? unit->file : NULL, unit->abi);
+        if (unit->mode != build->mode)
+            refuse_program(log, unit->file, mode_name(unit->mode), build->file,
+                           mode_name(build->mode));
+        if (unit->segment != build->segment)
+            refuse_program(log, unit->file, segment_name(unit->segment), build->file,
+                           segment_name(build->segment));
+        at += sizeof(pen_unit);
+    }
+}
+
+static void check_build(pen_log *log, const pen_build *build)
+{
+    if (build->abi != PEN_ABI || build->size != sizeof *build)
+        refuse_headers(log, NULL, build->abi);
+    check_units(log, build);
+}
+
+/* ---- what the environment says -------------------------------------------------------------- */
+
+static const char *look_up(void *ctx, const char *name)
+{
+    const pen_job *job = ctx;
+    return job->boot.environment != NULL ? pen_boot_getenv(&job->boot, name) : getenv(name);
+}
+
+static pen_status read_config(pen_job *job, pen_api_config *config)
+{
+    pen_status status = pen_knob_read(&job->log, pen_api_knobs, config, look_up, job);
+    if (status != PEN_OK)
+        return status;
+    job->log.quiet = config->quiet;
+    if (!pen_log_level_parse(config->log_level, &job->log.level)) {
+        pen_log_error(&job->log,
+                      "cannot use PENSTOCK_LOG=%s: say error, warn, info, debug or trace",
+                      config->log_level);
+        return PEN_ERR_ARGUMENT;
+    }
+    pen_api_root.catch_exit = config->catch_exit;
+    pen_api_root.backtrace = config->backtrace;
+    return PEN_OK;
+}
+
+static void show_config(const pen_job *job)
+{
+    if (!job->config.verbose_env || job->rank != 0)
+        return;
+    for (const pen_knob *row = pen_api_knobs; row->name != NULL; row++) {
+        const char *value = pen_boot_getenv(&job->boot, row->name);
+        pen_knob_print(stderr, row, value != NULL ? value : row->fallback, value == NULL);
+    }
+}
+
+/* ---- opening the job ------------------------------------------------------------------------ */
+
+/* Checked builds: a handler must not keep a lock. */
+static void deliver_checked(void *ctx, pen_peer from, pen_lane lane, const void *head,
+                            uint32_t head_len, void *body, uint32_t body_len)
+{
+    const pen_hsl *before = pen_api_locks;
+    pen_am_deliver(ctx, from, lane, head, head_len, body, body_len);
+    if (pen_api_locks != before)
+        pen_job_fatal(ctx, "a handler returned while it holds the lock at %p; it has to drop it",
+                      (void *)pen_api_locks);
+}
+
+static pen_thread *this_thread(pen_job *job) { return pen_api_thread(job); }
+
+static pen_status open_modules(pen_job *job, const pen_build *build)
+{
+    char preset[SEGSIZE_TEXT_LEN];
+    (void)snprintf(preset, sizeof preset, "%" PRIu64 "/P", gasnet_max_segsize);
+    const pen_job_params params = {
+        .mode = build->mode,
+        .segment_mode = build->segment,
+        .segment_max = gasnet_max_segsize_str != NULL ? gasnet_max_segsize_str
+                       : gasnet_max_segsize != 0      ? preset
+                                                      : NULL,
+        .deliver = PEN_CHECKED ? deliver_checked : pen_am_deliver,
+        .end = pen_api_told_to_end,
+    };
+    pen_status status = pen_job_open(job, &params);
+    if (status != PEN_OK)
+        return status;
+    status = pen_am_open(job);
+    if (status != PEN_OK)
+        goto err_close_job;
+    status = pen_rma_open(job);
+    if (status != PEN_OK)
+        goto err_close_am;
+    status = pen_coll_open(job);
+    if (status != PEN_OK)
+        goto err_close_rma;
+    return PEN_OK;
+
+err_close_rma:
+    pen_rma_close(job);
+err_close_am:
+    pen_am_close(job);
+err_close_job:
+    pen_job_close(job);
+    return status;
+}
+
+static pen_status find_neighbours(const pen_job *job)
+{
+    pen_root *root = &pen_api_root;
+    root->nbrhd = calloc(job->size, sizeof *root->nbrhd);
+    if (root->nbrhd == NULL) {
+        pen_log_error(&pen_api_root.job->log,
+                      "cannot list the neighbours of %u ranks: out of memory; start fewer",
+                      job->size);
+        return PEN_ERR_MEMORY;
+    }
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (rank == job->rank)
+            root->nbrhd_mine = root->nbrhd_count;
+        if (rank == job->rank || job->routes[rank].same_host)
+            root->nbrhd[root->nbrhd_count++].gex_jobrank = rank;
+    }
+    return PEN_OK;
+}
+
+/* The job is joined: from now on this process is a rank, and its end is the job's business. */
+static pen_status settle(pen_job *job, const pen_api_config *config)
+{
+    pen_api_root.job = job;
+    pen_api_root.pid = (int)getpid();
+    pen_status status = find_neighbours(job);
+    if (status != PEN_OK)
+        return status;
+    if (job->mode == PEN_MODE_PAR) {
+        if (!pen_api_watch_threads()) {
+            pen_log_error(&job->log, "cannot make a thread key: the process has too many of them");
+            return PEN_ERR_RESOURCE;
+        }
+        job->this_thread = this_thread;
+    }
+    status = pen_api_catch_exit();
+    if (status != PEN_OK)
+        return status;
+    pen_api_catch_signals(config->no_catch);
+    show_config(job);
+    pen_world = &job->world;
+    if (job->boot.page != NULL) /* relaxed: a picture for people */
+        atomic_store_explicit(&job->boot.page->ranks[job->rank].phase, PEN_HOST_RUNNING,
+                              memory_order_relaxed);
+    return pen_boot_barrier(&job->boot);
+}
+
+static pen_status open_job(pen_job *job, const pen_build *build)
+{
+    const pen_boot_needs needs = { .conduit_len = pen_conduit_shared_max };
+    pen_api_config config;
+    pen_status status = read_config(job, &config); /* how voluble to be until the job is joined */
+    if (status != PEN_OK)
+        return status;
+    status = pen_boot_open(&job->log, &needs, &job->boot);
+    if (status != PEN_OK)
+        return status;
+    status = read_config(job, &config); /* as the console says */
+    if (status == PEN_OK)
+        status = open_modules(job, build);
+    return status == PEN_OK ? settle(job, &config) : status;
+}
+
+static int start(const char *call, const pen_build *build, pen_job **out)
+{
+    if (pen_api_root.started)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "the job was started already");
+    pen_api_root.started = true;
+    size_t len = pen_align_up(sizeof(pen_job), PEN_CACHE_LINE);
+    pen_job *job = aligned_alloc(PEN_CACHE_LINE, len);
+    if (job == NULL)
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call, "no memory for %zu bytes", len);
+    memset(job, 0, len);
+    pen_log_init(&job->log, "");
+    check_build(&job->log, build);
+    pen_status status = open_job(job, build);
+    if (status != PEN_OK)
+        return pen_api_refuse(pen_api_code(status), call, "cannot join the job (see above)");
+    *out = job;
+    return GASNET_OK;
+}
+
+/* ---- the two ways in ------------------------------------------------------------------------ */
+
+static bool args_agree(const int *argc, char ***argv) { return (argc == NULL) == (argv == NULL); }
+
+int pen_api_init(const pen_build *build, int *argc, char ***argv)
+{
+    static const char call[] = "gasnet_init";
+    pen_job *job = NULL;
+    if (!args_agree(argc, argv))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "argc and argv: give both or neither");
+    int code = start(call, build, &job);
+    if (code != GASNET_OK)
+        return code;
+    job->legacy = true;
+    job->client.flags = GEX_FLAG_USES_GASNET1;
+    (void)snprintf(job->client.name, sizeof job->client.name, "GASNET1");
+    pen_api_root.attach_owed = true;
+    return GASNET_OK;
+}
+
+int pen_api_client_init(const pen_build *build, gex_Client_t *client, gex_EP_t *endpoint,
+                        gex_TM_t *team, const char *name, int *argc, char ***argv,
+                        gex_Flags_t flags)
+{
+    static const char call[] = "gex_Client_Init";
+    pen_job *job = NULL;
+    if (client == NULL || endpoint == NULL || team == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                              "client, endpoint and team must not be NULL");
+    if (name == NULL || name[0] == '\0' || strlen(name) >= sizeof job->client.name)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the name has to have 1 to %zu letters",
+                              sizeof job->client.name - 1);
+    if ((flags & ~(GEX_FLAG_USES_GASNET1 | GEX_FLAG_DEFER_THREADS)) != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: there are no such flags",
+                              flags);
+    if (!args_agree(argc, argv))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "argc and argv: give both or neither");
+    int code = start(call, build, &job);
+    if (code != GASNET_OK)
+        return code;
+    job->legacy = (flags & GEX_FLAG_USES_GASNET1) != 0;
+    job->client.flags = flags;
+    (void)snprintf(job->client.name, sizeof job->client.name, "%s", name);
+    *client = &job->client;
+    *endpoint = &job->endpoint;
+    *team = &job->world;
+    return GASNET_OK;
+}

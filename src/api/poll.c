@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* poll.c: progress, waiting for a condition, wait modes, sections without interrupts. */
+#include "api/api.h"
+
+_Static_assert(sizeof(pen_waiter) <= sizeof(pen_block), "GASNET_BLOCKUNTIL has room for a waiter");
+_Static_assert((int)PEN_WAIT_SPIN == GASNET_WAIT_SPIN && (int)PEN_WAIT_BLOCK == GASNET_WAIT_BLOCK &&
+                   (int)PEN_WAIT_SPINBLOCK == GASNET_WAIT_SPINBLOCK,
+               "wait modes are passed on as they are");
+
+int gasnet_AMPoll(void)
+{
+    pen_job *job = pen_api_job("gasnet_AMPoll");
+    if (PEN_CHECKED)
+        pen_api_check_context("gasnet_AMPoll");
+    (void)pen_api_thread(job);
+    (void)pen_progress_poll(&job->progress);
+    return GASNET_OK;
+}
+
+void pen_api_block(pen_block *block)
+{
+    pen_job *job = pen_api_job("GASNET_BLOCKUNTIL");
+    if (PEN_CHECKED)
+        pen_api_check_context("GASNET_BLOCKUNTIL");
+    (void)pen_api_thread(job);
+    pen_waiter *waiter = (pen_waiter *)(void *)block;
+    if (waiter->progress == NULL) /* zero, from the macro: the first step */
+        *waiter = pen_waiter_of(&job->progress, false);
+    pen_wait_step(waiter);
+}
+
+int gasnet_set_waitmode(int mode)
+{
+    if (mode != GASNET_WAIT_SPIN && mode != GASNET_WAIT_BLOCK && mode != GASNET_WAIT_SPINBLOCK)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, "gasnet_set_waitmode", "there is no mode %d",
+                              mode);
+    pen_api_job("gasnet_set_waitmode")->progress.wait_mode = (pen_wait_mode)mode;
+    return GASNET_OK;
+}
+
+void *pen_api_thread_info(void) { return pen_api_thread(pen_api_job("GASNET_GET_THREADINFO")); }
+
+/* Handlers run in calls that poll, so there is nothing to hold back; only misuse is noticed. */
+void gasnet_hold_interrupts(void)
+{
+    if (!PEN_CHECKED)
+        return;
+    pen_api_check_context("gasnet_hold_interrupts");
+    pen_api_no_interrupts = true;
+}
+
+void gasnet_resume_interrupts(void)
+{
+    if (!PEN_CHECKED)
+        return;
+    if (!pen_api_no_interrupts)
+        pen_api_misuse("gasnet_resume_interrupts", "called without gasnet_hold_interrupts");
+    pen_api_no_interrupts = false;
+}

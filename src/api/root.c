@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* root.c: the only writable globals and thread-locals of the library: the process's job, the
+ * calling thread's state, and the variables that clients read or define. */
+#include "api/api.h"
+
+/* What pen_world points at before the job starts: nobody, nothing mapped. */
+static pen_team nobody;
+
+pen_root pen_api_root = { .catch_exit = true, .verbose_errors = 1 };
+_Thread_local pen_thread *pen_api_here;
+_Thread_local pen_hsl *pen_api_locks;
+_Thread_local bool pen_api_no_interrupts;
+
+gex_TM_t pen_world = &nobody;
+unsigned char pen_hsl_traced = PEN_CHECKED;
+
+/* Weak: a client may define them instead. */
+__attribute__((weak)) const char *gasnet_max_segsize_str = NULL;
+__attribute__((weak)) uint64_t gasnet_max_segsize = 0;
+__attribute__((weak)) void (*gasnet_client_attach_hook)(void *base, uintptr_t len) = NULL;

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* segment.c: segments of this rank, the endpoint they are bound to, and making both known. */
+#include "api/api.h"
+
+#include <stdlib.h>
+
+uintptr_t gasnet_getMaxLocalSegmentSize(void)
+{
+    uintptr_t most = pen_job_segment_max_local(pen_api_job("gasnet_getMaxLocalSegmentSize"));
+    return most == UINTPTR_MAX ? most : most - most % GASNET_PAGESIZE;
+}
+
+uintptr_t gasnet_getMaxGlobalSegmentSize(void)
+{
+    uintptr_t most = pen_job_segment_max_global(pen_api_job("gasnet_getMaxGlobalSegmentSize"));
+    return most == UINTPTR_MAX ? most : most - most % GASNET_PAGESIZE;
+}
+
+int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count)
+{
+    static const char call[] = "gasnet_getSegmentInfo";
+    const pen_job *job = pen_api_root.job;
+    if (job == NULL || !job->attached)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "called before segments were attached");
+    if (count < 0 || (uint32_t)count > job->size || (table == NULL && count != 0))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "a table of %d rows for %u ranks", count,
+                              job->size);
+    for (int i = 0; i < count; i++) {
+        const pen_remote_segment *row = &job->mem.remote[i];
+        if (job->segment_mode == PEN_SEGMENT_EVERYTHING)
+            table[i] = (gasnet_seginfo_t){ NULL, UINTPTR_MAX };
+        else
+            table[i] = (gasnet_seginfo_t){ (void *)(uintptr_t)row->base, (uintptr_t)row->len };
+    }
+    return GASNET_OK;
+}
+
+/* ---- making segments ------------------------------------------------------------------------ */
+
+/* mem/ says what is wrong, on the job's log unless the client asked for silence. */
+static int create(pen_job *job, void *addr, uintptr_t len, pen_segment **out)
+{
+    int fd = job->log.fd;
+    if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
+        job->log.fd = -1;
+    pen_status status = pen_mem_create(&job->mem, &job->log, addr, len, out);
+    job->log.fd = fd;
+    if (status != PEN_OK)
+        return pen_api_code(status);
+    (*out)->client = &job->client;
+    if (addr == NULL && gasnet_client_attach_hook != NULL)
+        gasnet_client_attach_hook((*out)->base, len);
+    return GASNET_OK;
+}
+
+static int publish(pen_job *job, pen_segment *segment)
+{
+    pen_status status = pen_job_publish(job, segment);
+    if (status != PEN_OK)
+        return pen_api_code(status);
+    pen_api_root.published = segment;
+    pen_api_root.attach_owed = false;
+    pen_host_page *page = job->boot.page;
+    if (page != NULL) /* relaxed: a picture for people */
+        atomic_store_explicit(&page->ranks[job->rank].phase, PEN_HOST_ATTACHED,
+                              memory_order_relaxed);
+    return GASNET_OK;
+}
+
+static int attach(const char *call, pen_job *job, uintptr_t len, pen_segment **out)
+{
+    pen_segment *segment = NULL;
+    int code = GASNET_OK;
+    if (job->attached || job->endpoint.segment != NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "this rank has a segment already");
+    if (job->segment_mode != PEN_SEGMENT_EVERYTHING) {
+        uintptr_t most = gasnet_getMaxLocalSegmentSize();
+        if (len == 0 || len % GASNET_PAGESIZE != 0)
+            return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                                  "size %zu: not a positive multiple of GASNET_PAGESIZE (%d)",
+                                  (size_t)len, GASNET_PAGESIZE);
+        if (len > most)
+            return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                                  "size %zu: more than gasnet_getMaxLocalSegmentSize() (%zu); "
+                                  "GASNET_MAX_SEGSIZE may raise it",
+                                  (size_t)len, (size_t)most);
+        code = create(job, NULL, len, &segment);
+    }
+    if (code != GASNET_OK)
+        return code;
+    code = publish(job, segment);
+    if (code != GASNET_OK) {
+        pen_mem_destroy(&job->mem, segment);
+        return code;
+    }
+    job->endpoint.segment = segment;
+    if (segment != NULL)
+        segment->bound = 1;
+    *out = segment;
+    return GASNET_OK;
+}
+
+int gex_Segment_Attach(gex_Segment_t *segment, gex_TM_t team, uintptr_t len)
+{
+    static const char call[] = "gex_Segment_Attach";
+    pen_job *job = pen_api_root.job;
+    if (job == NULL)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "called before gex_Client_Init");
+    if (segment == NULL || team != &job->world)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%s",
+                              segment == NULL ? "there is nowhere to write the segment"
+                                              : "the team is not the primordial one");
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    return attach(call, job, len, segment);
+}
+
+int gasnet_attach(gasnet_handlerentry_t *table, int count, uintptr_t segsize,
+                  uintptr_t minheapoffset)
+{
+    static const char call[] = "gasnet_attach";
+    (void)minheapoffset;
+    pen_job *job = pen_api_root.job;
+    if (job == NULL)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "called before gasnet_init");
+    if (!pen_api_root.attach_owed)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "called %s",
+                              job->attached ? "twice" : "after gex_Client_Init");
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    int code = pen_api_register_legacy(job, table, count);
+    pen_segment *segment;
+    return code != GASNET_OK
+               ? code
+               : attach(call, job, segsize == 0 ? GASNET_PAGESIZE : segsize, &segment);
+}
+
+int gex_Segment_Create(gex_Segment_t *segment, gex_Client_t client, gex_Addr_t addr, uintptr_t len,
+                       gex_MK_t kind, gex_Flags_t flags)
+{
+    static const char call[] = "gex_Segment_Create";
+    if (segment == NULL || client == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither segment nor client may be NULL");
+    if (kind != GEX_MK_HOST)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the memory kind is not GEX_MK_HOST");
+    if (flags != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: must be 0", flags);
+    if (len == 0 || (uintptr_t)addr > UINTPTR_MAX - len)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%zu bytes at %p are no memory",
+                              (size_t)len, addr);
+    pen_segment *made;
+    int code = create(client->job, addr, len, &made);
+    if (code == GASNET_OK)
+        *segment = made;
+    return code;
+}
+
+void gex_Segment_Destroy(gex_Segment_t segment, gex_Flags_t flags)
+{
+    static const char call[] = "gex_Segment_Destroy";
+    pen_job *job = pen_api_job(call);
+    if (segment == NULL || flags != 0)
+        pen_api_misuse(call, "%s", segment == NULL ? "there is no segment" : "flags must be 0");
+    if (segment->bound != 0)
+        pen_api_misuse(call, "the segment at %p is bound to an endpoint", (void *)segment->base);
+    pen_mem_destroy(&job->mem, segment);
+}
+
+/* ---- endpoints ------------------------------------------------------------------------------ */
+
+int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client, gex_EP_Capabilities_t capabilities,
+                  gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_Create";
+    if (endpoint == NULL || client == NULL || capabilities == 0 ||
+        (capabilities & ~GEX_EP_CAPABILITY_ALL) != 0 || (flags & ~GEX_FLAG_HINT_ACCEL_ALL) != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                              "endpoint %p, client %p, capabilities 0x%x, flags 0x%x",
+                              (void *)endpoint, (void *)client, capabilities, flags);
+    return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+                          "a process has one endpoint (GASNET_MAXEPS is %d)", GASNET_MAXEPS);
+}
+
+int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_BindSegment";
+    if (endpoint == NULL || segment == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither endpoint nor segment may be NULL");
+    if (flags != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: must be 0", flags);
+    if (endpoint->segment != NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the endpoint has a segment already");
+    endpoint->segment = segment;
+    segment->bound++;
+    return GASNET_OK;
+}
+
+int gex_EP_PublishBoundSegment(gex_TM_t team, gex_EP_t *endpoints, size_t count, gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_PublishBoundSegment";
+    pen_job *job = pen_api_root.job;
+    if (job == NULL || team != &job->world)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the team is not the primordial one");
+    if (flags != 0 || (endpoints == NULL && count != 0))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%zu endpoints at %p, flags 0x%x", count,
+                              (void *)endpoints, flags);
+    for (size_t i = 0; i < count; i++)
+        if (endpoints[i] != &job->endpoint)
+            return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "number %zu is no endpoint", i);
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    return publish(job, count != 0 ? job->endpoint.segment : pen_api_root.published);
+}
+
+/* ---- peers' segments ------------------------------------------------------------------------ */
+
+gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
+                                       uintptr_t *len, gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_QueryBoundSegmentNB";
+    const pen_job *job = pen_api_job(call);
+    uint32_t size = team->is_pair ? job->size : team->view.size;
+    if (rank >= size)
+        pen_api_misuse(call, "there is no rank %u in a team of %u", rank, size);
+    if ((flags & ~GEX_FLAG_IMMEDIATE) != 0)
+        pen_api_misuse(call, "flags 0x%x: only GEX_FLAG_IMMEDIATE is taken", flags);
+    uint32_t jobrank = pen_team_jobrank(team, rank);
+    pen_remote_segment row = { 0 };
+    if (team->pair_index == 0) /* other endpoints have none */
+        row = job->mem.remote[jobrank];
+    const pen_segment *ours = job->endpoint.segment;
+    if (jobrank == job->rank && team->pair_index == 0 && ours != NULL)
+        row =
+            (pen_remote_segment){ .base = (uintptr_t)ours->base, .len = ours->len, .mapped = true };
+    uintptr_t base = (uintptr_t)row.base;
+    if (owner != NULL)
+        *owner = (void *)base;
+    if (local != NULL)
+        *local = row.mapped ? (void *)(base + (uintptr_t)row.delta) : NULL;
+    if (len != NULL)
+        *len = (uintptr_t)row.len;
+    return GEX_EVENT_INVALID; /* every rank knows what was published */
+}
+
+int gex_Segment_QueryBound(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
+                           uintptr_t *len)
+{
+    uintptr_t bytes;
+    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, rank, owner, local, &bytes, 0));
+    if (len != NULL)
+        *len = bytes;
+    return bytes == 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* signals.c: what becomes of a rank that crashes or is told to stop. Signals that the client or a
+ * tool handles already are left to it.
+ *
+ * A crash prints one line, tells the supervisor, and goes on to the default action, so that the
+ * status is the true one and a core dump is made. A request to stop is noted: a thread that waits
+ * in the library sees it and leaves in an orderly way; if none does within a moment, the process is
+ * computing, and the handler of the deadline writes out what it can. */
+#include "api/api.h"
+
+#include "os/os.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define NOTICE_S 0.25 /* for a waiting thread to see that a signal asked for the end */
+#define FLUSH_S  1.0  /* for writing out buffers from a handler */
+enum { CRASH_STACK_LEN = 64 * 1024, US_PER_S = 1000000 };
+
+#define SIGNAL_LIST(X) \
+    X(SIGABRT, true)   \
+    X(SIGILL, true)    \
+    X(SIGSEGV, true)   \
+    X(SIGBUS, true)    \
+    X(SIGFPE, true)    \
+    X(SIGINT, false) X(SIGTERM, false) X(SIGHUP, false) X(SIGPIPE, false) X(SIGQUIT, false)
+
+typedef struct caught {
+    int number;
+    bool crash;
+    const char *name;
+} caught;
+
+static const caught signals[] = {
+#define SIGNAL_ROW(number, crash) { number, crash, #number },
+    SIGNAL_LIST(SIGNAL_ROW)
+#undef SIGNAL_ROW
+};
+enum { SIGNALS = sizeof signals / sizeof signals[0] };
+
+static const char *name_of(int number)
+{
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return "a signal";
+}
+
+static void reset(int number)
+{
+    struct sigaction action = { .sa_handler = SIG_DFL };
+    (void)sigaction(number, &action, NULL);
+}
+
+/* ---- crashes -------------------------------------------------------------------------------- */
+
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < SIGNALS;
+         i++) /* a crash in here, or of another thread, ends us at once */
+        if (signals[i].crash)
+            reset(signals[i].number);
+    if (getpid() == pen_api_root.pid) {
+        pen_job *job = pen_api_root.job;
+        bool has_address = info->si_code > 0 && number != SIGABRT;
+        const char *hint = pen_api_root.backtrace ? "" : "; GASNET_BACKTRACE=1 shows where";
+        if (has_address)
+            pen_log_error(&job->log, "caught %s: bad access or instruction, address %p%s",
+                          name_of(number), info->si_addr, hint);
+        else
+            pen_log_error(&job->log, "caught %s%s", name_of(number), hint);
+        if (pen_api_root.backtrace)
+            pen_backtrace(STDERR_FILENO);
+        pen_boot_abort_note(&job->boot, name_of(number));
+    }
+    (void)raise(number); /* blocked until we return */
+}
+
+/* ---- requests to stop ----------------------------------------------------------------------- */
+
+static int status_now(void)
+{
+    int number = atomic_load_explicit(&pen_api_root.end_signal, memory_order_relaxed);
+    return number != 0 ? 128 + number
+                       : atomic_load_explicit(&pen_api_root.end_code, memory_order_relaxed);
+}
+
+/* The end by this signal, from its handler, of a process without a supervisor. */
+static void stop_alone(int number)
+{
+    atomic_store_explicit(&pen_api_root.end, PEN_END_FORCED, memory_order_relaxed);
+    pen_api_set_deadline(FLUSH_S); /* the stream may be locked by whom we interrupted */
+    (void)fflush(stdout);
+    reset(number);
+    (void)raise(number);
+}
+
+static void on_stop(int number)
+{
+    int kept = errno, none = PEN_END_NONE;
+    if (getpid() != pen_api_root.pid) {
+        reset(number);
+        (void)raise(number);
+    } else if (atomic_compare_exchange_strong_explicit(&pen_api_root.end, &none, PEN_END_ASKED,
+                                                       memory_order_relaxed,
+                                                       memory_order_relaxed)) {
+        pen_job *job = pen_api_root.job;
+        atomic_store_explicit(&pen_api_root.end_signal, number, memory_order_relaxed);
+        atomic_store_explicit(&job->ending, true, memory_order_relaxed);
+        if (job->boot.control_fd < 0) {
+            stop_alone(number);
+        } else {
+            /* If the supervisor sent it, it has decided the status already. */
+            pen_boot_exit_job(&job->boot, 128 + number);
+            pen_api_set_deadline(NOTICE_S);
+        }
+    }
+    errno = kept;
+}
+
+static void on_deadline(int number)
+{
+    (void)number;
+    int asked = PEN_END_ASKED;
+    if (getpid() != pen_api_root.pid)
+        return;
+    if (atomic_compare_exchange_strong_explicit(&pen_api_root.end, &asked, PEN_END_FORCED,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+        pen_api_set_deadline(FLUSH_S);
+        (void)fflush(stdout);
+    }
+    _exit(status_now());
+}
+
+void pen_api_set_deadline(double seconds)
+{
+    struct sigaction action = { .sa_handler = on_deadline, .sa_flags = SA_RESTART | SA_NODEFER };
+    long us = (long)(seconds * US_PER_S);
+    struct itimerval timer = { .it_value = { .tv_sec = us / US_PER_S, .tv_usec = us % US_PER_S } };
+    sigset_t alarm_set;
+    (void)sigemptyset(&alarm_set);
+    (void)sigaddset(&alarm_set, SIGALRM);
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)pthread_sigmask(SIG_UNBLOCK, &alarm_set, NULL);
+    (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* ---- installing ----------------------------------------------------------------------------- */
+
+/* Is the signal in a list like "SEGV,SIGBUS,15", or the list "*"? */
+static bool listed(const char *list, const caught *row)
+{
+    char number[12];
+    (void)snprintf(number, sizeof number, "%d", row->number);
+    const char *const names[] = { "*", row->name, row->name + strlen("SIG"), number };
+    while (list != NULL && *list != '\0') {
+        size_t len = strcspn(list, ", ");
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (len == strlen(names[i]) && strncmp(list, names[i], len) == 0)
+                return true;
+        list += len;
+        list += strspn(list, ", ");
+    }
+    return false;
+}
+
+/* The crash of a stack that ran over needs another one; only the first thread gets it. */
+static void give_crashes_a_stack(void)
+{
+    stack_t now;
+    if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0)
+        return; /* somebody has seen to it */
+    void *memory = malloc(CRASH_STACK_LEN);
+    stack_t stack = { .ss_sp = memory, .ss_size = CRASH_STACK_LEN };
+    if (memory != NULL && sigaltstack(&stack, NULL) == 0)
+        pen_api_root.crash_stack = memory;
+    else
+        free(memory);
+}
+
+void pen_api_catch_signals(const char *except)
+{
+    give_crashes_a_stack();
+    for (size_t i = 0; i < SIGNALS; i++) {
+        struct sigaction now, action = { .sa_flags = SA_RESTART | SA_ONSTACK };
+        if (listed(except, &signals[i]) || sigaction(signals[i].number, NULL, &now) != 0 ||
+            (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
+            continue;
+        if (signals[i].crash) {
+            action.sa_sigaction = on_crash;
+            action.sa_flags |= SA_SIGINFO;
+        } else {
+            action.sa_handler = on_stop;
+        }
+        (void)sigemptyset(&action.sa_mask);
+        (void)sigaction(signals[i].number, &action, NULL);
+    }
+}

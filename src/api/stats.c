@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stats.c: the counters that programs may read. The library's own list (diag/counters.h) may change
+ * with every release; the struct of <penstock/stats.h> only grows. */
+#include "api/api.h"
+
+#include <penstock/stats.h>
+#include <string.h>
+
+int pen_stats_read(pen_stats *out, size_t len)
+{
+    const pen_job *job = pen_api_root.job;
+    if (job == NULL)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, "pen_stats_read", "the job has not started");
+    const pen_counters *counters = &job->counters;
+    const pen_stats stats = {
+        .am_sent_shm = counters->am_sent_shm,
+        .am_sent_net = counters->am_sent_net,
+        .am_handled = counters->am_handled,
+        .put_shm = counters->put_shm,
+        .put_net = counters->put_net,
+        .get_shm = counters->get_shm,
+        .get_net = counters->get_net,
+    };
+    if (len > sizeof(stats)) { /* of a later release: what we do not count is zero */
+        memset(out, 0, len);
+        len = sizeof(stats);
+    }
+    memcpy(out, &stats, len);
+    return GASNET_OK;
+}
+
+const char *pen_conduit_name(void)
+{
+    return pen_api_root.job == NULL ? NULL : pen_api_root.job->conduit->name;
+}

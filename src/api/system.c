@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* system.c: error names, the environment, who is near, threads, and the tools that are not inline.
+ */
+#include "api/api.h"
+
+#include "os/os.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+#define ERROR_LIST(X)                                                           \
+    X(GASNET_OK, "no error")                                                    \
+    X(GASNET_ERR_NOT_INIT, "the job has not been started, or has been already") \
+    X(GASNET_ERR_RESOURCE, "memory or another resource is short")               \
+    X(GASNET_ERR_BAD_ARG, "an argument is wrong")                               \
+    X(GASNET_ERR_NOT_READY, "not done yet")                                     \
+    X(GASNET_ERR_BARRIER_MISMATCH, "ranks named different barriers")
+
+const char *gasnet_ErrorName(int code)
+{
+    switch (code) {
+#define ERROR_NAME(error, text) \
+    case error:                 \
+        return #error;
+        ERROR_LIST(ERROR_NAME)
+#undef ERROR_NAME
+    default:
+        return "no recognized GASNet error";
+    }
+}
+
+const char *gasnet_ErrorDesc(int code)
+{
+    switch (code) {
+#define ERROR_DESC(error, text) \
+    case error:                 \
+        return text;
+        ERROR_LIST(ERROR_DESC)
+#undef ERROR_DESC
+    default:
+        return "no description available";
+    }
+}
+
+/* relaxed: a preference, nothing else is passed with it */
+int gex_System_GetVerboseErrors(void)
+{
+    return atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed);
+}
+
+void gex_System_SetVerboseErrors(int enable)
+{
+    atomic_store_explicit(&pen_api_root.verbose_errors, enable != 0, memory_order_relaxed);
+}
+
+/* ---- environment ---------------------------------------------------------------------------- */
+
+char *gasnet_getenv(const char *name)
+{
+    const pen_job *job = pen_api_job("gasnet_getenv");
+    /* C clients expect what getenv answers; they do not write there either. */
+    return name == NULL ? NULL : (char *)(uintptr_t)pen_boot_getenv(&job->boot, name);
+}
+
+/* ---- who is near ---------------------------------------------------------------------------- */
+
+static void tell_near(const char *call, gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
+{
+    (void)pen_api_job(call);
+    if (info != NULL)
+        *info = pen_api_root.nbrhd;
+    if (count != NULL)
+        *count = pen_api_root.nbrhd_count;
+    if (mine != NULL)
+        *mine = pen_api_root.nbrhd_mine;
+}
+
+void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
+{
+    tell_near("gex_System_QueryNbrhdInfo", info, count, mine);
+}
+
+/* All ranks of a host share memory. */
+void gex_System_QueryHostInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
+{
+    tell_near("gex_System_QueryHostInfo", info, count, mine);
+}
+
+/* A job is on one host as long as boot/ starts ranks on one only. */
+void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_count, gex_Rank_t *nbrhd_i,
+                                gex_Rank_t *host_count, gex_Rank_t *host_i)
+{
+    (void)pen_api_job("gex_System_QueryMyPosition");
+    if (nbrhd_count != NULL)
+        *nbrhd_count = 1;
+    if (nbrhd_i != NULL)
+        *nbrhd_i = 0;
+    if (host_count != NULL)
+        *host_count = 1;
+    if (host_i != NULL)
+        *host_i = 0;
+}
+
+int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int count)
+{
+    static const char call[] = "gasnet_getNodeInfo";
+    const pen_job *job = pen_api_root.job;
+    if (job == NULL)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "called before the job was started");
+    if (count < 0 || (uint32_t)count > job->size || (table == NULL && count != 0))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "a table of %d rows for %u ranks", count,
+                              job->size);
+    for (int i = 0; i < count; i++)
+        table[i] = (gasnet_nodeinfo_t){ .host = 0,
+                                        .supernode = 0,
+                                        .offset = (uintptr_t)job->mem.remote[i].delta };
+    return GASNET_OK;
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+uint64_t gex_System_QueryMaxThreads(void)
+{
+    const pen_job *job = pen_api_job("gex_System_QueryMaxThreads");
+    return job->mode == PEN_MODE_SEQ ? 1 : job->threads_max;
+}
+
+int gex_System_QueryHiddenAMConcurrencyLevel(void) { return GASNET_HIDDEN_AM_CONCURRENCY_LEVEL; }
+
+int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count,
+                                    const gex_ProgressThreadInfo_t **info, gex_Flags_t flags)
+{
+    static const char call[] = "gex_System_QueryProgressThreads";
+    if (client == NULL || count == NULL || info == NULL || flags != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%s",
+                              flags != 0 ? "flags must be 0" : "no argument may be NULL");
+    if ((client->flags & GEX_FLAG_DEFER_THREADS) == 0)
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+                              "the client was made without GEX_FLAG_DEFER_THREADS");
+    if (pen_api_root.threads_asked)
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call, "called twice");
+    pen_api_root.threads_asked = true;
+    *count = 0;
+    *info = NULL;
+    return GASNET_OK;
+}
+
+static void thread_gone(void *state)
+{
+    pen_api_here = NULL;
+    pen_job_thread_close(state);
+}
+
+pen_thread *pen_api_enter_thread(pen_job *job)
+{
+    pen_thread *thread = pen_job_thread_open(job);
+    if (thread == NULL)
+        pen_job_fatal(job, "more than %u threads use the library at once; raise GASNET_MAX_THREADS",
+                      job->threads_max);
+    pen_api_here = thread;
+    /* Should this fail, the slot is not given back when the thread ends: no reason to end the job.
+     */
+    (void)pthread_setspecific(pen_api_root.thread_key, thread);
+    return thread;
+}
+
+bool pen_api_watch_threads(void)
+{
+    return pthread_key_create(&pen_api_root.thread_key, thread_gone) == 0;
+}
+
+/* ---- tools ---------------------------------------------------------------------------------- */
+
+gasnett_tick_t gasnett_ticks_now(void) { return pen_now_ns(); }
+
+int gasnett_nsleep(uint64_t ns)
+{
+    struct timespec time = { .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) };
+    return nanosleep(&time, NULL) == 0 ? 0 : errno;
+}
+
+void gasnett_sched_yield(void) { (void)sched_yield(); }
