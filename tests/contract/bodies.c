@@ -5,6 +5,7 @@
 
 #include "os/os.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,17 @@ static void cancel(struct rank *rank, pen_peer to, pen_lane lane, void *body)
     pthread_mutex_lock(&rank->post_lock);
     rank->link->zcopy->cancel(rank->link, to, lane, body);
     pthread_mutex_unlock(&rank->post_lock);
+}
+
+bool job_post_in_place(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
+                       uint32_t body_len)
+{
+    void *body = reserve(rank, to, lane, body_len);
+    if (body == NULL)
+        return false;
+    sched_yield(); /* without a lock: other threads of this rank go on posting */
+    commit(rank, to, lane, body, head_len, body_len);
+    return true;
 }
 
 static void bodies_written_in_place_arrive(struct job *job)

@@ -102,6 +102,10 @@ pen_post job_post(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_l
 void job_post_sure(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
                    uint32_t body_len);
 
+/* The same, the body written in place: reserve, a little time, commit. False: no room. */
+bool job_post_in_place(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
+                       uint32_t body_len);
+
 /* A number for a frame that the caller writes itself, and its contents. */
 uint32_t job_number(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
                     uint32_t body_len);

@@ -98,6 +98,23 @@ static void long_streams_stay_intact(struct job *job)
     job_settle(job);
 }
 
+/* Whatever came before, an idle peer has room for a body of any length: none waits for ever because
+ * of where others left the buffers. */
+static void a_body_of_any_length_finds_room_after_any_others(struct job *job)
+{
+    struct rank *from = &job->ranks[0];
+    uint64_t random = 3;
+    uint32_t max = from->link->caps.frame_max;
+    for (unsigned round = 0; round < 3000; round++) {
+        uint32_t small_count = job_random(&random, 5);
+        for (uint32_t i = 0; i < small_count; i++)
+            job_post_sure(from, job->size - 1, PEN_LANE_REQUEST, 8, 65 + job_random(&random, 2000));
+        uint32_t len_max = max >> job_random(&random, 6);
+        job_post_sure(from, job->size - 1, PEN_LANE_REQUEST, 8, 1 + job_random(&random, len_max));
+    }
+    job_settle(job);
+}
+
 static void nothing_comes_when_nothing_was_posted(struct job *job)
 {
     for (unsigned i = 0; i < 100; i++)
@@ -163,6 +180,8 @@ const contract_test frame_tests[] = {
     { "every_body_length_arrives", every_body_length_arrives, 8, false },
     { "pairs_of_all_ranks_reach_each_other", pairs_of_all_ranks_reach_each_other, 0, false },
     { "long_streams_stay_intact", long_streams_stay_intact, 3, false },
+    { "a_body_of_any_length_finds_room_after_any_others",
+      a_body_of_any_length_finds_room_after_any_others, 3, false },
     { "nothing_comes_when_nothing_was_posted", nothing_comes_when_nothing_was_posted, 0, false },
     { "ranks_that_may_sleep_are_woken", ranks_that_may_sleep_are_woken, 0, false },
     { "a_frame_after_a_long_silence_arrives", a_frame_after_a_long_silence_arrives, 0, false },

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SETTLE_SECONDS = 60, LEDGER_FIRST = 256 };
+enum { SETTLE_SECONDS = 20, LEDGER_FIRST = 256 };
 
 void contract_failed(const char *what, const char *file, int line)
 {

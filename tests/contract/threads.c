@@ -7,15 +7,22 @@
 
 #include <sched.h>
 
-enum { THREADS_SECONDS = 100 };
+enum { THREADS_SECONDS = 30 };
 
 struct crew {
     struct rank *rank;
     uint32_t frames, body_max;
+    pen_lane (*lane_of)(uint32_t i);
     _Atomic uint64_t *missing; /* frames that have not arrived, of all ranks */
 };
 
-static pen_lane lane_of(uint32_t i) { return i % 16 == 0 ? PEN_LANE_CONTROL : PEN_LANE_REQUEST; }
+static pen_lane mostly_requests(uint32_t i)
+{
+    return i % 16 == 0 ? PEN_LANE_CONTROL : PEN_LANE_REQUEST;
+}
+
+/* Nothing comes back: only the conduit tells a sender that its slots and buffers are free. */
+static pen_lane no_requests(uint32_t i) { return i % 2 == 0 ? PEN_LANE_CONTROL : PEN_LANE_REPLY; }
 
 static void answer(struct rank *rank, pen_peer from, pen_lane lane, uint32_t body_len)
 {
@@ -33,6 +40,14 @@ static void serve(struct rank *rank)
         sched_yield(); /* there may be more threads than cores */
 }
 
+static bool post_one(struct crew *crew, uint32_t i, pen_peer to, uint32_t head_len,
+                     uint32_t body_len)
+{
+    if (i % 7 == 0 && crew->rank->link->zcopy != NULL)
+        return job_post_in_place(crew->rank, to, crew->lane_of(i), head_len, body_len);
+    return job_post(crew->rank, to, crew->lane_of(i), head_len, body_len) == PEN_POST_DONE;
+}
+
 static void *post_frames(void *arg)
 {
     struct crew *crew = (struct crew *)arg;
@@ -43,7 +58,7 @@ static void *post_frames(void *arg)
         pen_peer to = job_random(&random, rank->job->size);
         uint32_t head_len = 8 + 8 * job_random(&random, PEN_FRAME_HEAD_MAX / 8);
         uint32_t body_len = i % 3 == 0 ? job_random(&random, crew->body_max + 1) : 0;
-        while (job_post(rank, to, lane_of(i), head_len, body_len) != PEN_POST_DONE) {
+        while (!post_one(crew, i, to, head_len, body_len)) {
             sched_yield();
             CHECK(pen_now_ns() < until);
         }
@@ -56,7 +71,7 @@ static void *serve_rank(void *arg)
 {
     struct crew *crew = (struct crew *)arg;
     struct rank *rank = crew->rank;
-    uint64_t told = 0;
+    uint64_t told = rank->delivered_total;
     uint64_t until = pen_now_ns() + THREADS_SECONDS * UINT64_C(1000000000);
     while (atomic_load_explicit(crew->missing, memory_order_relaxed) != 0) {
         serve(rank);
@@ -68,7 +83,8 @@ static void *serve_rank(void *arg)
     return NULL;
 }
 
-static void run_crews(struct job *job, uint32_t frames, uint32_t body_max)
+static void run_crews(struct job *job, uint32_t frames, uint32_t body_max,
+                      pen_lane (*lane_of)(uint32_t))
 {
     struct crew crews[33];
     pthread_t servers[33], posters[33];
@@ -80,10 +96,13 @@ static void run_crews(struct job *job, uint32_t frames, uint32_t body_max)
     for (pen_peer self = 0; self < job->size; self++) {
         struct rank *rank = &job->ranks[self];
         rank->on_deliver = answer;
-        job_expect(rank, frames * (job->size + 1)); /* its own, and answers to everybody's */
-        crews[self] = (struct crew){
-            .rank = rank, .frames = frames, .body_max = body_max, .missing = &missing
-        };
+        /* Its own frames, and answers to everybody's. */
+        job_expect(rank, rank->serial_count + frames * (job->size + 1));
+        crews[self] = (struct crew){ .rank = rank,
+                                     .frames = frames,
+                                     .body_max = body_max,
+                                     .lane_of = lane_of,
+                                     .missing = &missing };
     }
     for (pen_peer self = 0; self < job->size; self++) {
         CHECK(pthread_create(&servers[self], NULL, serve_rank, &crews[self]) == 0);
@@ -96,18 +115,31 @@ static void run_crews(struct job *job, uint32_t frames, uint32_t body_max)
     job_settle(job);
 }
 
-static void threads_exchange_short_frames(struct job *job) { run_crews(job, 6000 / job->size, 40); }
+static void threads_exchange_short_frames(struct job *job)
+{
+    run_crews(job, 6000 / job->size, 40, mostly_requests);
+}
 
-static void threads_exchange_bodies(struct job *job) { run_crews(job, 3000 / job->size, 3000); }
+static void threads_exchange_bodies(struct job *job)
+{
+    run_crews(job, 3000 / job->size, 3000, mostly_requests);
+}
 
 static void threads_exchange_large_bodies(struct job *job)
 {
-    run_crews(job, 200 / job->size + 4, job->ranks[0].link->caps.frame_max);
+    run_crews(job, 200 / job->size + 4, job->ranks[0].link->caps.frame_max, mostly_requests);
+}
+
+static void threads_send_without_answer(struct job *job)
+{
+    run_crews(job, 9000 / job->size, 40, no_requests);
+    run_crews(job, 3000 / job->size, 1500, no_requests);
 }
 
 const contract_test thread_tests[] = {
     { "threads_exchange_short_frames", threads_exchange_short_frames, 0, false },
     { "threads_exchange_bodies", threads_exchange_bodies, 0, false },
     { "threads_exchange_large_bodies", threads_exchange_large_bodies, 0, false },
+    { "threads_send_without_answer", threads_send_without_answer, 0, false },
     { 0 },
 };
