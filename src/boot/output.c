@@ -21,7 +21,8 @@ void pen_output_open(pen_output *out, int fd)
 {
     *out = (pen_output){ .fd = fd, .named_fd = fd };
     struct stat file;
-    if (fstat(fd, &file) != 0 || S_ISREG(file.st_mode))
+    int mode = fcntl(fd, F_GETFL);
+    if (fstat(fd, &file) != 0 || S_ISREG(file.st_mode) || (mode & O_ACCMODE) == O_RDONLY)
         return;
     if (S_ISFIFO(file.st_mode) || S_ISCHR(file.st_mode)) {
         char path[32];

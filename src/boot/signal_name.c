@@ -6,25 +6,22 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SIGNAL_LIST(X)                                                                           \
-    X(SIGHUP)                                                                                    \
-    X(SIGINT)                                                                                    \
-    X(SIGQUIT)                                                                                   \
-    X(SIGILL)                                                                                    \
-    X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGKILL) X(SIGUSR1) X(SIGSEGV) X(SIGUSR2)        \
-        X(SIGPIPE) X(SIGALRM) X(SIGTERM) X(SIGXCPU) X(SIGXFSZ) X(SIGVTALRM) X(SIGPROF) X(SIGSYS) \
-            X(SIGSTOP) X(SIGTSTP) X(SIGCONT) X(SIGTTIN) X(SIGTTOU) X(SIGCHLD) X(SIGIO) X(SIGPWR)
+#define NAMED(signal) { signal, #signal }
+
+static const struct {
+    int number;
+    const char *name;
+} names[] = {
+    NAMED(SIGHUP),  NAMED(SIGINT),  NAMED(SIGQUIT),   NAMED(SIGILL),  NAMED(SIGTRAP),
+    NAMED(SIGABRT), NAMED(SIGBUS),  NAMED(SIGFPE),    NAMED(SIGKILL), NAMED(SIGUSR1),
+    NAMED(SIGSEGV), NAMED(SIGUSR2), NAMED(SIGPIPE),   NAMED(SIGALRM), NAMED(SIGTERM),
+    NAMED(SIGXCPU), NAMED(SIGXFSZ), NAMED(SIGVTALRM), NAMED(SIGPROF), NAMED(SIGSYS),
+    NAMED(SIGSTOP), NAMED(SIGTSTP), NAMED(SIGCONT),   NAMED(SIGTTIN), NAMED(SIGTTOU),
+    NAMED(SIGCHLD), NAMED(SIGIO),   NAMED(SIGPWR),
+};
 
 pen_signal_text pen_signal_name(int signal)
 {
-    static const struct {
-        int number;
-        const char *name;
-    } names[] = {
-#define SIGNAL_ROW(name) { name, #name },
-        SIGNAL_LIST(SIGNAL_ROW)
-#undef SIGNAL_ROW
-    };
     pen_signal_text text;
     (void)snprintf(text.name, sizeof(text.name), "signal %d", signal);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

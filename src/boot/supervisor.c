@@ -20,12 +20,28 @@ enum { EVENTS_MAX = 64 };
 /* ---- signals
  * ----------------------------------------------------------------------------------------- */
 
+/* As if we had left SIGTSTP alone: the kernel knows when a process must not stop, because no shell
+ * would ever let it go on. */
+static void stop_self(void)
+{
+    const struct sigaction plain = { .sa_handler = SIG_DFL };
+    struct sigaction before;
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, SIGTSTP);
+    (void)sigaction(SIGTSTP, &plain, &before);
+    (void)raise(SIGTSTP);
+    (void)pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* stops here */
+    (void)pthread_sigmask(SIG_BLOCK, &only, NULL);
+    (void)sigaction(SIGTSTP, &before, NULL);
+}
+
 /* Ctrl-Z: the ranks stop, then we; when we go on, so do they, and no deadline has come nearer. */
 static void stop_all(pen_supervisor *s, bool from_terminal)
 {
     uint64_t since_ns = pen_now_ns();
     pen_super_signal_all(s, SIGTSTP, from_terminal);
-    (void)raise(SIGSTOP);
+    stop_self();
     pen_super_signal_all(s, SIGCONT, false);
     uint64_t stopped_ns = pen_now_ns() - since_ns;
     if (s->limit_ns != 0)
