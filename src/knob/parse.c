@@ -182,6 +182,19 @@ static bool exponent_parse(const char **at, int *out)
     return true;
 }
 
+/* One division by an exact power of ten, where there is one: 1e-5 is the double nearest to it. */
+static double scaled_by_ten(double value, int exponent)
+{
+    double divisor = 1;
+    for (; exponent > 0 && value <= DBL_MAX; exponent--)
+        value *= 10;
+    for (; exponent < 0 && divisor < 1e22; exponent++)
+        divisor *= 10;
+    for (value /= divisor; exponent < 0; exponent++)
+        value /= 10;
+    return value;
+}
+
 static bool real_parse(const char *text, double *out)
 {
     decimal number;
@@ -193,15 +206,7 @@ static bool real_parse(const char *text, double *out)
     const char *end = is_digit(*text) || *text == '.' ? decimal_parse(text, &number) : NULL;
     if (end == NULL || !exponent_parse(&end, &exponent) || !is_end(end))
         return false;
-    double value = (double)number.whole + number.fraction;
-    for (; exponent > 0 && value <= DBL_MAX; exponent--)
-        value *= 10;
-    double divisor =
-        1; /* one division by an exact power of ten: 1e-5 is the double nearest to it */
-    for (; exponent < 0 && divisor < 1e22; exponent++)
-        divisor *= 10;
-    for (value /= divisor; exponent < 0; exponent++)
-        value /= 10;
+    double value = scaled_by_ten((double)number.whole + number.fraction, exponent);
     if (value > DBL_MAX)
         return false;
     *out = negative ? -value : value;
