@@ -6,6 +6,7 @@
 #include "coll/barrier.h"
 #include "job/job.h"
 #include "progress/progress.h"
+#include "wrap/impair.h"
 
 #include <stddef.h>
 
@@ -21,6 +22,7 @@ void info_tables(info *out)
     table_add(out, "job", pen_job_knobs);
     table_add(out, "progress", pen_progress_knobs);
     table_add(out, "coll", pen_coll_knobs);
+    table_add(out, "wrap", pen_impair_knobs);
     for (size_t i = 0; i < out->conduit_count; i++)
         table_add(out, out->conduits[i].name, pen_conduit_find(out->conduits[i].name)->knobs);
 }

@@ -84,6 +84,11 @@ pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out)
     return job_read_table(job, pen_progress_knobs, out, NULL);
 }
 
+pen_status pen_job_read_impair_config(pen_job *job, pen_impair_config *out)
+{
+    return job_read_table(job, pen_impair_knobs, out, NULL);
+}
+
 pen_status pen_job_read_conduit_config(pen_job *job)
 {
     const pen_conduit *conduit = job->conduit;

@@ -83,6 +83,24 @@ static pen_status job_check_arena(pen_job *job)
     return PEN_ERR_RESOURCE;
 }
 
+/* What a conduit loses nobody sends again. Impairment, which somebody asked for, is let be: it is
+ * there to see what notices. */
+static pen_status job_wrap_link(pen_job *job, pen_link **link)
+{
+    pen_impair_config impair;
+    if (((*link)->caps.flags & PEN_CAP_RELIABLE) == 0) {
+        pen_log_error(&job->log,
+                      "conduit %s may lose frames, and nothing would send them again; choose "
+                      "another with PENSTOCK_CONDUIT",
+                      job->conduit->name);
+        return PEN_ERR_UNUSABLE;
+    }
+    pen_status status = pen_job_read_impair_config(job, &impair);
+    if (status == PEN_OK && pen_impair_is_on(&impair))
+        status = pen_impair_open(*link, &impair, job->concurrency, link);
+    return status;
+}
+
 static pen_status job_open_link(pen_job *job, const pen_job_params *params)
 {
     pen_status status =
@@ -99,8 +117,13 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     pen_link_params link_params = { &job->host, job->rank, job->size, job->conduit_config };
     pen_link *link = NULL;
     status = job->conduit->open(&link_params, &link); /* says itself why not */
+    if (status != PEN_OK)
+        return status;
+    status = job_wrap_link(job, &link);
     if (status == PEN_OK)
         (void)pen_progress_add(&job->progress, link);
+    else
+        link->ops->close(link);
     return status;
 }
 

@@ -4,19 +4,21 @@
 #define PEN_JOB_JOB_INTERNAL_H
 
 #include "job/job.h"
+#include "wrap/impair.h"
 
-/* Reads the tables of job/, progress/ and the conduit; the process's own variables win over the
- * console's. */
+/* Reads the tables of job/, progress/, the conduit and wrap/; the process's own variables win over
+ * the console's. */
 pen_status pen_job_read_config(pen_job *job, const pen_job_params *params);
 pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out);
 pen_status pen_job_read_conduit_config(pen_job *job);
+pen_status pen_job_read_impair_config(pen_job *job, pen_impair_config *out);
 
 /* Bytes this rank may have as segment, by GASNET_MAX_SEGSIZE, its share of the memory and its
  * slice. */
 uintptr_t pen_job_segment_limit(const pen_job *job);
 
 void pen_job_fill_host(pen_job *job, const pen_job_params *params);
-void pen_job_idle(void *job); /* what a waiting thread does now and then */
+void pen_job_idle(void *ctx); /* what a waiting thread does now and then; ctx: the job */
 
 void pen_job_threads_close(pen_job *job);
 
