@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`penstock info`, `help` and `--version`."""
+
+import json
+import subprocess
+
+import support
+from support import LaunchTest
+
+
+def penstock(*words, **extra):
+    return support.Job([support.PENSTOCK, *words], env=support.environment(**extra))
+
+
+class Info(LaunchTest):
+    def test_json_holds_everything(self):
+        job = penstock("info", "--json", GASNET_MAX_SEGSIZE='a "b\\c')
+        self.assertEqual(job.status, 0, job.err)
+        told = json.loads(job.out)
+        self.assertEqual(told["version"], penstock("--version").out.split()[1])
+        self.assertLessEqual({"type", "compiler", "checked", "sanitizer"}, set(told["build"]))
+        self.assertEqual(sum(row["chosen"] for row in told["conduits"]), 1)
+        for row in told["conduits"]:
+            self.assertEqual(row["score"] > 0, row["why_not"] is None)
+        self.assertGreaterEqual(told["cores"]["online"], told["cores"]["allowed"])
+        self.assertGreater(told["memory"]["physical"], 0)
+        rows = {row["name"]: row for row in told["variables"]}
+        self.assertEqual(len(rows), len(told["variables"]), "a variable is listed twice")
+        self.assertEqual((rows["GASNET_MAX_SEGSIZE"]["value"], rows["GASNET_MAX_SEGSIZE"]["origin"]),
+                         ('a "b\\c', "environment"))  # fmt: skip
+        self.assertEqual((rows["GASNET_EXITTIMEOUT_MAX"]["value"], rows["GASNET_EXITTIMEOUT_MAX"]["origin"]),
+                         ("5", "default"))  # fmt: skip
+        modules = {row["module"] for row in told["variables"]}
+        self.assertLessEqual({"boot", "job", "progress", "shm"}, modules)
+
+    def test_text_says_the_same(self):
+        told = json.loads(penstock("info", "--json").out)
+        text = penstock("info").out
+        for row in told["variables"]:
+            self.assertIn(f"\n{row['name']} ", text)
+        for row in told["conduits"]:
+            self.assertIn(row["why_not"] or f"score {row['score']}", text)
+
+    def test_affinity_is_seen(self):
+        job = support.Job(["taskset", "-c", "0", support.PENSTOCK, "info", "--json"])
+        self.assertEqual(json.loads(job.out)["cores"]["allowed"], 1, job.err)
+
+    def test_foreign_launcher_is_named(self):
+        self.assertIn("PMIx", json.loads(penstock("info", "--json", PMIX_RANK="0", PMIX_NAMESPACE="n").out)["launcher"])
+
+    def test_help(self):
+        self.assertIn("--timeout", penstock("help", "run").out)
+        self.assertEqual(penstock("help", "run").out, penstock("run", "--help").out)
+        self.assertEqual(penstock("--help").out, penstock("help").out)
+        self.assertEqual((penstock("help").status, penstock().status), (0, 2))
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            for words in (["info"], ["help"], ["--version"]):
+                self.assertEqual(subprocess.run([support.PENSTOCK, *words], stdout=full, check=False).returncode, 1)
+
+
+if __name__ == "__main__":
+    support.main()
