@@ -371,20 +371,27 @@ static __attribute__((noinline)) void am_run_usual(pen_job *job, pen_peer from, 
     am_call_short(function, &token, pen_wire_arg_count(short_head), (const am_arg *)&words[1]);
 }
 
+/* Is it a well-formed Short of this lane? Then *short_head is its head without the kind. */
+static inline bool am_is_usual(const pen_job *job, const am_frame *frame, uint64_t *short_head)
+{
+    /* What differs from the head of such a Short is its handler and argument count, no more. */
+    uint32_t kind = pen_wire_kind(PEN_AM_SHORT, frame->lane, PEN_WIRE_BODY);
+    uint64_t rest = pen_wire_load(frame->words) ^ (uint64_t)kind << PEN_WIRE_KIND_SHIFT;
+    *short_head = rest;
+    return pen_likely((rest >> PEN_WIRE_KIND_SHIFT | frame->body_len | (frame->lane & ~1u)) == 0) &&
+           pen_likely(frame->head_len == am_head_lens[pen_wire_arg_count(rest)]) &&
+           pen_likely(frame->from < job->size);
+}
+
 void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len)
 {
     pen_job *job = ctx;
-    const uint64_t *words = head;
-    /* What differs from the head of a Short of this lane: its handler and argument count, no more.
-     */
-    uint32_t kind = pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY);
-    uint64_t rest = pen_wire_load(words) ^ (uint64_t)kind << PEN_WIRE_KIND_SHIFT;
-    if (!PEN_CHECKED && /* else everything goes the way with the checks */
-        pen_likely((rest >> PEN_WIRE_KIND_SHIFT | body_len | (lane & ~1u)) == 0) &&
-        pen_likely(head_len == am_head_lens[pen_wire_arg_count(rest)]) &&
-        pen_likely(from < job->size))
-        am_run_usual(job, from, lane, words, rest);
+    am_frame frame = { head, body, head_len, body_len, 0, from, lane };
+    uint64_t short_head;
+    /* In a checked build everything goes the way with the checks. */
+    if (!PEN_CHECKED && am_is_usual(job, &frame, &short_head))
+        am_run_usual(job, from, lane, head, short_head);
     else
         am_deliver_other(job, from, lane, head, head_len, body, body_len);
 }

@@ -219,26 +219,17 @@ static int am_send_body(pen_job *job, const pen_route *route, pen_lane lane, con
     return pen_am_push(job, route, lane, frame, flags);
 }
 
-static int am_send_medium(pen_job *job, const pen_route *route, pen_lane lane, uint8_t handler,
-                          uint32_t flags, unsigned arg_count, pen_frame *frame)
-{
-    uint64_t *words = (uint64_t *)(uintptr_t)frame->head; /* the caller's, word 0 free for us */
-    frame->head_len = pen_wire_head_len(arg_count);
-    am_check_handler(job, handler);
-    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY), handler, arg_count,
-                             frame->body_len);
-    return am_send_body(job, route, lane, frame, flags);
-}
-
 int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
                           size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
 {
     pen_job *job = team->job;
     if (pen_unlikely(len > job->am->medium_max))
         am_bad_len(job, "Medium request", handler, len, job->am->medium_max);
-    pen_frame frame = { words, source, 0, (uint32_t)len };
-    return am_send_medium(job, pen_team_route(team, rank), PEN_LANE_REQUEST, handler, flags,
-                          arg_count, &frame);
+    am_check_handler(job, handler);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, PEN_LANE_REQUEST, PEN_WIRE_BODY), handler,
+                             arg_count, (uint32_t)len);
+    pen_frame frame = { words, source, pen_wire_head_len(arg_count), (uint32_t)len };
+    return am_send_body(job, pen_team_route(team, rank), PEN_LANE_REQUEST, &frame, flags);
 }
 
 int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
@@ -286,9 +277,11 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
         am_bad_reply(token);
     if (pen_unlikely(len > job->am->medium_max))
         am_bad_len(job, "Medium reply", handler, len, job->am->medium_max);
-    pen_frame frame = { words, source, 0, (uint32_t)len };
-    int refused = am_send_medium(job, &job->routes[token->from], PEN_LANE_REPLY, handler, flags,
-                                 arg_count, &frame);
+    am_check_handler(job, handler);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, PEN_LANE_REPLY, PEN_WIRE_BODY), handler,
+                             arg_count, (uint32_t)len);
+    pen_frame frame = { words, source, pen_wire_head_len(arg_count), (uint32_t)len };
+    int refused = am_send_body(job, &job->routes[token->from], PEN_LANE_REPLY, &frame, flags);
     token->replied = refused == 0;
     return refused;
 }

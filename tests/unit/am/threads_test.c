@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 3, THREADS = 2, MESSAGES = 600, LONG_LEN = 700 };
+enum { RANKS = 3, THREADS = 2, MESSAGES = 300, LONG_LEN = 700 };
 enum { LONGS = MESSAGES / 3, SEGMENT_LEN = RANKS * THREADS * LONGS * LONG_LEN };
 enum { ASK = 200, ASK_MEDIUM, ASK_LONG, ANSWER };
 
