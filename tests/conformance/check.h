@@ -193,6 +193,11 @@ CHECK_MAYBE_UNUSED static void check_add(check_count *count, unsigned add)
     atomic_fetch_add_explicit(count, add, memory_order_release); /* what was counted is visible */
 }
 
-#define CHECK_WAIT(count, wanted) GASNET_BLOCKUNTIL(check_counted(&(count)) >= (unsigned)(wanted))
+/* `wanted` is evaluated once, the condition as often as GASNET_BLOCKUNTIL likes. */
+#define CHECK_WAIT(count, wanted)                                    \
+    do {                                                             \
+        const unsigned check_wanted_ = (unsigned)(wanted);           \
+        GASNET_BLOCKUNTIL(check_counted(&(count)) >= check_wanted_); \
+    } while (0)
 
 #endif
