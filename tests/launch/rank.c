@@ -197,6 +197,8 @@ int main(int argc, char **argv)
 {
     pen_log_init(&log_of_rank, "test");
     boot.control_fd = -1;
+    const char *rank = getenv("PENSTOCK_RANK"); /* for steps before joining */
+    boot.rank = rank != NULL ? (uint32_t)strtoul(rank, NULL, 10) : 0;
     for (int i = 1; i < argc; i++) {
         const char *step = argv[i];
         const char *colon = strchr(step, ':');

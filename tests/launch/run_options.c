@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { ENTRIES_MAX = 8 };
+enum { ENTRIES_MAX = 8, WORDS_MAX = 24 };
 
 typedef struct entries {
     char *entry[ENTRIES_MAX];
@@ -28,10 +28,11 @@ static void keep(void *ctx, char *entry)
 
 static bool parse(run_options *out, run_problem *problem, entries *set, const char *const *words)
 {
-    static char text[16][64];
-    static char *arguments[17];
+    static char text[WORDS_MAX][64];
+    static char *arguments[WORDS_MAX + 1];
     size_t count = 0;
     for (; words[count] != NULL; count++) {
+        assert_true(count < WORDS_MAX);
         strncpy(text[count], words[count], sizeof(text[count]) - 1);
         arguments[count] = text[count];
     }

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import time
+import unittest
 
 import support
 from support import LaunchTest, fork, launch_command, run, start
@@ -154,6 +155,7 @@ class Rules(LaunchTest):
         self.assertEqual(job.out.count("of 2 by penstock run"), 2)
         self.expect(run(2, "join", "hello", env=support.environment(GASNET_PSHM_NODES="2")), 0)
 
+    @unittest.skipIf(support.SANITIZED, "the sanitizer needs terabytes of address space")
     def test_address_space_limit_is_named_with_its_remedy(self):
         limited = f"ulimit -v 4000000; exec {' '.join(launch_command(2, 'join'))}"
         self.expect(support.Job(["bash", "-c", limited]), 1, r"RLIMIT_AS\) is 3.8 GiB.*ulimit -v")

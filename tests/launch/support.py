@@ -13,6 +13,8 @@ BUILD = os.environ.get("PENSTOCK_BUILD_DIR", "build/dev")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 RANK = os.path.join(BUILD, "tests", "launch", "launch_rank")
 MARK = f"PENSTOCK_TEST_MARK={os.getpid()}.{time.monotonic_ns()}"  # in the environment of what we start
+with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+    SANITIZED = bool(re.search(r"^PENSTOCK_SANITIZE:\w+=\S", cache.read(), re.M))
 SLOW = 8  # how much longer than promised things may take on a crowded machine
 
 
@@ -20,6 +22,9 @@ def environment(**extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PENSTOCK_", "GASNET_", "SLURM_"))}
     name, value = MARK.split("=")
     env[name] = value
+    # A sanitizer's own handlers would turn the signals that ranks are killed by into exits.
+    plain = "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0:handle_sigill=0"
+    env["ASAN_OPTIONS"] = env["TSAN_OPTIONS"] = env["UBSAN_OPTIONS"] = plain
     env.update(extra)
     return env
 

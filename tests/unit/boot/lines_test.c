@@ -86,7 +86,7 @@ static void every_byte_goes_out_in_order(void **state)
             for (size_t i = 0; i < piece_len; i++) {
                 seed = seed * 1103515245u + 12345u;
                 unsigned kind = seed >> 16 & 31;
-                text[len + i] = kind == 0 ? '\n' : kind == 1 ? '\0' : (char)('a' + (char)kind % 26);
+                text[len + i] = "\n\0abcdefghijklmnopqrstuvwxyz    "[kind];
             }
             if (piece_len != 0)
                 pen_lines_feed(&lines, text + len, piece_len, take, &to);
