@@ -398,13 +398,19 @@ static __attribute__((noinline)) unsigned poll_busy(shm_link *link, unsigned lan
     return count;
 }
 
+static PEN_COLD unsigned poll_parking(shm_link *link, unsigned lanes, unsigned budget)
+{
+    park(link);
+    return poll_busy(link, lanes, budget);
+}
+
 /* Mostly there is nothing: two loads and compares for each active channel, and the bell. */
 unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     shm_link *link = shm_of(base);
     uint64_t word;
     if (pen_unlikely(--link->park_countdown == 0))
-        park(link);
+        return poll_parking(link, lanes, budget);
     if (pen_unlikely(
             (atomic_load_explicit(&link->page->bell, memory_order_relaxed) | link->pending) != 0))
         return poll_busy(link, lanes, budget);

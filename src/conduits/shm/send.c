@@ -9,16 +9,15 @@ enum { INBOX_SENDS_MAX = 16 }; /* after so many we ask for a channel again */
 /* Word by word, as the caller has just stored them: a wider load would have to wait for those
  * stores to reach the cache. Atomic so that this stays a loop; relaxed, for the slot's word
  * publishes it. */
-static inline void copy_head(shm_slot *slot, const void *head, uint32_t head_len)
+static inline void copy_head(shm_slot *slot, const void *head, size_t head_len)
 {
-    char *to_end = (char *)slot->head + head_len;
-    const char *from_end = (const char *)head + head_len;
-    ptrdiff_t i = -(ptrdiff_t)head_len;
-    do
-        atomic_store_explicit((_Atomic uint64_t *)(void *)(to_end + i),
-                              *(const uint64_t *)(const void *)(from_end + i),
+    size_t i = 0;
+    do {
+        const void *from = (const char *)head + i;
+        void *to = (char *)slot->head + i;
+        atomic_store_explicit((_Atomic uint64_t *)to, *(const uint64_t *)from,
                               memory_order_relaxed);
-    while ((i += 8) != 0);
+    } while ((i += sizeof(uint64_t)) != head_len);
 }
 
 static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bit)
@@ -29,21 +28,30 @@ static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bi
         atomic_thread_fence(memory_order_seq_cst); /* before looking whether the rank sleeps */
 }
 
-static PEN_COLD void wake_rank(const shm_link *link, pen_peer to)
+static void wake_sleeper(const shm_link *link, pen_peer to, const _Atomic uint32_t *sleeping)
 {
-    link->base.host->wake(link->base.host->ctx, to);
+    if (pen_unlikely(atomic_load_explicit(sleeping, memory_order_relaxed) != 0))
+        link->base.host->wake(link->base.host->ctx, to);
+}
+
+static PEN_COLD pen_post announce_loudly(const shm_link *link, pen_peer to, const shm_tx *tx)
+{
+    if (atomic_load_explicit(tx->awake, memory_order_relaxed) == 0)
+        ring_bell(link, link->to[to].page, SHM_BELL_CHANNEL(tx->channel));
+    wake_sleeper(link, to, tx->sleeping);
+    return PEN_POST_DONE;
 }
 
 /* After a slot was published: the reader may have parked the channel, or may sleep. Either way it
- * first says so and then lets a barrier run through all processors before its last look, so a plain
- * load after the store suffices; without that system call both sides fence. */
-static inline void announce(const shm_link *link, pen_peer to, const shm_tx *tx)
+ * first says so and then lets a barrier run through all processors before its last look, so plain
+ * loads after the store suffice; without that system call both sides fence. */
+static inline pen_post announce(const shm_link *link, pen_peer to, const shm_tx *tx)
 {
     atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps the order, at least */
-    if (pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0))
-        ring_bell(link, link->to[to].page, SHM_BELL_CHANNEL(tx->channel));
-    if (pen_unlikely(atomic_load_explicit(tx->sleeping, memory_order_relaxed) != 0))
-        wake_rank(link, to);
+    if (pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0 ||
+                     atomic_load_explicit(tx->sleeping, memory_order_relaxed) != 0))
+        return announce_loudly(link, to, tx);
+    return PEN_POST_DONE;
 }
 
 /* ---- room ----------------------------------------------------------------------------------- */
@@ -162,7 +170,7 @@ void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_fram
     tx->next += slots_needed(frame);
     if (link->fenced)
         atomic_thread_fence(memory_order_seq_cst);
-    announce(link, to, tx);
+    (void)announce(link, to, tx);
 }
 
 /* ---- inbox
@@ -193,8 +201,7 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
     write_slots(shm_inbox(&link->layout, peer->area, lane), link->layout.inbox_slots - 1, ticket,
                 frame, body_word | shm_word_place(link->base.self));
     ring_bell(link, peer->page, SHM_BELL_INBOX(lane));
-    if (atomic_load_explicit(peer->lanes[0].sleeping, memory_order_relaxed) != 0)
-        wake_rank(link, to);
+    wake_sleeper(link, to, peer->lanes[0].sleeping);
 }
 
 /* A body that goes with no slot and into no ring. */
@@ -342,8 +349,7 @@ pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     copy_head(slot, frame->head, head_len);
     /* release: pairs with the reader's acquire of this word */
     atomic_store_explicit(&slot->word, shm_word(next, head_len), memory_order_release);
-    announce(link, to, tx);
-    return PEN_POST_DONE;
+    return announce(link, to, tx);
 }
 
 pen_post shm_post_fenced(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
