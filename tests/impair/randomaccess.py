@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""RandomAccess notices what a bad network does, with 4 ranks and more than a million frames.
+
+    randomaccess.py <penstock> <randomaccess> <seconds>
+
+Without impairment, and with frames that only come late or in another order, it has to verify. With
+one frame in 10^5 dropped, doubled or damaged it must not: neither end with status 0 nor say that it
+verified; a job that hangs is ended after so many seconds by the launcher, with status 124.
+"""
+import subprocess
+import sys
+
+UPDATES_MIN = 1_000_000
+WORKS = [{}, {"REORDER": "1e-3"}, {"DELAY": "1e-4"}, {"REORDER": "1e-3", "DELAY": "1e-4"}]
+FAILS = [
+    {"DROP": "1e-5"},
+    {"DUPLICATE": "1e-5"},
+    {"CORRUPT": "1e-5"},
+]
+
+
+def run(penstock, program, seconds, impair):
+    command = [penstock, "run", "-n", "4", "--timeout", str(seconds)]
+    for name, value in impair.items():
+        command += ["--env", f"PENSTOCK_IMPAIR_{name}={value}"]
+    command += [program, "am", "-m", "18", "--no-bucket"]  # a frame and its answer for each update
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        timeout=seconds + 60, check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def updates(output):
+    for line in output.splitlines():
+        words = line.split()
+        if words[:1] == ["updates"]:
+            return int(words[1])
+    return 0
+
+
+def wrong(impair, expected, status, output):
+    """What is wrong with the outcome, or None."""
+    verified = "randomaccess am: verified" in output
+    if bool(impair) != ("frames are impaired" in output):
+        return "the warning that frames are impaired is there without cause, or missing"
+    if expected and (status != 0 or not verified):
+        return f"status {status}, verified: {verified}; this must work"
+    if expected and updates(output) < UPDATES_MIN:
+        return f"only {updates(output)} updates: too few frames to lose one in 10^5"
+    if not expected and (status == 0 or verified):
+        return f"status {status}, verified: {verified}: nobody noticed"
+    return None
+
+
+def main():
+    penstock, program, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    faults = 0
+    for expected, rows in ((True, WORKS), (False, FAILS)):
+        for impair in rows:
+            status, output = run(penstock, program, seconds, impair)
+            fault = wrong(impair, expected, status, output)
+            text = " ".join(f"{name}={value}" for name, value in impair.items()) or "no impairment"
+            print(f"{text}: status {status}: {fault or 'as it should be'}", flush=True)
+            if fault:
+                print(output)
+                faults += 1
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
