@@ -2,6 +2,7 @@
 /* info_tables.c: every module's table of variables. */
 #include "command/info.h"
 
+#include "api/config.h"
 #include "boot/knobs.h"
 #include "coll/barrier.h"
 #include "job/job.h"
@@ -22,6 +23,7 @@ void info_tables(info *out)
     table_add(out, "job", pen_job_knobs);
     table_add(out, "progress", pen_progress_knobs);
     table_add(out, "coll", pen_coll_knobs);
+    table_add(out, "api", pen_api_knobs);
     table_add(out, "wrap", pen_impair_knobs);
     for (size_t i = 0; i < out->conduit_count; i++)
         table_add(out, out->conduits[i].name, pen_conduit_find(out->conduits[i].name)->knobs);

@@ -13,6 +13,7 @@
 #define GASNET_PAR  1
 
 #include "am/am.h"
+#include "api/config.h"
 #include "base/compiler.h"
 #include "job/job.h"
 
@@ -109,23 +110,16 @@ static inline pen_job *pen_api_job(const char *call)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-typedef struct pen_api_config { /* variables that api/ reads */
-    bool quiet;                 /* GASNET_QUIET */
-    bool catch_exit;            /* GASNET_CATCH_EXIT */
-    bool backtrace;             /* GASNET_BACKTRACE */
-    const char *no_catch;       /* GASNET_NO_CATCH_SIGNAL */
-    const char *log_level;      /* PENSTOCK_LOG */
-} pen_api_config;
-
-extern const pen_knob pen_api_knobs[];
-
 pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main take part */
 void pen_api_catch_signals(
     const char *except); /* names or numbers, separated by commas; "*": all */
 /* What a thread does now and then while it waits: looks whether the process has to end. */
 void pen_api_idle(void *job);
 /* The supervisor wants this process to end. */
-void pen_api_told_to_end(pen_job *job, int code);
+_Noreturn void pen_api_told_to_end(pen_job *job, int code);
+/* A set-up call found that a rank has ended: the supervisor has decided the job's status already and
+ * is about to end us, too. Whoever ended it has said why; we go quietly. */
+_Noreturn void pen_api_end_with_job(void);
 /* Lets the process end itself when this time has passed, however stuck it is. Async-signal-safe. */
 void pen_api_set_deadline(double seconds);
 double pen_api_exit_timeout(const pen_job *job);

@@ -14,20 +14,6 @@
 
 enum { SEGSIZE_TEXT_LEN = 32 };
 
-const pen_knob pen_api_knobs[] = {
-    { "GASNET_QUIET", PEN_KNOB_BOOL, "0", offsetof(pen_api_config, quiet),
-      "Whether warnings are left out." },
-    { "PENSTOCK_LOG", PEN_KNOB_STRING, "warn", offsetof(pen_api_config, log_level),
-      "The most voluble messages shown: error, warn, info, debug or trace." },
-    { "GASNET_CATCH_EXIT", PEN_KNOB_BOOL, "1", offsetof(pen_api_config, catch_exit),
-      "Whether exit() with a status other than 0 ends the whole job with it." },
-    { "GASNET_NO_CATCH_SIGNAL", PEN_KNOB_STRING, NULL, offsetof(pen_api_config, no_catch),
-      "Signals to leave alone: names or numbers separated by commas, or *." },
-    { "GASNET_BACKTRACE", PEN_KNOB_BOOL, "0", offsetof(pen_api_config, backtrace),
-      "Whether a rank that crashes prints its stack." },
-    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
-};
-
 /* ---- is the program of one piece? ----------------------------------------------------------- */
 
 static const char *mode_name(uint32_t mode)
@@ -258,6 +244,8 @@ static int start(const char *call, const pen_build *build, pen_job **out)
     pen_log_init(&job->log, "");
     check_build(&job->log, build);
     pen_status status = open_job(job, build);
+    if (status == PEN_ERR_PEER_LOST)
+        pen_api_end_with_job();
     if (status != PEN_OK)
         return pen_api_refuse(pen_api_code(status), call, "cannot join the job (see above)");
     *out = job;

@@ -14,9 +14,17 @@
 #include "diag/log.h"
 #include "knob/knob.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+typedef enum pen_boot_heard {
+    PEN_BOOT_HEARD_NOTHING,
+    PEN_BOOT_HEARD_GO,  /* all ranks have left: go on with your exit */
+    PEN_BOOT_HEARD_END, /* the job ends now, with end_code */
+    PEN_BOOT_HEARD_GONE /* the supervisor is no more */
+} pen_boot_heard;
 
 typedef struct pen_boot {
     pen_log *log;
@@ -28,6 +36,9 @@ typedef struct pen_boot {
     pen_host_page *page;  /* the arena's first bytes; see host_page.h */
     char **environment;   /* the spawning console's, as "NAME=value"; NULL-terminated; never NULL */
     const char *launcher; /* "penstock run", "GASNET_PSHM_NODES", "none": for messages and info */
+    /* what the supervisor has said, whoever read it: pen_boot_heard */
+    _Atomic uint32_t heard;
+    _Atomic int end_code;
 } pen_boot;
 
 /* What the layers above want of the arena; asked by whoever lays it out. */

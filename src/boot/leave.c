@@ -33,20 +33,27 @@ void pen_boot_abort_note(pen_boot *boot, const char *cause)
         (void)pen_control_send(boot->control_fd, PEN_CONTROL_NOTE, 0, cause, true);
 }
 
-/* True: the wait is over. */
-static bool leave_heard(int control_fd)
+/* Reads what there is. Two threads may read at once, and the one that gets a message need not be
+ * the one that waits for it, so it is noted for all. */
+static pen_boot_heard listen(pen_boot *boot)
 {
     pen_control message;
-    switch (pen_control_receive(control_fd, &message)) {
-    case PEN_CONTROL_SOME:
-        return message.kind == PEN_CONTROL_GO || message.kind == PEN_CONTROL_END;
-    case PEN_CONTROL_GONE:
-        return true;
-    case PEN_CONTROL_NONE:
-    case PEN_CONTROL_BAD:
-        break;
+    pen_control_result result = pen_control_receive(boot->control_fd, &message);
+    pen_boot_heard news = PEN_BOOT_HEARD_NOTHING;
+    int code = CODE_LAUNCHER_GONE;
+    if (result == PEN_CONTROL_GONE) {
+        news = PEN_BOOT_HEARD_GONE;
+    } else if (result == PEN_CONTROL_SOME && message.kind == PEN_CONTROL_GO) {
+        news = PEN_BOOT_HEARD_GO;
+    } else if (result == PEN_CONTROL_SOME && message.kind == PEN_CONTROL_END) {
+        news = PEN_BOOT_HEARD_END;
+        code = message.code;
     }
-    return false;
+    if (news > PEN_BOOT_HEARD_GO)
+        atomic_store_explicit(&boot->end_code, code, memory_order_relaxed);
+    if (news != PEN_BOOT_HEARD_NOTHING) /* release: pairs with the acquire below, for end_code */
+        atomic_store_explicit(&boot->heard, (uint32_t)news, memory_order_release);
+    return (pen_boot_heard)atomic_load_explicit(&boot->heard, memory_order_acquire);
 }
 
 void pen_boot_leave(pen_boot *boot, int code, void (*idle)(void *ctx), void *ctx)
@@ -57,7 +64,7 @@ void pen_boot_leave(pen_boot *boot, int code, void (*idle)(void *ctx), void *ctx
     if (!pen_control_send(boot->control_fd, PEN_CONTROL_LEAVE, code, NULL, true) || code != 0)
         return;
     int pause_ms = IDLE_MS_MIN;
-    for (unsigned round = 1; !leave_heard(boot->control_fd); round++) {
+    for (unsigned round = 1; listen(boot) == PEN_BOOT_HEARD_NOTHING; round++) {
         if (idle != NULL)
             idle(ctx);
         struct pollfd told = { .fd = boot->control_fd, .events = POLLIN };
@@ -69,19 +76,8 @@ void pen_boot_leave(pen_boot *boot, int code, void (*idle)(void *ctx), void *ctx
 
 bool pen_boot_check(pen_boot *boot, int *code_out)
 {
-    pen_control message;
-    if (boot->control_fd < 0)
+    if (boot->control_fd < 0 || listen(boot) <= PEN_BOOT_HEARD_GO)
         return false;
-    switch (pen_control_receive(boot->control_fd, &message)) {
-    case PEN_CONTROL_SOME:
-        *code_out = message.code;
-        return message.kind == PEN_CONTROL_END;
-    case PEN_CONTROL_GONE:
-        *code_out = CODE_LAUNCHER_GONE;
-        return true;
-    case PEN_CONTROL_NONE:
-    case PEN_CONTROL_BAD:
-        break;
-    }
-    return false;
+    *code_out = atomic_load_explicit(&boot->end_code, memory_order_relaxed);
+    return true;
 }

@@ -3,6 +3,8 @@
 """`penstock info`, `help` and `--version`."""
 
 import json
+import os
+import re
 import subprocess
 
 import support
@@ -32,7 +34,7 @@ class Info(LaunchTest):
         self.assertEqual((rows["GASNET_EXITTIMEOUT_MAX"]["value"], rows["GASNET_EXITTIMEOUT_MAX"]["origin"]),
                          ("5", "default"))  # fmt: skip
         modules = {row["module"] for row in told["variables"]}
-        self.assertLessEqual({"boot", "job", "progress", "shm"}, modules)
+        self.assertLessEqual({"boot", "job", "progress", "coll", "api", "shm"}, modules)
 
     def test_text_says_the_same(self):
         told = json.loads(penstock("info", "--json").out)
@@ -54,6 +56,14 @@ class Info(LaunchTest):
         self.assertEqual(penstock("help", "run").out, penstock("run", "--help").out)
         self.assertEqual(penstock("--help").out, penstock("help").out)
         self.assertEqual((penstock("help").status, penstock().status), (0, 2))
+
+    def test_manual_names_every_option_and_status(self):
+        with open(os.path.join(support.SOURCE, "docs", "man", "penstock.1"), encoding="utf-8") as f:
+            manual = f.read()
+        for option in re.findall(r"--?([a-z]+)", penstock("help", "run").out + penstock("help", "info").out):
+            self.assertRegex(manual, rf"Fl {option}\b")
+        for status in ("124", "126", "127", "2", "1"):
+            self.assertIn(f".It {status}\n", manual)
 
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w", encoding="ascii") as full:

@@ -10,6 +10,7 @@ import time
 import unittest
 
 BUILD = os.environ.get("PENSTOCK_BUILD_DIR", "build/dev")
+SOURCE = os.environ.get("PENSTOCK_SOURCE_DIR", ".")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 RANK = os.path.join(BUILD, "tests", "launch", "launch_rank")
 MARK = f"PENSTOCK_TEST_MARK={os.getpid()}.{time.monotonic_ns()}"  # in the environment of what we start

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* config.h: the variables that api/ reads, apart from the rest of it, so that `penstock info` can
+ * list them without becoming a client. */
+#ifndef PEN_API_CONFIG_H
+#define PEN_API_CONFIG_H
+
+#include "knob/knob.h"
+
+#include <stdbool.h>
+
+typedef struct pen_api_config { /* variables that api/ reads */
+    bool quiet;                 /* GASNET_QUIET */
+    bool catch_exit;            /* GASNET_CATCH_EXIT */
+    bool backtrace;             /* GASNET_BACKTRACE */
+    const char *no_catch;       /* GASNET_NO_CATCH_SIGNAL */
+    const char *log_level;      /* PENSTOCK_LOG */
+} pen_api_config;
+
+extern const pen_knob pen_api_knobs[];
+
+#endif
