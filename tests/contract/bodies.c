@@ -149,8 +149,7 @@ static void cancelled_bodies_leave_nothing_behind(struct job *job)
     }
 }
 
-/* ---- put and get
- * --------------------------------------------------------------------------------- */
+/* ---- put and get ---------------------------------------------------------------------------- */
 
 struct region {
     char *memory;

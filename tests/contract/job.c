@@ -61,8 +61,7 @@ void job_fill_body(const struct rank *rank, uint32_t serial, void *body)
     fill_body((char *)body, rank->ledger[serial].body_len, rank->self, serial);
 }
 
-/* ---- what the links borrow
- * ------------------------------------------------------------------------ */
+/* ---- what the links borrow ------------------------------------------------------------------ */
 
 static void check_head(const struct rank *rank, pen_peer from, const uint64_t *head,
                        uint32_t head_len)
@@ -167,8 +166,7 @@ static const _Atomic uint32_t *host_sleeping(void *ctx, pen_peer peer)
     return &job->ranks[peer].sleeping;
 }
 
-/* ---- opening and closing
- * ------------------------------------------------------------------------------ */
+/* ---- opening and closing -------------------------------------------------------------------- */
 
 static const char *find_setting(void *ctx, const char *name)
 {
@@ -285,8 +283,7 @@ void job_close(struct job *job)
         CHECK(munmap(job->map, job->map_len) == 0);
 }
 
-/* ---- posting
- * ------------------------------------------------------------------------------------------- */
+/* ---- posting -------------------------------------------------------------------------------- */
 
 void job_expect(struct rank *rank, uint32_t count)
 {
@@ -385,8 +382,7 @@ void job_post_sure(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_
     }
 }
 
-/* ---- polling
- * ---------------------------------------------------------------------------------------------- */
+/* ---- polling -------------------------------------------------------------------------------- */
 
 unsigned job_poll(struct rank *rank, unsigned lanes, unsigned budget)
 {

@@ -264,8 +264,6 @@ static PEN_COLD void park(shm_link *link)
     shm_rx_channel *idle[SHM_CHANNELS_MAX];
     uint32_t idle_count = 0, kept = 0;
     link->park_countdown = (uint32_t)link->config.park_polls;
-    if (link->config.park_polls == 0 || shm_is_eager(link))
-        return;
     for (uint32_t i = 0; i < link->active_count; i++) {
         shm_rx_channel *channel = link->active[i];
         if (channel->used) {
@@ -292,8 +290,7 @@ static PEN_COLD void park(shm_link *link)
     }
 }
 
-/* ---- bell and inboxes
- * ---------------------------------------------------------------------------- */
+/* ---- bell and inboxes ----------------------------------------------------------------------- */
 
 static bool deliver_inbox(shm_link *link, shm_rx *rx, pen_lane lane, uint64_t word)
 {
@@ -314,23 +311,25 @@ static bool deliver_inbox(shm_link *link, shm_rx *rx, pen_lane lane, uint64_t wo
     return true;
 }
 
-/* Answers how many were delivered; clears the lane's pending bit when nothing is ready any more.
- * Who took a ticket and has not published yet will ring again. */
-static unsigned drain_inbox(shm_link *link, pen_lane lane, unsigned budget)
+/* Answers how many were delivered, and whether more is ready. Who took a ticket and has not
+ * published yet will ring again. */
+static unsigned drain_inbox(shm_link *link, pen_lane lane, unsigned budget, bool *more_out)
 {
     shm_rx *rx = &link->inboxes[lane];
     unsigned count = 0;
     uint64_t word;
+    *more_out = false;
     while (is_ready(rx, &word)) {
-        if (count >= budget)
-            return count;
+        if (count >= budget) {
+            *more_out = true;
+            break;
+        }
         if (!deliver_inbox(link, rx, lane, word)) {
             stop_reading(link, rx, PEN_PEER_ANY, word);
             break;
         }
         count++;
     }
-    link->pending &= ~SHM_BELL_INBOX(lane);
     return count;
 }
 
@@ -348,30 +347,29 @@ static PEN_COLD void report_broken(shm_link *link)
     }
 }
 
-static __attribute__((noinline)) unsigned answer_bell(shm_link *link, unsigned lanes,
-                                                      unsigned budget)
+static unsigned answer_bell(shm_link *link, unsigned lanes, unsigned budget)
 {
     /* acquire: pairs with the release of whoever rang; exchange, so that no bit is lost */
-    if (atomic_load_explicit(&link->page->bell, memory_order_relaxed) != 0)
-        link->pending |= atomic_exchange_explicit(&link->page->bell, 0, memory_order_acquire);
-    uint64_t channels = link->pending & SHM_BELL_CHANNELS;
-    link->pending &= ~SHM_BELL_CHANNELS;
-    for (; channels != 0; channels &= channels - 1)
-        wake_channel(link, (uint32_t)__builtin_ctzll(channels));
-    if (link->pending & SHM_BELL_FAULT)
+    uint64_t bell = atomic_exchange_explicit(&link->page->bell, 0, memory_order_acquire);
+    for (uint64_t left = bell & SHM_BELL_CHANNELS; left != 0; left &= left - 1)
+        wake_channel(link, (uint32_t)__builtin_ctzll(left));
+    if (bell & SHM_BELL_FAULT)
         report_broken(link);
-    link->pending &= SHM_BELL_INBOX(PEN_LANE_REQUEST) | SHM_BELL_INBOX(PEN_LANE_REPLY) |
-                     SHM_BELL_INBOX(PEN_LANE_CONTROL);
     unsigned count = 0;
-    for (unsigned i = PEN_LANES; i-- > 0;) /* control, reply, request */
-        if ((lanes & PEN_LANE_BIT(i)) != 0 && (link->pending & SHM_BELL_INBOX(i)) != 0 &&
-            count < budget)
-            count += drain_inbox(link, (pen_lane)i, budget - count);
+    uint64_t again = 0;
+    for (unsigned lane = PEN_LANES; lane-- > 0;) { /* control, reply, request */
+        bool more = (bell & SHM_BELL_INBOX(lane)) != 0;
+        if (more && (lanes & PEN_LANE_BIT(lane)) != 0 && count < budget)
+            count += drain_inbox(link, (pen_lane)lane, budget - count, &more);
+        if (more)
+            again |= SHM_BELL_INBOX(lane);
+    }
+    if (again != 0) /* relaxed: what the exchange acquired, the next poll of ours has */
+        atomic_fetch_or_explicit(&link->page->bell, again, memory_order_relaxed);
     return count;
 }
 
-/* ---- poll
- * ------------------------------------------------------------------------------------------ */
+/* ---- poll ----------------------------------------------------------------------------------- */
 
 /* The budget went before all channels had their turn: the next poll begins after this one. */
 static void rotate(shm_link *link, uint32_t last)
@@ -388,7 +386,7 @@ static __attribute__((noinline)) unsigned poll_busy(shm_link *link, unsigned lan
     unsigned count = 0;
     /* relaxed: only whether; the answer exchanges it. First, so that a channel it names is polled
      * now. */
-    if ((atomic_load_explicit(&link->page->bell, memory_order_relaxed) | link->pending) != 0)
+    if (atomic_load_explicit(&link->page->bell, memory_order_relaxed) != 0)
         count = answer_bell(link, lanes, budget);
     for (uint32_t i = 0; i < link->active_count && count < budget; i++) {
         count += poll_channel(link, link->active[i], lanes, budget - count);
@@ -398,28 +396,29 @@ static __attribute__((noinline)) unsigned poll_busy(shm_link *link, unsigned lan
     return count;
 }
 
-static PEN_COLD unsigned poll_parking(shm_link *link, unsigned lanes, unsigned budget)
-{
-    park(link);
-    return poll_busy(link, lanes, budget);
-}
-
 /* Mostly there is nothing: two loads and compares for each active channel, and the bell. */
 unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     shm_link *link = shm_of(base);
     uint64_t word;
-    if (pen_unlikely(--link->park_countdown == 0))
-        return poll_parking(link, lanes, budget);
-    if (pen_unlikely(
-            (atomic_load_explicit(&link->page->bell, memory_order_relaxed) | link->pending) != 0))
+    if (pen_unlikely(atomic_load_explicit(&link->page->bell, memory_order_relaxed) != 0))
         return poll_busy(link, lanes, budget);
     shm_rx_channel *const *end = link->active + link->active_count;
-    for (shm_rx_channel *const *at = link->active; at != end; at++)
-        if (pen_unlikely(is_ready(&(*at)->lanes[PEN_LANE_REPLY], &word) ||
-                         is_ready(&(*at)->lanes[PEN_LANE_REQUEST], &word)))
+    for (shm_rx_channel *const *at = link->active; at != end; at++) {
+        const shm_rx_channel *channel = *at;
+        if (pen_unlikely(is_ready(&channel->lanes[PEN_LANE_REPLY], &word) ||
+                         is_ready(&channel->lanes[PEN_LANE_REQUEST], &word)))
             return poll_busy(link, lanes, budget);
+    }
     return 0;
+}
+
+unsigned shm_poll_parking(pen_link *base, unsigned lanes, unsigned budget)
+{
+    shm_link *link = shm_of(base);
+    if (pen_unlikely(--link->park_countdown == 0))
+        park(link);
+    return shm_poll(base, lanes, budget);
 }
 
 void shm_open_receiver(shm_link *link)

@@ -173,8 +173,7 @@ void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_fram
     (void)announce(link, to, tx);
 }
 
-/* ---- inbox
- * --------------------------------------------------------------------------------------- */
+/* ---- inbox ---------------------------------------------------------------------------------- */
 
 /* A ticket cannot be handed back, so we look before we take one. A rank has at most two looks
  * outstanding in a lane, this post's and one reservation's, of at most two slots each. Of any 2N +
@@ -233,8 +232,7 @@ static pen_post post_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen
     return PEN_POST_DONE;
 }
 
-/* ---- channel
- * --------------------------------------------------------------------------------------- */
+/* ---- channel -------------------------------------------------------------------------------- */
 
 static bool place_in_ring(shm_link *link, shm_peer *peer, pen_lane lane, const pen_frame *frame,
                           uint64_t *body_word)
@@ -345,10 +343,10 @@ pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     if (pen_unlikely(next == tx->limit || frame->body_len != 0 || head_len > SHM_SLOT_HEAD))
         return post_general(link, to, lane, frame);
     shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
-    tx->next = next + 1;
     copy_head(slot, frame->head, head_len);
     /* release: pairs with the reader's acquire of this word */
     atomic_store_explicit(&slot->word, shm_word(next, head_len), memory_order_release);
+    tx->next = next + 1;
     return announce(link, to, tx);
 }
 

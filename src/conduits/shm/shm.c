@@ -72,24 +72,6 @@ static pen_status shm_address_of(pen_link *base, void *blob)
     return PEN_OK;
 }
 
-static pen_status shm_connect(pen_link *base, const void *blobs, pen_peer count);
-
-static const pen_link_ops ops = {
-    .close = shm_close,
-    .address = shm_address_of,
-    .connect = shm_connect,
-    .post = shm_post,
-    .poll = shm_poll,
-};
-
-static const pen_link_ops ops_fenced = {
-    .close = shm_close,
-    .address = shm_address_of,
-    .connect = shm_connect,
-    .post = shm_post_fenced,
-    .poll = shm_poll,
-};
-
 static pen_status shm_connect(pen_link *base, const void *blobs, pen_peer count)
 {
     shm_link *link = shm_of(base);
@@ -113,7 +95,7 @@ static pen_status shm_connect(pen_link *base, const void *blobs, pen_peer count)
     }
     for (pen_peer peer = 0; peer < count; peer++)
         shm_connect_peer(link, peer);
-    base->ops = link->fenced ? &ops_fenced : &ops;
+    link->ops.post = link->fenced ? shm_post_fenced : shm_post;
     return PEN_OK;
 }
 
@@ -217,8 +199,15 @@ static pen_status shm_open(const pen_link_params *params, pen_link **out)
     link->page = (shm_page *)(void *)link->area;
     link->fenced = !pen_membarrier_register();
     atomic_init(&link->always, 1);
+    link->ops = (pen_link_ops){
+        .close = shm_close,
+        .address = shm_address_of,
+        .connect = shm_connect,
+        .post = shm_post_fenced, /* until connect has seen that all can do without */
+        .poll = link->config.park_polls == 0 || shm_is_eager(link) ? shm_poll : shm_poll_parking,
+    };
     link->base = (pen_link){
-        .ops = &ops_fenced, /* until connect has seen that all can do without */
+        .ops = &link->ops,
         .zcopy = &shm_zcopy,
         .host = host,
         .self = params->self,

@@ -73,6 +73,7 @@ typedef struct shm_rx_channel {
 
 typedef struct shm_link {
     pen_link base;
+    pen_link_ops ops; /* base.ops: with the post and the poll that this job needs */
     shm_layout layout;
     shm_config config;
     pen_peer peers;
@@ -87,7 +88,6 @@ typedef struct shm_link {
     PEN_CACHE_ALIGNED shm_rx_channel *active[SHM_CHANNELS_MAX];
     uint32_t active_count;
     uint32_t park_countdown;
-    uint64_t pending; /* bell bits taken but not served */
     shm_rx inboxes[PEN_LANES];
     shm_rx_channel *channel; /* by number */
     bool *lost;              /* by peer: peer_lost has been called */
@@ -129,6 +129,7 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
 /* ---- receive.c, zcopy.c --------------------------------------------------------------------- */
 
 unsigned shm_poll(pen_link *link, unsigned lanes, unsigned budget);
+unsigned shm_poll_parking(pen_link *link, unsigned lanes, unsigned budget);
 void shm_open_receiver(shm_link *link);
 extern const pen_zcopy_ops shm_zcopy;
 
