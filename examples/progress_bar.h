@@ -25,10 +25,10 @@ static void progress_bar_show(const char *what, uint64_t done, uint64_t all)
         return;
     shown_s = now;
     const int len = all == 0 ? BAR_LEN : (int)(done * BAR_LEN / all);
-    fprintf(stderr, "\r%-8s [%-*.*s] %3d %%", what, BAR_LEN, len, bar, len * 100 / BAR_LEN);
+    printf("\r%-8s [%-*.*s] %3d %%", what, BAR_LEN, len, bar, len * 100 / BAR_LEN);
     if (done >= all)
-        fputs("\r\033[K", stderr);
-    fflush(stderr);
+        fputs("\r\033[K", stdout);
+    fflush(stdout);
 }
 
 #endif

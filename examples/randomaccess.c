@@ -551,7 +551,7 @@ static void job_open(int argc, char **argv)
         exit(1);
     job.rank = gex_TM_QueryRank(job.team);
     job.size = gex_TM_QuerySize(job.team);
-    job.show_progress = job.rank == 0 && isatty(STDERR_FILENO);
+    job.show_progress = job.rank == 0 && pen_stdout_is_terminal();
     gex_EP_RegisterHandlers(endpoint, handlers, sizeof(handlers) / sizeof(handlers[0]));
     meet(); /* all have registered */
     const char *wrong = arguments_read(argc, argv);
@@ -572,8 +572,8 @@ int main(int argc, char **argv)
     for (uint32_t thread_i = 0; thread_i < job.threads; thread_i++)
         worker_open(thread_i);
 
+    pen_stats_read(&before, sizeof(before)); /* peers may send before we are out of the barrier */
     meet();
-    pen_stats_read(&before, sizeof(before));
     const double start_s = now_s();
     pass_run();
     meet();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stats.h: what the library did for this process, by the way it took. An addition of Penstock, for
- * programs that report on themselves; no other header includes it. */
+/* stats.h: what the library did for this process, by the way it took, and where the process prints.
+ * An addition of Penstock, for programs that report on themselves; no other header includes it. */
 #ifndef PENSTOCK_STATS_H
 #define PENSTOCK_STATS_H
 
@@ -29,6 +29,11 @@ PEN_API int pen_stats_read(pen_stats *out, size_t len);
 /* The conduit that carries this process's traffic, as `penstock info` names it; NULL before the job
  * has started. A static string. Context: any. Does not poll. */
 PEN_API const char *pen_conduit_name(void);
+
+/* Whether stdout ends on a terminal: this process's own, or the launcher's, who passes on what the
+ * ranks print. Rank 0's unfinished lines are shown there after a moment, so that it may draw.
+ * Context: any. Does not poll. */
+PEN_API int pen_stdout_is_terminal(void);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stats.c: the counters that programs may read. The library's own list (diag/counters.h) may change
- * with every release; the struct of <penstock/stats.h> only grows. */
+/* stats.c: what programs may ask of us to report on themselves. The library's own list
+ * (diag/counters.h) may change with every release; the struct of <penstock/stats.h> only grows. */
 #include "api/api.h"
 
 #include <penstock/stats.h>
 #include <string.h>
+#include <unistd.h>
 
 int pen_stats_read(pen_stats *out, size_t len)
 {
@@ -32,4 +33,12 @@ int pen_stats_read(pen_stats *out, size_t len)
 const char *pen_conduit_name(void)
 {
     return pen_api_root.job == NULL ? NULL : pen_api_root.job->conduit->name;
+}
+
+int pen_stdout_is_terminal(void)
+{
+    const pen_job *job = pen_api_root.job;
+    const bool launcher_has = job != NULL && job->boot.page != NULL &&
+                              (job->boot.page->flags & PEN_HOST_FLAG_TERMINAL) != 0;
+    return launcher_has || isatty(STDOUT_FILENO);
 }

@@ -90,6 +90,7 @@ static void case_thread(void)
 static void case_output(void)
 {
     printf("last words of rank %d", check_rank);
+    check_barrier(); /* the first to exit ends the others, wherever they are */
     gasnet_exit(code);
 }
 
