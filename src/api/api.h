@@ -117,8 +117,8 @@ void pen_api_catch_signals(
 void pen_api_idle(void *job);
 /* The supervisor wants this process to end. */
 _Noreturn void pen_api_told_to_end(pen_job *job, int code);
-/* A set-up call found that a rank has ended: the supervisor has decided the job's status already and
- * is about to end us, too. Whoever ended it has said why; we go quietly. */
+/* A set-up call found that a rank has ended: the supervisor has decided the job's status already
+ * and is about to end us, too. Whoever ended it has said why; we go quietly. */
 _Noreturn void pen_api_end_with_job(void);
 /* Lets the process end itself when this time has passed, however stuck it is. Async-signal-safe. */
 void pen_api_set_deadline(double seconds);

@@ -87,6 +87,13 @@ void pen_api_told_to_end(pen_job *job, int code)
     pen_api_finish(code);
 }
 
+void pen_api_end_with_job(void)
+{
+    if (pen_api_root.job == NULL)
+        exit(EXIT_FAILURE);
+    pen_api_told_to_end(pen_api_root.job, EXIT_FAILURE);
+}
+
 void pen_api_idle(void *ctx)
 {
     int end = atomic_load_explicit(&pen_api_root.end, memory_order_relaxed);

@@ -88,12 +88,14 @@ static void check_build(pen_log *log, const pen_build *build)
 static const char *look_up(void *ctx, const char *name)
 {
     const pen_job *job = ctx;
-    return job->boot.environment != NULL ? pen_boot_getenv(&job->boot, name) : getenv(name);
+    return pen_boot_getenv(&job->boot, name);
 }
 
+/* Until the job is joined, only this process's own environment is known. */
 static pen_status read_config(pen_job *job, pen_api_config *config)
 {
-    pen_status status = pen_knob_read(&job->log, pen_api_knobs, config, look_up, job);
+    pen_status status = pen_knob_read(&job->log, pen_api_knobs, config,
+                                      job->boot.environment != NULL ? look_up : NULL, job);
     if (status != PEN_OK)
         return status;
     job->log.quiet = config->quiet;

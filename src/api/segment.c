@@ -56,6 +56,8 @@ static int create(pen_job *job, void *addr, uintptr_t len, pen_segment **out)
 static int publish(pen_job *job, pen_segment *segment)
 {
     pen_status status = pen_job_publish(job, segment);
+    if (status == PEN_ERR_PEER_LOST)
+        pen_api_end_with_job();
     if (status != PEN_OK)
         return pen_api_code(status);
     pen_api_root.published = segment;
