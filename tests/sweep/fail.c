@@ -98,6 +98,19 @@ void pen_fail_stop(void)
 
 __attribute__((destructor)) static void finish(void) { pen_fail_stop(); }
 
+/* Processes that forked from one another count different calls: who failed says which it was. */
+static void note_failed(const char *token, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s.name", token != NULL ? token : "");
+    int fd = token != NULL ? open(path, O_WRONLY | O_CREAT | O_EXCL, 0600) : -1;
+    if (fd >= 0) {
+        if (write(fd, name, strlen(name)) < 0)
+            _exit(98);
+        close(fd);
+    }
+}
+
 /* True: this call has to fail, with errno set. */
 static bool fails(const char *name, const void *caller, int error)
 {
@@ -115,6 +128,7 @@ static bool fails(const char *name, const void *caller, int error)
     const char *token = getenv("PEN_FAIL_TOKEN");
     if (token != NULL && unlink(token) != 0)
         return false;
+    note_failed(token, name);
     errno = error;
     return true;
 }

@@ -3,8 +3,8 @@
 """sweep.py PENSTOCK START FAIL_SO: makes every allocation and system call of start-up fail in turn.
 
 For the launcher, for a rank under it, for a lone process and for a self-fork: first counts the calls, then runs the job once
-for each, with that one call failing in one process. The job must end with a status other than 0 within 5 s, with exactly
-one `penstock[...] error:` line that names the call, and leave no process. Calls that start-up can do without may instead
+for each, with that one call failing in one process. The job must end with a status other than 0 within 5 s, with an
+ `penstock[...] error:` line that names the call, and leave no process. Calls that start-up can do without may instead
 end in a complete, correct run.
 """
 import concurrent.futures
@@ -71,19 +71,21 @@ class Way:
             problems.append(f'processes left: {left}')
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
-        return job.returncode, out.decode(errors='replace'), err.decode(errors='replace'), token.exists(), problems
+        failed = pathlib.Path(f'{token}.name')
+        name = failed.read_text() if failed.exists() else None
+        return job.returncode, out.decode(errors='replace'), err.decode(errors='replace'), name, problems
 
 
-def check(way, scratch, at, name):
-    status, out, err, untouched, problems = way.run(scratch, at)
+def check(way, scratch, at):
+    status, out, err, name, problems = way.run(scratch, at)
     lines = ERROR.findall(err)
     complete = status == 0 and out.count('started') == way.ranks
-    if untouched:
+    if name is None:
         return None  # this run made fewer calls: nothing failed
     if status == 0 and not complete:
         problems.append('status 0 without a complete run')
     if status != 0:
-        if len([line for line in lines if name in line]) < 1:
+        if not any(name in line for line in lines):
             problems.append(f'no error line that names {name}')
         if status < 0:
             problems.append(f'died of signal {-status}')
@@ -112,7 +114,7 @@ def main():
                 return 1
             calls = max(log.read_text().splitlines(), key=len).split()
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                for verdict in pool.map(lambda i: check(way, scratch, i + 1, calls[i]), range(len(calls))):
+                for verdict in pool.map(lambda i: check(way, scratch, i + 1), range(len(calls))):
                     ran += verdict is not None
                     if verdict:
                         failures.append(verdict)
