@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documents hold what they promise.
+
+    readme.py commands <source>    every line of the sh blocks of README.md and CONTRIBUTING.md works
+    readme.py links <source>       what the documents point to is there
+
+Commands are run as they stand and in their order, in a copy of the checkout in which README's first
+program is hello.c; `penstock` is the one that `make build` made there, and ./program is hello.
+Those of EXEMPT are not run, those of CHANGED a little differently; both are printed when met.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+COMMAND_DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
+FOLDERS = ["bench", "cmake", "command", "docs", "examples", "include", "scripts", "src", "tests"]
+COMMAND_SECONDS = 180
+
+EXEMPT = [  # a line with one of these commands in it, and who tries it instead
+    (r"make (run|test|test-long|check|bench)\b", "takes too long here; make test runs its parts"),
+    (r"(sudo\s+)?apt-get\b", "changes the system"),
+    (r"git clone\b", "needs a network"),
+]
+CHANGED = [  # regular expression, replacement, reason
+    (r"^make install\b.*", r"\g<0> DESTDIR='{temporary}/installed'", "stays out of the system"),
+    (r"\bninja -C\b", "ninja -n -C", "a dry run: the tests of that build are a stage of their own"),
+    (r"\bctest\b", "ctest -N", "lists tests only: as above"),
+]
+
+
+# ---- documents -----------------------------------------------------------------------------------
+
+
+def blocks(text, language):
+    """The fenced blocks of a language: (number of the first line, text)."""
+    pattern = rf"^```{language}\n(.*?)^```"
+    for found in re.finditer(pattern, text, re.MULTILINE | re.DOTALL):
+        yield text.count("\n", 0, found.start(1)) + 1, found.group(1)
+
+
+def command_lines(text):
+    """(line number, command) of all shell blocks; a line that ends in a backslash goes on."""
+    for first, block in blocks(text, "sh"):
+        pending, begun = "", first
+        for number, line in enumerate(block.splitlines(), first):
+            begun = begun if pending else number
+            pending += line
+            if pending.endswith("\\"):
+                pending = pending[:-1]
+                continue
+            command = re.sub(r"(^|\s)#\s.*", "", pending).strip()
+            if command:
+                yield begun, command
+            pending = ""
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+# ---- commands ------------------------------------------------------------------------------------
+
+
+def copy_checkout(source, target):
+    """What git knows or would add; without git all but the builds."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
+    )
+    if listing.returncode != 0:
+        shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("build", ".git"))
+        return
+    for name in filter(None, listing.stdout.split("\0")):
+        origin, copy = os.path.join(source, name), os.path.join(target, name)
+        if os.path.isfile(origin):  # git still lists files that were deleted
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy2(origin, copy)
+
+
+def environment(checkout):
+    """As in a new terminal: nothing of the make and the test that started us."""
+    ours = ("PENSTOCK_", "GASNET_", "MAKE", "ASAN_", "UBSAN_", "TSAN_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    kept.pop("MFLAGS", None)
+    kept.pop("DESTDIR", None)
+    kept["PATH"] = os.path.join(checkout, "build/release/bin") + os.pathsep + kept["PATH"]
+    return kept
+
+
+def run(command, checkout):
+    """Status and output; a command that takes too long is ended with all it started."""
+    job = subprocess.Popen(
+        ["/bin/sh", "-c", command], cwd=checkout, env=environment(checkout), text=True,
+        errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, start_new_session=True,
+    )
+    try:
+        output, _ = job.communicate(timeout=COMMAND_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        return 124, job.communicate()[0] + f"\nnot finished after {COMMAND_SECONDS} s\n"
+    return job.returncode, output
+
+
+def exemption(command):
+    for pattern, reason in EXEMPT:
+        if re.search(rf"(^|&&\s*|;\s*){pattern}", command):
+            return reason
+    return None
+
+
+def changed(command, temporary):
+    """The command as we run it, and why it is not as it stands."""
+    reasons = []
+    for pattern, replacement, reason in CHANGED:
+        other = re.sub(pattern, replacement.replace("{temporary}", temporary), command)
+        if other != command:
+            command = other
+            reasons.append(reason)
+    return command, "; ".join(reasons)
+
+
+def try_command(where, command, checkout, temporary):
+    """Whether it worked, or need not."""
+    reason = exemption(command)
+    if reason:
+        print(f"{where}: not run: {command}: {reason}")
+        return True
+    actual, reason = changed(command, temporary)
+    if reason:
+        print(f"{where}: run as: {actual}: {reason}")
+    status, output = run(actual, checkout)
+    print(f"{where}: status {status}: {command}", flush=True)
+    if status != 0:
+        print(output)
+    program = os.path.join(checkout, "hello")
+    if os.path.exists(program):
+        shutil.copy2(program, os.path.join(checkout, "program"))
+    return status == 0
+
+
+def check_commands(source):
+    tried = faults = 0
+    with tempfile.TemporaryDirectory(prefix="penstock-readme-") as temporary:
+        checkout = os.path.join(temporary, "penstock")
+        copy_checkout(source, checkout)
+        with open(os.path.join(checkout, "hello.c"), "w", encoding="utf-8") as hello:
+            hello.write(next(blocks(read(os.path.join(source, "README.md")), "c"))[1])
+        for document in COMMAND_DOCUMENTS:
+            for number, command in command_lines(read(os.path.join(source, document))):
+                tried += 1
+                faults += not try_command(f"{document}:{number}", command, checkout, temporary)
+    print(f"{tried} commands, {faults} failed")
+    return 1 if faults or not tried else 0
+
+
+# ---- links ---------------------------------------------------------------------------------------
+
+
+def documents(source):
+    for folder, folders, names in os.walk(source):
+        if folder == source:
+            folders[:] = ["docs"]
+        for name in sorted(names):
+            if name.endswith(".md"):
+                yield os.path.join(folder, name)
+
+
+def prose(text):
+    """The text with its fenced blocks blanked, so that line numbers stay."""
+    return re.sub(r"^```.*?^```", lambda found: re.sub(r"[^\n]", "", found.group(0)), text,
+                  flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(path):
+    """What `#...` may say: a heading in small letters, blanks as hyphens, without punctuation."""
+    headings = re.findall(r"^#+ (.*)$", prose(read(path)), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+def link_fault(source, document, target):
+    if re.match(r"[a-z]+:", target):
+        return None  # elsewhere; a test reaches no network
+    name, _, anchor = target.partition("#")
+    path = os.path.normpath(os.path.join(os.path.dirname(document), name)) if name else document
+    if os.path.relpath(path, source).startswith(".."):
+        return "leads out of the checkout"
+    if not os.path.exists(path):
+        return "does not exist"
+    if anchor and anchor not in anchors(path):
+        return f"has no heading for #{anchor}"
+    return None
+
+
+def faults_of(source, document):
+    text = prose(read(document))
+    for found in re.finditer(r"\]\(([^)\s]+)\)", text):
+        fault = link_fault(source, document, found.group(1))
+        if fault:
+            yield text.count("\n", 0, found.start()) + 1, found.group(1), fault
+    # A file named in prose: from the top of the checkout.
+    for found in re.finditer(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+\.\w+)`", text):
+        if not os.path.exists(os.path.join(source, found.group(1))):
+            yield text.count("\n", 0, found.start()) + 1, found.group(1), "does not exist"
+
+
+def check_links(source):
+    count = faults = 0
+    for document in documents(source):
+        count += 1
+        for number, target, fault in faults_of(source, document):
+            print(f"{os.path.relpath(document, source)}:{number}: {target} {fault}")
+            faults += 1
+    print(f"{count} documents, {faults} links or file names lead nowhere")
+    return 1 if faults or count < len(COMMAND_DOCUMENTS) else 0
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ("commands", "links"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    source = os.path.realpath(sys.argv[2])
+    return check_commands(source) if sys.argv[1] == "commands" else check_links(source)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
