@@ -22,8 +22,8 @@ typedef bool (*option_take)(parser *p, const char *name, char *value);
 
 typedef struct option {
     const char *name;
-    bool has_value;
-    option_take take;
+    option_take take; /* its value; NULL: it has none and sets a flag */
+    size_t flag;      /* where in run_options */
 } option;
 
 static bool complain(parser *p, const char *what, const char *name, const char *value)
@@ -82,48 +82,19 @@ static bool take_conduit(parser *p, const char *name, char *value)
     return true;
 }
 
-static bool take_tag(parser *p, const char *name, char *value)
-{
-    (void)name;
-    (void)value;
-    return p->out->tag = true;
-}
-
-static bool take_checked(parser *p, const char *name, char *value)
-{
-    (void)name;
-    (void)value;
-    return p->out->checked = true;
-}
-
-static bool take_stats(parser *p, const char *name, char *value)
-{
-    (void)name;
-    (void)value;
-    return p->out->stats = true;
-}
-
-static bool take_verbose(parser *p, const char *name, char *value)
-{
-    (void)name;
-    (void)value;
-    return p->out->verbose = true;
-}
-
-static bool take_help(parser *p, const char *name, char *value)
-{
-    (void)name;
-    (void)value;
-    return p->out->help = true;
-}
-
 static const option options[] = {
-    { "-n", true, take_ranks },           { "-np", true, take_ranks },
-    { "--timeout", true, take_timeout },  { "--tag", false, take_tag },
-    { "--env", true, take_env },          { "--conduit", true, take_conduit },
-    { "--checked", false, take_checked }, { "--stats", false, take_stats },
-    { "--verbose", false, take_verbose }, { "-v", false, take_verbose },
-    { "--help", false, take_help },       { "-h", false, take_help },
+    { "-n", take_ranks, 0 },
+    { "-np", take_ranks, 0 },
+    { "--timeout", take_timeout, 0 },
+    { "--tag", NULL, offsetof(run_options, tag) },
+    { "--env", take_env, 0 },
+    { "--conduit", take_conduit, 0 },
+    { "--checked", NULL, offsetof(run_options, checked) },
+    { "--stats", NULL, offsetof(run_options, stats) },
+    { "--verbose", NULL, offsetof(run_options, verbose) },
+    { "-v", NULL, offsetof(run_options, verbose) },
+    { "--help", NULL, offsetof(run_options, help) },
+    { "-h", NULL, offsetof(run_options, help) },
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
@@ -167,9 +138,11 @@ static bool option_parse(parser *p)
     if (found == NULL)
         return unknown(p);
     p->at++;
-    if (!found->has_value && value != NULL)
-        return complain(p, "%s takes no value%s", found->name, "");
-    if (found->has_value && value == NULL) {
+    if (found->take == NULL) {
+        *(bool *)(void *)((char *)p->out + found->flag) = true;
+        return value == NULL || complain(p, "%s takes no value%s", found->name, "");
+    }
+    if (value == NULL) {
         if (*p->at == NULL)
             return complain(p, "%s needs a value%s", found->name, "");
         value = *p->at++;

@@ -32,7 +32,7 @@ static void on_exit_leave(int code, void *unused)
 
 static void quietly(int signal) /* what the library's SIGQUIT handler does in effect */
 {
-    pen_boot_exit_job(&boot, 128 + signal);
+    pen_boot_exit_job(&boot, 128 + signal); /* NOLINT(cert-msc54-cpp): it says it is safe here */
     _exit(1);
 }
 
@@ -187,9 +187,9 @@ static void step_text(const char *step)
     if (strncmp(step, "text=", 5) == 0) /* without a newline */
         fputs(step + 5, stdout);
     if (strncmp(step, "setenv=", 7) == 0) {
-        char *pair = strdup(step + 7);
-        if (pair != NULL)
-            putenv(pair);
+        char name[64] = "";
+        strncat(name, step + 7, strcspn(step + 7, "=") % sizeof(name));
+        setenv(name, strchr(step + 7, '=') + 1, 1);
     }
 }
 
