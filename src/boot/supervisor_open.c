@@ -175,7 +175,8 @@ static pen_status memory_open(pen_supervisor *s)
     uint32_t size = s->options->size;
     s->ranks = calloc(size, sizeof(*s->ranks));
     s->exit_ranks = calloc(size, sizeof(*s->exit_ranks));
-    s->events_max = (size_t)size * (2 * (PEN_SUPER_MESSAGES_MAX + 1)) + 64;
+    const size_t rank_events_max = PEN_SUPER_MESSAGES_MAX + 1; /* before and at its death */
+    s->events_max = 2 * rank_events_max * size + 64;
     s->events = calloc(s->events_max, sizeof(*s->events));
     s->spared = pen_children(getpid());
     if (s->ranks == NULL || s->exit_ranks == NULL || s->events == NULL || s->spared == NULL)

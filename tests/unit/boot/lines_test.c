@@ -64,7 +64,10 @@ static void each_line_is_tagged_once(void **state)
     pen_lines_flush(&lines, take, &to); /* a prompt, say */
     feed(&lines, "f", &to);
     feed(&lines, "g\nh\n", &to);
-    assert_string_equal(to.text, "[7] a\n[7] \n[7] bcd\n[7] efg\n[7] h\n");
+    feed(&lines, "i", &to);
+    pen_lines_flush(&lines, take, &to);
+    feed(&lines, "j\nk\n", &to); /* nothing is kept, yet the line has begun */
+    assert_string_equal(to.text, "[7] a\n[7] \n[7] bcd\n[7] efg\n[7] h\n[7] ij\n[7] k\n");
     pen_lines_free(&lines);
 }
 
