@@ -180,13 +180,10 @@ static gex_AM_Entry_t handlers[] = {
 static void meet(void) { gex_Event_Wait(gex_Coll_BarrierNB(job.team, 0)); }
 
 /* All ranks come here, with the same arguments; rank 0 speaks for them. */
-static void refuse(const char *why)
+static void refuse(const char *why, const char *hint)
 {
     if (job.rank == 0) {
-        fprintf(stderr,
-                "randomaccess: %s; usage: randomaccess [am | putget] [-m LOG2 | --quarter] "
-                "[--threads T] [--no-bucket]\n",
-                why);
+        fprintf(stderr, "randomaccess: %s; %s\n", why, hint);
         gasnet_exit(2);
     }
     meet();
@@ -523,10 +520,10 @@ static totals *table_open(void)
     gex_Segment_t segment;
 
     if (job.words / job.size == 0)
-        refuse("the table has fewer words than there are ranks, take a larger -m");
+        refuse("the table has fewer words than there are ranks", "take a larger -m");
     if (segment_len > gasnet_getMaxGlobalSegmentSize())
-        refuse("the table does not fit into the segments, take a smaller -m or raise "
-               "GASNET_MAX_SEGSIZE");
+        refuse("the table does not fit into the segments",
+               "take a smaller -m, or raise GASNET_MAX_SEGSIZE");
     if (gex_Segment_Attach(&segment, job.team, segment_len) != GASNET_OK)
         gasnet_exit(1);
     job.tables = malloc(job.size * sizeof(*job.tables));
@@ -556,7 +553,8 @@ static void job_open(int argc, char **argv)
     meet(); /* all have registered */
     const char *wrong = arguments_read(argc, argv);
     if (wrong != NULL)
-        refuse(wrong);
+        refuse(wrong, "usage: randomaccess [am | putget] [-m LOG2 | --quarter] [--threads T] "
+                      "[--no-bucket]");
     if (job.quarter)
         table_size_agree();
     table_share(1ull << job.log2);
