@@ -47,7 +47,7 @@ bool pen_impair_is_on(const pen_impair_config *config);
 pen_status pen_impair_open(pen_link *inner, const pen_impair_config *config,
                            pen_concurrency concurrency, pen_link **out);
 
-/* What was done so far; link: made by pen_impair_open. */
-pen_impair_counts pen_impair_read(pen_link *link);
+/* What was done so far; base: made by pen_impair_open. */
+pen_impair_counts pen_impair_read(pen_link *base);
 
 #endif

@@ -85,10 +85,10 @@ static void inner_keep(inner_link *inner, pen_peer to, pen_lane lane, const pen_
 {
     if (inner->frame_count == inner->frame_room) {
         inner->frame_room = inner->frame_room == 0 ? 64 : inner->frame_room * 2;
-        inner->frames =
-            (inner_frame *)realloc(inner->frames, inner->frame_room * sizeof(inner_frame));
-        if (inner->frames == NULL)
+        void *larger = realloc(inner->frames, inner->frame_room * sizeof(inner_frame));
+        if (larger == NULL)
             abort();
+        inner->frames = (inner_frame *)larger;
     }
     inner_frame *kept = &inner->frames[inner->frame_count++];
     *kept = (inner_frame){
