@@ -93,7 +93,7 @@ void pen_lines_feed(pen_lines *lines, const char *bytes, size_t len, pen_lines_s
     }
     size_t whole_len = (size_t)(last - bytes) + 1;
     size_t rest_len = len - whole_len;
-    if (lines->tail_len != 0 || lines->open) { /* the first of them ends the line that had begun */
+    if (lines->tail_len != 0) { /* the first of them ends the line that had begun */
         const char *first = memchr(bytes, '\n', whole_len);
         size_t end_len = (size_t)(first - bytes) + 1;
         keep(lines, bytes, end_len, sink, ctx);
