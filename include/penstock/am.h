@@ -2,11 +2,12 @@
 /* am.h: active messages: run a handler at a peer, with up to 16 arguments of 32 bits.
  *   Short   arguments only
  *   Medium  and a payload, which the handler gets in a buffer of the library's: aligned for any
- * type, writable, valid until the handler returns Long    and a payload, which is in the peer's
- * bound segment, at the address the sender chose, before the handler runs Handlers: void
- * handler(gex_Token_t token, [void *payload, size_t len,] gex_AM_Arg_t, ...). They run while some
- * thread polls; no order among messages is promised. A handler of a request may reply once, and
- * make the calls whose context is "any"; a handler of a reply only the latter.
+ *           type, writable, valid until the handler returns
+ *   Long    and a payload, which is in the peer's bound segment, at the address the sender chose,
+ *           before the handler runs
+ * Handlers: void handler(gex_Token_t token, [void *payload, size_t len,] gex_AM_Arg_t, ...). They
+ * run while some thread polls; no order among messages is promised. A handler of a request may
+ * reply once, and make the calls whose context is "any"; a handler of a reply only the latter.
  *
  * Each family of calls has a form for every number of arguments 0..16, and one without a number
  * that counts them. */

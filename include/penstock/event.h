@@ -27,9 +27,12 @@ GEX_INLINE void gex_Event_Wait(gex_Event_t event);
 
 /* Is one (TestSome) or are all (TestAll) of an array of events done?
  *   events  count of them; those that are done become GEX_EVENT_INVALID. May hold a root and its
- * own leaves, in any order flags   0 Returns 0 if so, and if none is other than GEX_EVENT_INVALID;
- * otherwise GASNET_ERR_NOT_READY. Context: no handler. They do not poll. GASNet-EX, chapter
- * "Events". */
+ *           own leaves, in any order
+ *   count   may be 0
+ *   flags   0
+ * Returns 0 if so, and if none is other than GEX_EVENT_INVALID; otherwise GASNET_ERR_NOT_READY.
+ * Context: no handler. They do not poll.
+ * GASNet-EX, chapter "Events". */
 PEN_API int gex_Event_TestSome(gex_Event_t *events, size_t count, gex_Flags_t flags);
 PEN_API int gex_Event_TestAll(gex_Event_t *events, size_t count, gex_Flags_t flags);
 

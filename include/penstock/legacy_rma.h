@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* legacy_rma.h: the GASNet-1 extended interface: put, get, fill and their synchronisation, between
- * job ranks. Common to all calls: node       the peer's job rank; the caller itself is one dest,
- * src  the peer's one inside its segment (any address in GASNET_SEGMENT_EVERYTHING), ours anywhere;
- * they must not overlap nbytes     0 is legal The source of a put that is not "bulk" may be changed
- * when the call returns, that of a bulk put when the operation is done; there is no other
- * difference, and no alignment is needed. Wrong arguments end the job. Context: no handler.
+ * job ranks. Common to all calls:
+ *   node       the peer's job rank; the caller itself is one
+ *   dest, src  the peer's one inside its segment (any address in GASNET_SEGMENT_EVERYTHING), ours
+ *              anywhere; they must not overlap
+ *   nbytes     0 is legal
+ * The source of a put that is not "bulk" may be changed when the call returns, that of a bulk put
+ * when the operation is done; there is no other difference, and no alignment is needed. Wrong
+ * arguments end the job. Context: no handler.
  * GASNet-1, chapter "Extended API". */
 #ifndef PENSTOCK_LEGACY_RMA_H
 #define PENSTOCK_LEGACY_RMA_H

@@ -19,12 +19,12 @@ PEN_API int gasnet_AMPoll(void);
  * nobody can tell us when memory changes. What was written before the condition became true is
  * visible afterwards. A statement. Context: no handler. Blocks and polls.
  * GASNet-1, chapter "Core API": active messages. */
-#define GASNET_BLOCKUNTIL(condition)                     \
-    do {                                                 \
+#define GASNET_BLOCKUNTIL(condition)                           \
+    do {                                                       \
         pen_block pen_block_ = { { 0, 0, 0, 0, 0, 0, 0, 0 } }; \
-        while (!(condition))                             \
-            pen_api_block(&pen_block_);                  \
-        pen_acquire();                                   \
+        while (!(condition))                                   \
+            pen_api_block(&pen_block_);                        \
+        pen_acquire();                                         \
     } while (0)
 
 #define GASNET_WAIT_SPIN      0
@@ -33,9 +33,10 @@ PEN_API int gasnet_AMPoll(void);
 
 /* Chooses how threads of this process wait inside the library.
  *   mode  GASNET_WAIT_SPIN: for the shortest delay; GASNET_WAIT_BLOCK: give the processor up at
- * once; GASNET_WAIT_SPINBLOCK: first one, then the other Returns GASNET_OK, GASNET_ERR_BAD_ARG.
- * Whatever the mode, a rank that finds more ranks than processors does not spin. Context: no
- * handler. Does not poll. GASNet-1, an addition of the reference implementation. */
+ *         once; GASNET_WAIT_SPINBLOCK: first one, then the other
+ * Returns GASNET_OK, GASNET_ERR_BAD_ARG. Whatever the mode, a rank that finds more ranks than
+ * processors does not spin. Context: no handler. Does not poll.
+ * GASNet-1, an addition of the reference implementation. */
 PEN_API int gasnet_set_waitmode(int mode);
 
 /* Hints for compilers of parallel languages: the thread's own data, looked up once in a function

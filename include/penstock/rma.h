@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma.h: put and get: moving bytes between local memory and a peer's bound segment, without the
- * peer taking part. Common to all calls: team, rank   the peer; the caller itself is one dest,
- * source one is an address of the peer's, inside its bound segment (any address in
- *                GASNET_SEGMENT_EVERYTHING), the other one of ours, any; no alignment is needed,
- * and they must not overlap len          bytes; 0 is legal flags        0 or GEX_FLAG_IMMEDIATE: do
- * not wait for resources local        puts: when source may be changed: GEX_EVENT_NOW when the call
- * returns, GEX_EVENT_DEFER when the operation is done; NB calls also the address of an event, NBI
- * calls also GEX_EVENT_GROUP: with the implicit operations (GEX_EC_LC) A put is done when any
- * access at the peer that follows in time sees it; a get when the bytes are here. There is no order
- * among operations. Wrong arguments end the job. */
+ * peer taking part. Common to all calls:
+ *   team, rank    the peer; the caller itself is one
+ *   dest, source  one is an address of the peer's, inside its bound segment (any address in
+ *                 GASNET_SEGMENT_EVERYTHING), the other one of ours, any; no alignment is needed,
+ *                 and they must not overlap
+ *   len           bytes; 0 is legal
+ *   flags         0 or GEX_FLAG_IMMEDIATE: do not wait for resources
+ *   local         puts: when source may be changed: GEX_EVENT_NOW: when the call returns;
+ *                 GEX_EVENT_DEFER: when the operation is done; NB calls also the address of an
+ *                 event; NBI calls also GEX_EVENT_GROUP: with the implicit ones (GEX_EC_LC)
+ * A put is done when any access at the peer that follows in time sees it; a get when the bytes are
+ * here. There is no order among operations. Wrong arguments end the job. */
 #ifndef PENSTOCK_RMA_H
 #define PENSTOCK_RMA_H
 

@@ -42,20 +42,25 @@ PEN_API int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count);
 /* Makes a segment on every rank, binds it to the primordial endpoint and makes it known to all.
  *   segment  receives this rank's; GEX_SEGMENT_INVALID in GASNET_SEGMENT_EVERYTHING
  *   team     the primordial team
- *   len      bytes on this rank, may differ between ranks: a multiple of GASNET_PAGESIZE, above 0,
- * at most gasnet_getMaxLocalSegmentSize(); ignored in GASNET_SEGMENT_EVERYTHING Collective, once,
- * and ends with a barrier. The content is unspecified. Returns GASNET_OK, GASNET_ERR_BAD_ARG,
- * GASNET_ERR_RESOURCE. Context: no handler. Blocks and polls. GASNet-EX, chapter "Segments". */
+ *   len      bytes on this rank, may differ between ranks: a positive multiple of
+ *            GASNET_PAGESIZE, at most gasnet_getMaxLocalSegmentSize(); ignored in
+ *            GASNET_SEGMENT_EVERYTHING
+ * Collective, once, and ends with a barrier. The content is unspecified.
+ * Returns GASNET_OK, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Blocks and
+ * polls.
+ * GASNet-EX, chapter "Segments". */
 PEN_API int gex_Segment_Attach(gex_Segment_t *segment, gex_TM_t team, uintptr_t len);
 
 /* Makes a segment of this process only; bind it with gex_EP_BindSegment and make it known with
  * gex_EP_PublishBoundSegment.
  *   segment  receives it
  *   client   its owner
- *   addr     memory of the caller's, any alignment, that stays valid; or NULL: the library
- * allocates len      bytes, above 0 kind     GEX_MK_HOST flags    0 Returns GASNET_OK,
- * GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Does not poll. GASNet-EX, chapter
- * "Segments". */
+ *   addr     memory of the caller's, any alignment, that stays valid; NULL: allocated here
+ *   len      bytes, above 0
+ *   kind     GEX_MK_HOST
+ *   flags    0
+ * Returns GASNET_OK, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Does not poll.
+ * GASNet-EX, chapter "Segments". */
 PEN_API int gex_Segment_Create(gex_Segment_t *segment, gex_Client_t client, gex_Addr_t addr,
                                uintptr_t len, gex_MK_t kind, gex_Flags_t flags);
 
@@ -95,12 +100,15 @@ PEN_API int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client,
 PEN_API int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t flags);
 
 /* Makes the segments bound to the named endpoints known, so that members of the team can reach
- * them. team       the primordial team endpoints  count endpoints of this process; may be unbound
+ * them.
+ *   team       the primordial team
+ *   endpoints  count endpoints of this process; may be unbound
  *   count      may be 0, and differ between ranks
  *   flags      0
  * Collective over the team, and ends with a barrier. May be repeated.
  * Returns GASNET_OK, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Blocks and
- * polls. GASNet-EX, chapter "Endpoints". */
+ * polls.
+ * GASNet-EX, chapter "Endpoints". */
 PEN_API int gex_EP_PublishBoundSegment(gex_TM_t team, gex_EP_t *endpoints, size_t count,
                                        gex_Flags_t flags);
 

@@ -29,9 +29,11 @@ PEN_API void *gex_TM_QueryCData(gex_TM_t team);
 /* A team-like value for communication between a local endpoint and, on any process, the endpoint
  * with a given number: rank arguments are then job ranks. Valid for active messages, put, get and
  * queries about a peer; it is no team, so has no size, no rank and no collectives. Needs no
- * communication and no clean-up. local         an endpoint of this process remote_index  number of
- * the peers' endpoint; 0: the primordial one Context: any. Does not poll. GASNet-EX, chapter
- * "Teams". */
+ * communication and no clean-up.
+ *   local         an endpoint of this process
+ *   remote_index  number of the peers' endpoint; 0: the primordial one
+ * Context: any. Does not poll.
+ * GASNet-EX, chapter "Teams". */
 PEN_API gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote_index);
 
 /* The job rank of a member. rank must be less than the team's size.

@@ -77,7 +77,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
             pen_log_error(&job->log, "caught %s%s", name_of(number), hint);
         if (pen_api_root.backtrace)
             pen_backtrace(STDERR_FILENO);
-        pen_boot_abort_note(&job->boot, name_of(number));
+        pen_boot_abort_note(&job->boot, "see its message above");
     }
     (void)raise(number); /* blocked until we return */
 }
@@ -117,8 +117,11 @@ static void on_stop(int number)
             stop_alone(number);
         } else {
             /* If the supervisor sent it, it has decided the status already. */
+            pen_boot_abort_note(&job->boot, name_of(number));
             pen_boot_exit_job(&job->boot, 128 + number);
             pen_api_set_deadline(NOTICE_S);
+            /* relaxed: a waiting thread had better look soon */
+            atomic_store_explicit(&job->progress.on_idle_next_ns, 0, memory_order_relaxed);
         }
     }
     errno = kept;

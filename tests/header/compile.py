@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What clients do with the public headers compiles without a warning.
+
+    compile.py use      use.c as C99..C17 and C++11..C++17, in every thread and segment mode
+    compile.py order    all pairs of headers, each in both orders
+    compile.py refuse   wrong modes do not compile, and a test that says so would notice
+"""
+import concurrent.futures
+import itertools
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+INCLUDE = os.path.normpath(os.path.join(HERE, "..", "..", "include"))
+MODES = ["GASNET_SEQ", "GASNET_PARSYNC", "GASNET_PAR"]
+SEGMENTS = ["GASNET_SEGMENT_FAST", "GASNET_SEGMENT_LARGE", "GASNET_SEGMENT_EVERYTHING"]
+C = [("cc", "c", standard) for standard in ("c99", "c11", "c17")]
+CXX = [("c++", "c++", standard) for standard in ("c++11", "c++14", "c++17", "c++20")]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def compile_text(compiler, language, standard, flags, source, text=None):
+    command = [compiler, "-x", language, f"-std={standard}", *STRICT, "-I", INCLUDE, *flags,
+               "-c", "-o", os.devnull, source]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return done.returncode == 0, " ".join(command), done.stderr
+
+
+def run_all(jobs):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda job: compile_text(*job), jobs))
+    failed = [(command, said) for good, command, said in results if not good]
+    for command, said in failed[:3]:
+        print(command, said, sep="\n")
+    print(f"{len(jobs)} compilations, {len(failed)} failed")
+    return not failed
+
+
+def use():
+    source = os.path.join(HERE, "use.c")
+    jobs = []
+    for who, mode in itertools.product(C + CXX, MODES):
+        jobs += [(*who, [f"-D{mode}", level], source) for level in ("-O0", "-O2")]
+    jobs += [(*C[0], [f"-D{MODES[0]}", f"-D{segment}=1"], source) for segment in SEGMENTS]
+    jobs += [(*C[0], [f"-D{MODES[0]}=1", f"-DGASNET_CONDUIT_{name}=1"], source)
+             for name in ("SMP", "UDP", "MPI", "OFI", "UCX", "IBV", "PORTALS4", "EXTOLL")]
+    return run_all(jobs)
+
+
+def order():
+    headers = sorted(name for name in os.listdir(INCLUDE) if name.endswith(".h"))
+    headers += sorted(f"penstock/{name}" for name in os.listdir(os.path.join(INCLUDE, "penstock"))
+                      if name.endswith(".h"))
+    jobs = []
+    for first, second in itertools.permutations(headers, 2):
+        text = f"#include <{first}>\n#include <{second}>\nextern int not_empty;\n"
+        jobs.append((*C[0], ["-DGASNET_SEQ", "-fsyntax-only"], "-", text))
+    return run_all(jobs)
+
+
+def refuse():
+    text = "#include <gasnetex.h>\n"
+    wrong = [[], ["-DGASNET_SEQ", "-DGASNET_PAR"],
+             ["-DGASNET_SEQ", "-DGASNET_SEGMENT_FAST", "-DGASNET_SEGMENT_LARGE"]]
+    good = True
+    for flags in wrong:
+        compiles, command, _ = compile_text(*C[0], flags, "-", text)
+        if compiles:
+            print("compiles, but must not:", command)
+            good = False
+    fwd, command, said = compile_text(*C[0], [], "-", "#include <gasnet_fwd.h>\nextern int x;\n")
+    if not fwd:
+        print(command, said, sep="\n")
+    return good and fwd
+
+
+if __name__ == "__main__":
+    sys.exit(0 if {"use": use, "order": order, "refuse": refuse}[sys.argv[1]]() else 1)
