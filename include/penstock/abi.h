@@ -41,10 +41,12 @@ typedef struct pen_team_view {
     uint64_t reserved[2];                /* zero */
 } pen_team_view;
 
-/* One object file of the client, in the linker section pen_units. */
+/* One object file of the client, in the linker section pen_units. 32 bytes, because compilers align
+ * objects of this size to 32 at most: so the linker leaves no gaps. */
 typedef struct pen_unit {
     uint32_t abi, mode, segment, size; /* size: sizeof(pen_unit) */
     const char *file;
+    uint64_t reserved; /* zero */
 } pen_unit;
 
 enum { PEN_MODE_SEQ = 1, PEN_MODE_PARSYNC = 2, PEN_MODE_PAR = 3 };

@@ -22,8 +22,9 @@ extern "C" {
 #    endif
 extern const pen_unit __start_pen_units[] __attribute__((weak, visibility("hidden")));
 extern const pen_unit __stop_pen_units[] __attribute__((weak, visibility("hidden")));
-static const pen_unit pen_this_unit PEN_UNIT_KEEP = { PEN_ABI, PEN_MODE, PEN_SEGMENT,
-                                                      (uint32_t)sizeof(pen_unit), __BASE_FILE__ };
+static const pen_unit pen_this_unit PEN_UNIT_KEEP = { PEN_ABI,       PEN_MODE,
+                                                      PEN_SEGMENT,   (uint32_t)sizeof(pen_unit),
+                                                      __BASE_FILE__, 0 };
 #endif
 
 /* How this object file was compiled, and the others of the program or library it is part of. */
