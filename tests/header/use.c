@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* use.c: a client that uses every kind of name once, to be compiled as C99 to C17 and C++11 to C++17
- * in all thread modes: constants where constants are needed, static initialisers, calls, and the
- * forms of messages that count their arguments. Compiled with and without optimisation, as some
+/* use.c: a client that uses every kind of name once, to be compiled as C99 to C17 and C++11 to
+ * C++17 in all thread modes: constants where constants are needed, static initialisers, calls, and
+ * the forms of messages that count their arguments. Compiled with and without optimisation, as some
  * warnings need either; not run. */
 #include <gasnet.h>
 
