@@ -46,9 +46,9 @@ typedef enum pen_post {
  * pen_op_source_done/pen_op_done. Completion by another thread is why they are atomic; `shared`
  * false makes them plain additions. */
 typedef struct pen_op {
-    _Atomic uint32_t source_busy; /* fragments whose local buffer the device still reads  */
-    _Atomic uint32_t incomplete;  /* fragments not yet remotely complete (or data landed) */
-    bool shared;                  /* more than one thread may touch the counts            */
+    _Atomic uint32_t source_busy;    /* fragments whose local buffer the device still reads  */
+    _Atomic uint32_t incomplete;     /* fragments not yet remotely complete (or data landed) */
+    bool shared;                     /* more than one thread may touch the counts            */
     void (*then)(struct pen_op *op); /* NULL, or called once, by whoever lowers incomplete to 0 */
 } pen_op;
 
@@ -80,7 +80,7 @@ static inline void pen_op_done(pen_op *op) /* final phase of a fragment whose so
  * conduit sets room aside for each lane. */
 typedef enum pen_lane { PEN_LANE_REQUEST, PEN_LANE_REPLY, PEN_LANE_CONTROL, PEN_LANES } pen_lane;
 #define PEN_LANE_BIT(lane) (1u << (lane))
-#define PEN_LANES_ALL ((1u << PEN_LANES) - 1)
+#define PEN_LANES_ALL      ((1u << PEN_LANES) - 1)
 
 /* The engine's head is at most this long: 8 bytes, 16 arguments, 32 more for long messages. */
 #define PEN_FRAME_HEAD_MAX 104
@@ -104,19 +104,21 @@ typedef struct pen_host {
                     void *body, uint32_t body_len);
     void (*peer_lost)(void *ctx, pen_peer peer, pen_status why); /* once per peer */
     uint64_t (*now_ns)(void *ctx); /* virtual time under a simulator */
-    void (*log)(void *ctx, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-    void *(*alloc)(void *ctx, size_t len, size_t align); /* private memory; NULL when there is none */
+    void (*log)(void *ctx, int level, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+    void *(*alloc)(void *ctx, size_t len,
+                   size_t align); /* private memory; NULL when there is none */
     void (*release)(void *ctx, void *);
     /* Memory shared by the ranks of this host: this conduit's slice of the host arena, zero at the
      * start, mapped at the same offset by all. NULL when peers share no memory. */
     void *(*shared)(void *ctx, size_t *len_out);
     /* A same-host peer that may sleep has work: one load when it is awake. */
     void (*wake)(void *ctx, pen_peer peer);
-    /* Optional (NULL, or answers NULL: call wake after every frame): the word that is not 0 while that
-     * peer sleeps or is about to. A conduit loads it after publishing a frame and calls wake then
-     * only. The sleeper sets it, lets a barrier run on all processors (or, where the kernel has none
-     * and pen_membarrier_register() answered false, fences, and so does every sender between its
-     * store and this load), then polls once more. */
+    /* Optional (NULL, or answers NULL: call wake after every frame): the word that is not 0 while
+     * that peer sleeps or is about to. A conduit loads it after publishing a frame and calls wake
+     * then only. The sleeper sets it, lets a barrier run on all processors (or, where the kernel
+     * has none and pen_membarrier_register() answered false, fences, and so does every sender
+     * between its store and this load), then polls once more. */
     const _Atomic uint32_t *(*sleeping)(void *ctx, pen_peer peer);
 } pen_host;
 
@@ -152,8 +154,10 @@ typedef struct pen_link_ops {
     pen_status (*address)(pen_link *link, void *blob);
     pen_status (*connect)(pen_link *link, const void *blobs, pen_peer count);
     /* op may be NULL when body_len <= frame_copy_max: the answer is then never PENDING. */
-    pen_post (*post)(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
-    /* lanes: a bit each; delivers at most about budget frames; answers how many events it handled. */
+    pen_post (*post)(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+                     pen_op *op);
+    /* lanes: a bit each; delivers at most about budget frames; answers how many events it handled.
+     */
     unsigned (*poll)(pen_link *link, unsigned lanes, unsigned budget);
 } pen_link_ops;
 
@@ -168,20 +172,23 @@ typedef struct pen_rma_ops {
     /* offset: within the peer's region; the engine has checked offset + len against its length. */
     pen_post (*put)(pen_link *, pen_peer, uint64_t offset, pen_rkey, const void *local, size_t len,
                     pen_op *);
-    pen_post (*get)(pen_link *, pen_peer, uint64_t offset, pen_rkey, void *local, size_t len, pen_op *);
+    pen_post (*get)(pen_link *, pen_peer, uint64_t offset, pen_rkey, void *local, size_t len,
+                    pen_op *);
 } pen_rma_ops;
 
 /* A frame written in place: negotiated payload without a copy, and a way to know that a frame will
  * go before its data moves. Between reserve and commit or cancel no other call on the same lane and
  * peer is made by this thread, and no lock is held. */
 typedef struct pen_zcopy_ops {
-    void *(*reserve)(pen_link *, pen_peer, pen_lane, uint32_t body_len_max); /* body, 16-aligned; NULL: try again */
+    void *(*reserve)(pen_link *, pen_peer, pen_lane,
+                     uint32_t body_len_max); /* body, 16-aligned; NULL: try again */
     void (*commit)(pen_link *, pen_peer, pen_lane, void *body, const void *head, uint32_t head_len,
                    uint32_t body_len); /* never fails */
     void (*cancel)(pen_link *, pen_peer, pen_lane, void *body);
 } pen_zcopy_ops;
 
-typedef struct pen_wait_ops { /* sleep instead of spin; a link without it is woken through host->wake */
+typedef struct pen_wait_ops { /* sleep instead of spin; a link without it is woken through
+                                 host->wake */
     int (*fd)(pen_link *);
     bool (*arm)(pen_link *); /* false: events already waiting, poll first */
 } pen_wait_ops;
@@ -219,7 +226,8 @@ typedef struct pen_conduit {
 
 #define PEN_CONDUIT_CONFIG_MAX 512
 
-/* ---- registry --------------------------------------------------------------------------------- */
+/* ---- registry ---------------------------------------------------------------------------------
+ */
 
 extern const pen_conduit *const pen_builtin_conduits[]; /* made by the build; ends with NULL */
 
@@ -227,14 +235,15 @@ const pen_conduit *pen_conduit_find(const char *name); /* NULL: no such conduit 
 
 /* The one called `wanted`, or for NULL or "" the one with the best score for so many peers. On
  * failure logs the reason for every conduit and answers PEN_ERR_UNUSABLE. */
-pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers, const pen_conduit **out);
+pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers,
+                              const pen_conduit **out);
 
 /* The same among those of another table, for tests. */
 pen_status pen_conduit_choose_among(pen_log *log, const pen_conduit *const *table,
                                     const char *wanted, pen_peer peers, const pen_conduit **out);
 
-/* For whoever lays out the host arena: shared memory that the neediest built-in conduit wants for a job of so
- * many ranks, with its variables as they are in this process's environment. */
+/* For whoever lays out the host arena: shared memory that the neediest built-in conduit wants for a
+ * job of so many ranks, with its variables as they are in this process's environment. */
 size_t pen_conduit_shared_max(pen_peer peers);
 
 #endif

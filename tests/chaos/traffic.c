@@ -11,10 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PING = 200, PONG = 201, SEGMENT_LEN = 1 << 20, BATCH = 64 };
+enum { PING = 200, PONG = 201, SEGMENT_LEN = 1 << 20, BATCH = 64, ROUNDS_PER_LOOK = 16 };
 
 static gex_TM_t team;
 static uint64_t pings_seen, pongs_seen;
+static int *volatile nowhere; /* NULL, unknown to the compiler */
 
 static void ping(gex_Token_t token, gex_AM_Arg_t value)
 {
@@ -40,7 +41,7 @@ static double now_s(void)
 static void leave(const char *how)
 {
     const char *colon = strchr(how, ':');
-    int value = colon != NULL ? atoi(colon + 1) : 0;
+    int value = colon != NULL ? (int)strtol(colon + 1, NULL, 10) : 0;
     if (strncmp(how, "exit:", 5) == 0)
         exit(value);
     if (strncmp(how, "_exit:", 6) == 0)
@@ -50,7 +51,7 @@ static void leave(const char *how)
     if (strncmp(how, "raise:", 6) == 0)
         raise(value);
     if (strcmp(how, "null") == 0)
-        *(volatile int *)(uintptr_t)8 = 1;
+        *(volatile int *)nowhere = 1;
     fprintf(stderr, "traffic: do not know how to leave by '%s'\n", how);
     exit(2);
 }
@@ -65,11 +66,53 @@ static void batch(char *peer_segment, gex_Rank_t peer)
     gex_NBI_Wait(GEX_EC_ALL, 0);
 }
 
+static void meet(void) { gex_Event_Wait(gex_Coll_BarrierNB(team, 0)); }
+
+/* A rank's own address of its segment. */
+static char *segment_of(gex_Rank_t rank)
+{
+    void *base = NULL;
+    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, rank, &base, NULL, NULL, 0));
+    return (char *)base;
+}
+
+/* Rank 0's clock decides for all, so that everybody plays as many rounds. */
+static int is_over(const volatile int *stop, int my_time_is_over)
+{
+    if (gex_TM_QueryRank(team) == 0)
+        for (gex_Rank_t rank = 0; rank < gex_TM_QuerySize(team); rank++)
+            gex_RMA_PutBlocking(team, rank, segment_of(rank) + SEGMENT_LEN / 2, &my_time_is_over,
+                                sizeof my_time_is_over, 0);
+    meet();
+    int over = *stop;
+    meet();
+    return over;
+}
+
+/* Answers how many rounds it played. */
+static uint64_t play(double seconds, int leaver, const char *how)
+{
+    gex_Rank_t me = gex_TM_QueryRank(team), peer = (me + 1) % gex_TM_QuerySize(team);
+    char *peer_segment = segment_of(peer);
+    const volatile int *stop = (volatile int *)(void *)(segment_of(me) + SEGMENT_LEN / 2);
+    double begin = now_s();
+    uint64_t rounds = 0;
+    int over = 0;
+    while (!over) {
+        batch(peer_segment, peer);
+        rounds++;
+        if ((int)me == leaver && now_s() - begin > seconds / 2)
+            leave(how);
+        if (rounds % ROUNDS_PER_LOOK == 0)
+            over = is_over(stop, now_s() - begin > seconds);
+    }
+    return rounds;
+}
+
 int main(int argc, char **argv)
 {
-    double seconds = argc > 1 ? atof(argv[1]) : 1;
-    int leaver = argc > 3 ? atoi(argv[2]) : -1;
-    const char *how = argc > 3 ? argv[3] : "";
+    double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
+    int leaver = argc > 3 ? (int)strtol(argv[2], NULL, 10) : -1;
     gex_Client_t client;
     gex_EP_t endpoint;
     gex_Segment_t segment;
@@ -81,42 +124,15 @@ int main(int argc, char **argv)
         gex_EP_RegisterHandlers(endpoint, handlers, 2) != GASNET_OK ||
         gex_Segment_Attach(&segment, team, SEGMENT_LEN) != GASNET_OK)
         return 99;
-    gex_Rank_t me = gex_TM_QueryRank(team), size = gex_TM_QuerySize(team), peer = (me + 1) % size;
-    void *peer_segment = NULL;
-    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, peer, &peer_segment, NULL, NULL, 0));
-    gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
-    if (me == 0) {
+    meet();
+    if (gex_TM_QueryRank(team) == 0) {
         printf("running\n");
         fflush(stdout);
     }
-
-    double begin = now_s();
-    uint64_t rounds = 0;
-    int go_on = 1;
-    while (go_on) {
-        batch((char *)peer_segment, peer);
-        rounds++;
-        if ((int)me == leaver && now_s() - begin > seconds / 2)
-            leave(how);
-        if (rounds % 16 == 0) { /* rank 0's clock decides for all, so that rounds are equal */
-            int *stop = (int *)((char *)gex_Segment_QueryAddr(segment) + SEGMENT_LEN / 2);
-            if (me == 0) {
-                int done = now_s() - begin > seconds;
-                for (gex_Rank_t r = 0; r < size; r++) {
-                    void *there = NULL;
-                    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, r, &there, NULL, NULL, 0));
-                    gex_RMA_PutBlocking(team, r, (char *)there + SEGMENT_LEN / 2, &done,
-                                        sizeof done, 0);
-                }
-            }
-            gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
-            go_on = !*(volatile int *)stop;
-            gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
-        }
-    }
+    uint64_t rounds = play(seconds, leaver, argc > 3 ? argv[3] : "");
     GASNET_BLOCKUNTIL(pongs_seen == rounds * BATCH && pings_seen == rounds * BATCH);
-    gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
-    if (me == 0)
+    meet();
+    if (gex_TM_QueryRank(team) == 0)
         printf("complete\n");
     return 0;
 }

@@ -115,49 +115,55 @@ static void values(gex_Rank_t peer, char *remote)
     }
 }
 
+enum { EVENTS = 40 };
+
+static void start_events(gex_Event_t *events, gex_Rank_t peer, char *remote, unsigned seed)
+{
+    for (unsigned i = 0; i < EVENTS; i++) {
+        char *from = source + 64 * i;
+        check_fill(from, 64, i + seed);
+        events[i] = i % 7 == 3
+                        ? GEX_EVENT_INVALID
+                        : gex_RMA_PutNB(ex_tm, peer, remote + 64 * i, from, 64, GEX_EVENT_DEFER, 0);
+    }
+}
+
+static unsigned events_left(const gex_Event_t *events)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < EVENTS; i++)
+        left += events[i] != GEX_EVENT_INVALID;
+    return left;
+}
+
 static void event_arrays(gex_Rank_t peer, char *remote)
 {
-    enum { COUNT = 40 };
-    gex_Event_t events[COUNT];
+    gex_Event_t events[EVENTS];
     CHECK(gex_Event_Test(GEX_EVENT_INVALID) == 0, "GASNet-EX Events: INVALID is complete");
     gex_Event_Wait(GEX_EVENT_INVALID);
     CHECK(gex_Event_TestAll(NULL, 0, 0) == 0 && gex_Event_TestSome(NULL, 0, 0) == 0,
           "GASNet-EX Events: empty arrays");
-    for (unsigned round = 0; round < 4; round++) {
-        for (unsigned i = 0; i < COUNT; i++) {
-            check_fill(source + 64 * i, 64, i + round);
-            events[i] = i % 7 == 3 ? GEX_EVENT_INVALID
-                                   : gex_RMA_PutNB(ex_tm, peer, remote + 64 * i, source + 64 * i,
-                                                   64, GEX_EVENT_DEFER, 0);
-        }
-        if (round == 0) {
-            gex_Event_WaitAll(events, COUNT, 0);
-        } else if (round == 1) {
-            while (gex_Event_TestAll(events, COUNT, 0) != 0)
-                gasnet_AMPoll();
-        } else {
-            for (unsigned left = COUNT; left != 0;) {
-                if (round == 2)
-                    gex_Event_WaitSome(events, COUNT, 0);
-                else
-                    while (gex_Event_TestSome(events, COUNT, 0) != 0)
-                        gasnet_AMPoll();
-                left = 0;
-                for (unsigned i = 0; i < COUNT; i++)
-                    left += events[i] != GEX_EVENT_INVALID;
-            }
-        }
-        for (unsigned i = 0; i < COUNT; i++)
-            CHECK(events[i] == GEX_EVENT_INVALID,
-                  "GASNet-EX Events: completed slots become INVALID");
-    }
+    start_events(events, peer, remote, 0);
+    gex_Event_WaitAll(events, EVENTS, 0);
+    CHECK_EQ(events_left(events), 0, "GASNet-EX Events: WaitAll sets every slot to INVALID");
+    start_events(events, peer, remote, 1);
+    while (gex_Event_TestAll(events, EVENTS, 0) != 0)
+        gasnet_AMPoll();
+    CHECK_EQ(events_left(events), 0, "GASNet-EX Events: TestAll sets every slot to INVALID");
+    start_events(events, peer, remote, 2);
+    while (events_left(events) != 0)
+        gex_Event_WaitSome(events, EVENTS, 0);
+    start_events(events, peer, remote, 3);
+    while (events_left(events) != 0)
+        while (gex_Event_TestSome(events, EVENTS, 0) != 0)
+            gasnet_AMPoll();
 }
 
 /* A root and its own leaf in one array, in either order. */
 static void leaves(gex_Rank_t peer, char *remote)
 {
     for (int order = 0; order < 2; order++) {
-        gex_Event_t pair[2], leaf;
+        gex_Event_t pair[2] = { GEX_EVENT_INVALID, GEX_EVENT_INVALID }, leaf = GEX_EVENT_INVALID;
         pair[order] = gex_RMA_PutNB(ex_tm, peer, remote, source, LEN / 2, &leaf, 0);
         pair[1 - order] = leaf;
         gex_Event_WaitAll(pair, 2, 0);
