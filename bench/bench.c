@@ -96,9 +96,12 @@ static gex_AM_Entry_t handlers[] = {
     { FLOOD_END, (gex_AM_Fn_t)flood_end, GEX_FLAG_AM_SHORT | REQUEST, 0, NULL, "flood_end" },
 };
 
+/* Counted from the start of the program: the first may be served before we are out of the barrier
+ * that begins the block. */
 static void serve_pings(uint64_t rounds)
 {
-    const uint64_t goal = pings + rounds;
+    static uint64_t goal;
+    goal += rounds;
     GASNET_BLOCKUNTIL(pings == goal);
 }
 
@@ -135,7 +138,8 @@ static void am_medium_1024(uint64_t rounds) { am_medium(rounds, 1024); }
 static void am_flood(uint64_t rounds)
 {
     if (bench.rank != 0) {
-        const uint64_t goal = floods + rounds;
+        static uint64_t goal; /* as above */
+        goal += rounds;
         GASNET_BLOCKUNTIL(floods == goal);
         gex_AM_RequestShort0(bench.team, bench.peer, FLOOD_END, 0);
         return;
@@ -218,7 +222,7 @@ typedef struct comparison {
 
 /* The first row judges the yardstick itself: a slow echo would flatter the library. */
 static const comparison comparisons[] = {
-    { "raw_echo_64B", "raw_line", echo_raw, line_raw, 2.6, 1.5, false },
+    { "raw_echo_64B", "raw_line", echo_raw, line_raw, 2.6, 0, false },
     { "am_short4_round_trip", "raw_echo_64B", am_short, echo_raw, 1.4, 1.2, false },
     { "am_medium_256B_round_trip", "raw_copy_flag_256B", am_medium_256, copies_256_raw, 1.25, 1.1,
       false },
@@ -324,20 +328,24 @@ static void print_result(const comparison *row, const block_result *result)
     fflush(stdout);
 }
 
+/* On a busy machine most pairs may have to be put aside: then there are more of them. */
 static void compare(const comparison *row)
 {
     static block_pair pairs[BLOCKS_MAX];
     const uint64_t raw_rounds = block_rounds(row->raw);
     const uint64_t rounds = block_rounds(row->ours);
-    for (unsigned block_i = 0; block_i < bench.blocks; block_i++) {
-        pairs[block_i] = block_pair_run(row, rounds, raw_rounds);
-        if (row->one_core)
-            pairs[block_i].disturbed = false; /* to yield is an involuntary switch in the books */
-    }
-    if (bench.rank == 0) {
-        const block_result result = block_judge(pairs, bench.blocks);
+    block_result result;
+    unsigned count = 0;
+    do {
+        for (unsigned i = 0; i < bench.blocks; i++, count++) {
+            pairs[count] = block_pair_run(row, rounds, raw_rounds);
+            if (row->one_core)
+                pairs[count].disturbed = false; /* yielding is an involuntary switch in the books */
+        }
+        result = block_judge(pairs, count);
+    } while (agree(count - result.rejected < bench.blocks / 2 && count < 4 * bench.blocks));
+    if (bench.rank == 0)
         print_result(row, &result);
-    }
 }
 
 /* More ranks than cores: nobody has a core to spin on. */
