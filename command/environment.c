@@ -2,6 +2,7 @@
 /* environment.c: gathers variables and puts them in place all at once. */
 #include "command/environment.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 void environment_open(environment *out)
 {
     out->count = 0;
-    out->failed = false;
+    out->failed[0] = '\0';
 }
 
 static bool same_name(const char *a, const char *b)
@@ -31,7 +32,12 @@ void environment_add(void *to, char *entry)
     if (env->count < ENVIRONMENT_ENTRIES_MAX)
         env->entries[env->count++] = entry;
     else
-        env->failed = true;
+        (void)snprintf(env->failed, sizeof(env->failed), "more than %d", ENVIRONMENT_ENTRIES_MAX);
+}
+
+static void no_memory(environment *env, const char *call)
+{
+    (void)snprintf(env->failed, sizeof(env->failed), "%s: %s", call, strerror(errno));
 }
 
 void environment_set(environment *to, const char *name, const char *value, const char *rest)
@@ -39,7 +45,7 @@ void environment_set(environment *to, const char *name, const char *value, const
     char *entry;
     bool more = rest != NULL && *rest != '\0';
     if (asprintf(&entry, "%s=%s%s%s", name, value, more ? ":" : "", more ? rest : "") < 0)
-        to->failed = true;
+        no_memory(to, "asprintf");
     else
         environment_add(to, entry);
 }
@@ -53,14 +59,16 @@ static bool is_changed(const environment *from, const char *entry)
     return false;
 }
 
-bool environment_apply(const environment *from)
+bool environment_apply(environment *from)
 {
+    if (from->failed[0] != '\0')
+        return false;
     size_t before = 0;
     while (environ != NULL && environ[before] != NULL)
         before++;
     char **merged = calloc(before + from->count + 1, sizeof(*merged));
-    if (merged == NULL || from->failed) {
-        free(merged);
+    if (merged == NULL) {
+        no_memory(from, "calloc");
         return false;
     }
     size_t count = 0;

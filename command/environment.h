@@ -11,18 +11,18 @@ enum { ENVIRONMENT_ENTRIES_MAX = 1024 };
 typedef struct environment {
     char *entries[ENVIRONMENT_ENTRIES_MAX]; /* "NAME=value" */
     size_t count;
-    bool failed; /* out of memory or of entries */
+    char failed[64]; /* why some entry could not be kept; "": all were */
 } environment;
 
 void environment_open(environment *out);
-void environment_add(void *to,
-                     char *entry); /* kept, not copied; a later one of the same name wins */
+/* entry: kept, not copied; a later one of the same name wins */
+void environment_add(void *to, char *entry);
 
 /* NAME=value, or NAME=value:rest when rest is neither NULL nor empty. */
 void environment_set(environment *to, const char *name, const char *value, const char *rest);
 
 /* Makes this process's environment what it was with these entries in place. Once, before there are
- * threads. False: some entry could not be kept. */
-bool environment_apply(const environment *from);
+ * threads. False: there was no room for them; failed says why. */
+bool environment_apply(environment *from);
 
 #endif

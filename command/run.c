@@ -67,7 +67,7 @@ int command_run(char **arguments)
         return COMMAND_USAGE;
     /* Ours too: what the arena is laid out for depends on the same variables. */
     if (!environment_apply(&changed)) {
-        pen_log_error(&log, "cannot set variables for the ranks: out of memory");
+        pen_log_error(&log, "cannot set variables for the ranks: %s; set fewer", changed.failed);
         return 1;
     }
     const pen_boot_needs needs = { .conduit_len = conduit_len };

@@ -25,12 +25,9 @@ pen_status pen_am_open(pen_job *job)
                       job->frame_max, PEN_AM_MEDIUM_LEAST);
         return PEN_ERR_UNUSABLE;
     }
-    pen_am *am = calloc(1, sizeof *am);
-    if (am == NULL) {
-        pen_log_error(&job->log,
-                      "cannot make the table of handlers: out of memory; start fewer ranks");
+    pen_am *am = pen_job_calloc(job, 1, sizeof *am, "the table of handlers");
+    if (am == NULL)
         return PEN_ERR_MEMORY;
-    }
     pen_lock_init(&am->lock, job->concurrency);
     atomic_init(&am->cma_refused, false);
     am->medium_max = job->frame_max;

@@ -7,6 +7,7 @@
  * the handler of the last acknowledgement sends the final frame. */
 #include "am/am_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +40,10 @@ static pen_am_pieces *pieces_open(const pen_am_long *message)
     pen_am *am = message->job->am;
     pen_am_pieces *pieces = malloc(sizeof *pieces);
     if (pieces == NULL)
-        pen_job_fatal(
-            message->job,
-            "cannot send a Long of %zu bytes to rank %u: out of memory; send smaller ones "
-            "or start fewer ranks",
-            message->len, message->jobrank);
+        pen_job_fatal(message->job,
+                      "cannot send a Long of %zu bytes to rank %u: malloc: %s; send smaller ones "
+                      "or start fewer ranks",
+                      message->len, message->jobrank, strerror(errno));
     pieces->message = *message;
     pieces->unacknowledged = 1;
     pieces->sending = true;

@@ -5,6 +5,7 @@
 
 #include "am/am_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +24,10 @@ static PEN_COLD pen_post am_post_copy(pen_job *job, const pen_route *route, pen_
 {
     am_copy *copy = malloc(sizeof *copy + frame->body_len);
     if (copy == NULL)
-        pen_job_fatal(
-            job,
-            "cannot send %u bytes to rank %u: out of memory; send smaller messages or start "
-            "fewer ranks",
-            frame->body_len, route->peer);
+        pen_job_fatal(job,
+                      "cannot send %u bytes to rank %u: malloc: %s; send smaller messages or start "
+                      "fewer ranks",
+                      frame->body_len, route->peer, strerror(errno));
     memcpy(copy->body, frame->body, frame->body_len);
     atomic_init(&copy->op.source_busy, 1);
     atomic_init(&copy->op.incomplete, 1);
@@ -90,9 +90,9 @@ static void am_queue(pen_job *job, const pen_route *route, pen_lane lane, const 
         pen_port_post_or_queue(route->port, &job->counters, route->peer, lane, frame);
     if (status == PEN_ERR_MEMORY)
         pen_job_fatal(job,
-                      "cannot queue a reply of %u bytes to rank %u: out of memory; send smaller "
+                      "cannot queue a reply of %u bytes to rank %u: malloc: %s; send smaller "
                       "messages or start fewer ranks",
-                      frame->body_len, route->peer);
+                      frame->body_len, route->peer, strerror(errno));
     /* A lost peer hears no reply; peer_lost has ended the job or is about to. */
 }
 

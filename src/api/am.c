@@ -4,7 +4,9 @@
 
 #include "api/api.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Static_assert(offsetof(gex_AM_Entry_t, gex_index) == offsetof(pen_am_entry, index) &&
                    offsetof(gex_AM_Entry_t, gex_fnptr) == offsetof(pen_am_entry, function) &&
@@ -200,7 +202,8 @@ int gex_EP_RegisterHandlers(gex_EP_t endpoint, gex_AM_Entry_t *table, size_t cou
         return GASNET_OK;
     pen_am_entry *entries = calloc(count, sizeof *entries);
     if (entries == NULL)
-        return pen_api_refuse(GASNET_ERR_RESOURCE, call, "no memory for %zu entries", count);
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+                              "%zu entries: calloc: %s; free some memory", count, strerror(errno));
     for (size_t i = 0; i < count; i++)
         entries[i] = (pen_am_entry){ .index = table[i].gex_index,
                                      .function = (void (*)(void))table[i].gex_fnptr,
@@ -227,7 +230,8 @@ int pen_api_register_legacy(pen_job *job, gasnet_handlerentry_t *table, int coun
         return GASNET_OK;
     pen_am_entry *entries = calloc((size_t)count, sizeof *entries);
     if (entries == NULL)
-        return pen_api_refuse(GASNET_ERR_RESOURCE, call, "no memory for %d handlers", count);
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+                              "%d handlers: calloc: %s; free some memory", count, strerror(errno));
     for (int i = 0; i < count; i++)
         entries[i] = (pen_am_entry){ .index = table[i].index,
                                      .function = (void (*)(void))table[i].fnptr,

@@ -61,7 +61,8 @@ extern _Thread_local pen_hsl *pen_api_locks;     /* checks: the locks it holds, 
 extern _Thread_local bool pen_api_no_interrupts; /* checks: within gasnet_hold_interrupts */
 
 pen_thread *pen_api_enter_thread(pen_job *job); /* first call of a thread; never NULL */
-bool pen_api_watch_threads(void); /* PAR: from now on, threads that end give their state back */
+/* PAR: from now on, threads that end give their state back. */
+pen_status pen_api_watch_threads(pen_job *job);
 
 /* The calling thread's state. */
 static inline pen_thread *pen_api_thread(pen_job *job)
@@ -111,8 +112,8 @@ static inline pen_job *pen_api_job(const char *call)
 /* ---- the end -------------------------------------------------------------------------------- */
 
 pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main take part */
-void pen_api_catch_signals(
-    const char *except); /* names or numbers, separated by commas; "*": all */
+/* except: names or numbers, separated by commas; "*": all. What cannot be caught is warned of. */
+void pen_api_catch_signals(pen_log *log, const char *except);
 /* What a thread does now and then while it waits: looks whether the process has to end. */
 void pen_api_idle(void *job);
 /* The supervisor wants this process to end. */

@@ -6,10 +6,12 @@
  * handler that waits for a peer, a stream that another thread has locked) is cut short. */
 #include "api/api.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { POLLS_PER_LOOK = 16 };
@@ -134,8 +136,8 @@ pen_status pen_api_catch_exit(void)
 {
     pen_job *job = pen_api_root.job;
     if (on_exit(leave, NULL) != 0) {
-        pen_log_error(&job->log, "cannot register an exit handler: out of memory; start fewer "
-                                 "ranks");
+        pen_log_error(&job->log, "cannot register an exit handler: on_exit: %s; free some memory",
+                      strerror(ENOMEM));
         return PEN_ERR_MEMORY;
     }
     pen_api_root.idle = job->progress.on_idle;

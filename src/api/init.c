@@ -6,6 +6,7 @@
 #include "coll/barrier.h"
 #include "rma/rma.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,16 +172,12 @@ err_close_job:
     return status;
 }
 
-static pen_status find_neighbours(const pen_job *job)
+static pen_status find_neighbours(pen_job *job)
 {
     pen_root *root = &pen_api_root;
-    root->nbrhd = calloc(job->size, sizeof *root->nbrhd);
-    if (root->nbrhd == NULL) {
-        pen_log_error(&pen_api_root.job->log,
-                      "cannot list the neighbours of %u ranks: out of memory; start fewer",
-                      job->size);
+    root->nbrhd = pen_job_calloc(job, job->size, sizeof *root->nbrhd, "the list of neighbours");
+    if (root->nbrhd == NULL)
         return PEN_ERR_MEMORY;
-    }
     for (uint32_t rank = 0; rank < job->size; rank++) {
         if (rank == job->rank)
             root->nbrhd_mine = root->nbrhd_count;
@@ -199,16 +196,15 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
     if (status != PEN_OK)
         return status;
     if (job->mode == PEN_MODE_PAR) {
-        if (!pen_api_watch_threads()) {
-            pen_log_error(&job->log, "cannot make a thread key: the process has too many of them");
-            return PEN_ERR_RESOURCE;
-        }
+        status = pen_api_watch_threads(job);
+        if (status != PEN_OK)
+            return status;
         job->this_thread = this_thread;
     }
     status = pen_api_catch_exit();
     if (status != PEN_OK)
         return status;
-    pen_api_catch_signals(config->no_catch);
+    pen_api_catch_signals(&job->log, config->no_catch);
     show_config(job);
     pen_world = &job->world;
     if (job->boot.page != NULL) /* relaxed: a picture for people */
@@ -241,15 +237,17 @@ static int start(const char *call, const pen_build *build, pen_job **out)
     size_t len = pen_align_up(sizeof(pen_job), PEN_CACHE_LINE);
     pen_job *job = aligned_alloc(PEN_CACHE_LINE, len);
     if (job == NULL)
-        return pen_api_refuse(GASNET_ERR_RESOURCE, call, "no memory for %zu bytes", len);
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+                              "aligned_alloc of %zu bytes: %s; free some memory", len,
+                              strerror(errno));
     memset(job, 0, len);
     pen_log_init(&job->log, "");
     check_build(&job->log, build);
     pen_status status = open_job(job, build);
     if (status == PEN_ERR_PEER_LOST)
         pen_api_end_with_job();
-    if (status != PEN_OK)
-        return pen_api_refuse(pen_api_code(status), call, "cannot join the job (see above)");
+    if (status != PEN_OK) /* whoever decided that has said why */
+        return pen_api_code(status);
     *out = job;
     return GASNET_OK;
 }

@@ -4,7 +4,9 @@
 
 #include "api/api.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What an event argument says about the source buffer. */
 static pen_local local_of(const char *call, const gex_Event_t *local, bool may_leaf, bool may_group)
@@ -126,7 +128,8 @@ pen_valget pen_api_valget(gex_TM_t team, gex_Rank_t rank, const void *source, si
         pen_api_misuse(call, "%zu bytes: a value has 1 to %zu", len, sizeof(gex_RMA_Value_t));
     struct pen_valget_op *op = calloc(1, sizeof *op);
     if (op == NULL)
-        pen_job_fatal(job, "%s: out of memory; wait for handles before getting more", call);
+        pen_job_fatal(job, "%s: calloc: %s; wait for handles before getting more", call,
+                      strerror(errno));
     op->event = pen_rma_get_nb(pen_api_thread(job), team, pen_rma_low_bytes(&op->value, len), rank,
                                source, len, 0);
     return (pen_valget){ 0, op };

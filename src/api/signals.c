@@ -174,34 +174,48 @@ static bool listed(const char *list, const caught *row)
 }
 
 /* The crash of a stack that ran over needs another one; only the first thread gets it. */
-static void give_crashes_a_stack(void)
+static void give_crashes_a_stack(pen_log *log)
 {
     stack_t now;
-    if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0)
+    const char *call = sigaltstack(NULL, &now) != 0 ? "sigaltstack" : NULL;
+    if (call == NULL && (now.ss_flags & SS_DISABLE) == 0)
         return; /* somebody has seen to it */
-    void *memory = malloc(CRASH_STACK_LEN);
+    void *memory = call == NULL ? malloc(CRASH_STACK_LEN) : NULL;
     stack_t stack = { .ss_sp = memory, .ss_size = CRASH_STACK_LEN };
-    if (memory != NULL && sigaltstack(&stack, NULL) == 0)
+    if (call == NULL && memory == NULL)
+        call = "malloc";
+    else if (call == NULL && sigaltstack(&stack, NULL) != 0)
+        call = "sigaltstack";
+    if (call == NULL) {
         pen_api_root.crash_stack = memory;
-    else
-        free(memory);
+        return;
+    }
+    pen_log_warn(log, "a stack that runs over will end this rank without a message: %s: %m", call);
+    free(memory);
 }
 
-void pen_api_catch_signals(const char *except)
+static int catch_signal(const caught *row)
 {
-    give_crashes_a_stack();
-    for (size_t i = 0; i < SIGNALS; i++) {
-        struct sigaction now, action = { .sa_flags = SA_RESTART | SA_ONSTACK };
-        if (listed(except, &signals[i]) || sigaction(signals[i].number, NULL, &now) != 0 ||
-            (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
-            continue;
-        if (signals[i].crash) {
-            action.sa_sigaction = on_crash;
-            action.sa_flags |= SA_SIGINFO;
-        } else {
-            action.sa_handler = on_stop;
-        }
-        (void)sigemptyset(&action.sa_mask);
-        (void)sigaction(signals[i].number, &action, NULL);
+    struct sigaction now, action = { .sa_flags = SA_RESTART | SA_ONSTACK };
+    if (sigaction(row->number, NULL, &now) != 0)
+        return -1;
+    if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
+        return 0;
+    if (row->crash) {
+        action.sa_sigaction = on_crash;
+        action.sa_flags |= SA_SIGINFO;
+    } else {
+        action.sa_handler = on_stop;
     }
+    (void)sigemptyset(&action.sa_mask);
+    return sigaction(row->number, &action, NULL);
+}
+
+void pen_api_catch_signals(pen_log *log, const char *except)
+{
+    give_crashes_a_stack(log);
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (!listed(except, &signals[i]) && catch_signal(&signals[i]) != 0)
+            pen_log_warn(log, "%s will end this rank without a message: sigaction: %m",
+                         signals[i].name);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -169,9 +170,17 @@ pen_thread *pen_api_enter_thread(pen_job *job)
     return thread;
 }
 
-bool pen_api_watch_threads(void)
+pen_status pen_api_watch_threads(pen_job *job)
 {
-    return pthread_key_create(&pen_api_root.thread_key, thread_gone) == 0;
+    int error = pthread_key_create(&pen_api_root.thread_key, thread_gone);
+    if (error == 0)
+        return PEN_OK;
+    pen_log_error(
+        &job->log,
+        "cannot watch threads: pthread_key_create: %s; the program, or a library it uses, "
+        "has too many keys",
+        strerror(error));
+    return PEN_ERR_RESOURCE;
 }
 
 /* ---- tools ---------------------------------------------------------------------------------- */

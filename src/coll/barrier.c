@@ -10,6 +10,7 @@
 #include "am/am.h"
 #include "coll/coll_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -64,8 +65,9 @@ static void queue_push(pen_coll *coll, pen_event *event)
         uint32_t len = coll->queue_len == 0 ? QUEUE_LEN_FIRST : coll->queue_len * 2;
         pen_event **queue = calloc(len, sizeof(pen_event *));
         if (queue == NULL)
-            pen_job_fatal(coll->job, "cannot begin a barrier: out of memory with %u outstanding",
-                          coll->queue_count);
+            pen_job_fatal(coll->job,
+                          "cannot begin a barrier: calloc: %s; keep fewer than %u outstanding",
+                          strerror(errno), coll->queue_count);
         for (uint32_t i = 0; i < coll->queue_count; i++)
             queue[i] = coll->queue[(coll->queue_first + i) % coll->queue_len];
         free(coll->queue);
@@ -291,11 +293,9 @@ pen_status pen_coll_open(pen_job *job)
     pen_status status = way_choose(job, &way);
     if (status != PEN_OK)
         return status;
-    pen_coll *coll = calloc(1, sizeof *coll);
-    if (coll == NULL) {
-        pen_log_error(&job->log, "cannot make the barriers: out of memory");
+    pen_coll *coll = pen_job_calloc(job, 1, sizeof *coll, "the barriers");
+    if (coll == NULL)
         return PEN_ERR_MEMORY;
-    }
     coll->job = job;
     pen_lock_init(&coll->lock, job->concurrency);
     for (uint32_t i = 0; i < PEN_MEETS; i++) {

@@ -106,8 +106,8 @@ typedef struct pen_host {
     uint64_t (*now_ns)(void *ctx); /* virtual time under a simulator */
     void (*log)(void *ctx, int level, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-    void *(*alloc)(void *ctx, size_t len,
-                   size_t align); /* private memory; NULL when there is none */
+    /* Private memory, as from aligned_alloc: NULL with errno when there is none. */
+    void *(*alloc)(void *ctx, size_t len, size_t align);
     void (*release)(void *ctx, void *);
     /* Memory shared by the ranks of this host: this conduit's slice of the host arena, zero at the
      * start, mapped at the same offset by all. NULL when peers share no memory. */

@@ -45,9 +45,7 @@ static void host_log(void *ctx, int level, const char *format, ...)
 static void *host_alloc(void *ctx, size_t len, size_t align)
 {
     (void)ctx;
-    void *memory = NULL;
-    size_t least = align < sizeof(void *) ? sizeof(void *) : align;
-    return posix_memalign(&memory, least, len) == 0 ? memory : NULL;
+    return aligned_alloc(align, pen_align_up(len, align));
 }
 
 static void host_release(void *ctx, void *memory)

@@ -3,7 +3,6 @@
  * gets; and leaving it. */
 #include "job/job_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +16,6 @@ typedef struct job_hello {
 } job_hello;
 
 _Static_assert(sizeof(job_hello) <= PEN_BOOT_BLOB_MAX, "a greeting fits one exchange");
-
-static PEN_COLD pen_status job_no_memory(pen_job *job, const char *what)
-{
-    pen_log_error(&job->log, "cannot make %s for %u ranks: %s; start fewer ranks", what, job->size,
-                  strerror(errno));
-    return PEN_ERR_MEMORY;
-}
 
 /* ---- opening, step by step
  * ------------------------------------------------------------------------ */
@@ -57,10 +49,10 @@ static pen_status job_open_memory(pen_job *job)
         slice = job->boot.arena + page->segment_off + job->rank * page->segment_stride;
         slice_len = page->segment_stride;
     }
-    pen_status status = pen_mem_init(&job->mem, job->concurrency, slice, slice_len, job->size,
-                                     job->segment_mode == PEN_SEGMENT_EVERYTHING);
+    pen_status status = pen_mem_init(&job->mem, &job->log, job->concurrency, slice, slice_len,
+                                     job->size, job->segment_mode == PEN_SEGMENT_EVERYTHING);
     if (status != PEN_OK)
-        return job_no_memory(job, "the table of segments");
+        return status;
     job->mem.rank = job->rank;
     job->segment_max_local = pen_job_segment_limit(job);
     return PEN_OK;
@@ -170,9 +162,9 @@ static pen_status job_greet(pen_job *job, const pen_link *link)
                        .addr_len = link->caps.addr_len,
                        .segment_max = job->segment_max_local };
     (void)snprintf(mine.conduit, sizeof mine.conduit, "%s", job->conduit->name);
-    job_hello *all = calloc(job->size, sizeof *all);
+    job_hello *all = pen_job_calloc(job, job->size, sizeof *all, "the table of greetings");
     if (all == NULL)
-        return job_no_memory(job, "the table of greetings");
+        return PEN_ERR_MEMORY;
     pen_status status = pen_boot_exchange(&job->boot, &mine, sizeof mine, all);
     if (status == PEN_OK)
         status = job_compare(job, all);
@@ -185,9 +177,10 @@ static pen_status job_connect(pen_job *job, pen_link *link)
     unsigned char mine[PEN_BOOT_BLOB_MAX];
     size_t len = link->caps.addr_len;
     PEN_INVARIANT(len <= sizeof mine);
-    unsigned char *all = calloc(job->size, len == 0 ? 1 : len);
+    unsigned char *all =
+        pen_job_calloc(job, job->size, len == 0 ? 1 : len, "the table of addresses");
     if (all == NULL)
-        return job_no_memory(job, "the table of addresses");
+        return PEN_ERR_MEMORY;
     pen_status status = link->ops->address(link, mine);
     if (status == PEN_OK && len != 0)
         status = pen_boot_exchange(&job->boot, mine, len, all);
@@ -202,10 +195,13 @@ static pen_status job_connect(pen_job *job, pen_link *link)
 
 static pen_status job_make_routes(pen_job *job, pen_port *port)
 {
-    job->routes = calloc(job->size, sizeof *job->routes);
-    job->mapped = calloc(job->size, sizeof *job->mapped);
-    if (job->routes == NULL || job->mapped == NULL)
-        return job_no_memory(job, "the table of routes");
+    job->routes = pen_job_calloc(job, job->size, sizeof *job->routes, "the table of routes");
+    if (job->routes == NULL)
+        return PEN_ERR_MEMORY;
+    job->mapped =
+        pen_job_calloc(job, job->size, sizeof *job->mapped, "the table of mapped segments");
+    if (job->mapped == NULL)
+        return PEN_ERR_MEMORY;
     bool same_host = (port->link->caps.flags & PEN_CAP_SAME_HOST) != 0;
     for (uint32_t rank = 0; rank < job->size; rank++)
         job->routes[rank] = (pen_route){ port, rank, same_host };

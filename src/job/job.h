@@ -162,7 +162,8 @@ uintptr_t pen_job_segment_max_global(const pen_job *job);
 pen_team *pen_job_pair(pen_job *job, uint16_t local_index, uint16_t remote_index);
 
 /* A thread's state. SEQ and PARSYNC: always the first. PAR: an unused one or a new one, of the
- * caller until it closes it. NULL: more than GASNET_MAX_THREADS live threads, or no memory. */
+ * caller until it closes it. NULL: more than GASNET_MAX_THREADS live threads. No memory ends the
+ * job. */
 pen_thread *pen_job_thread_open(pen_job *job);
 void pen_job_thread_close(pen_thread *thread);
 
@@ -178,6 +179,12 @@ static inline const pen_route *pen_team_route(const pen_team *team, uint32_t ran
 
 /* For PENSTOCK_STATS: one line with the counters that are not zero, on the log's descriptor. */
 void pen_job_print_counters(const pen_job *job);
+
+/* Zeroed memory for one of the job's tables; NULL: there is none, which a line has said. what
+ * completes "cannot make ...". The other is for memory that came from a call of the caller's own:
+ * says the same with that call's name and errno, answers PEN_ERR_MEMORY. */
+void *pen_job_calloc(pen_job *job, size_t count, size_t len, const char *what);
+PEN_COLD pen_status pen_job_no_memory(pen_job *job, const char *what, const char *call);
 
 /* A fatal error of ours or of the client: one line (cause and remedy), notes it for the supervisor
  * and ends the job with status 1 (or abort() in checked builds). From anywhere. */

@@ -171,9 +171,10 @@ static void publish_show(pen_job *job)
 pen_status pen_job_publish(pen_job *job, pen_segment *segment)
 {
     job_segment mine;
-    job_segment *all = calloc(job->size, sizeof *all);
+    job_segment *all =
+        pen_job_calloc(job, job->size, sizeof *all, "the table of published segments");
     if (all == NULL)
-        return publish_error(job, "the table of segments", PEN_ERR_MEMORY);
+        return PEN_ERR_MEMORY;
     pen_status status = publish_describe(job, segment, &mine);
     if (status == PEN_OK) {
         pen_job_meet(job);

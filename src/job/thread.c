@@ -2,7 +2,9 @@
 /* thread.c: the client threads of a rank, and the pairs they talk over. */
 #include "job/job_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PAIRS_STEP = 8 };
 
@@ -24,7 +26,8 @@ static pen_thread *thread_take(pen_job *job)
     if (thread == NULL) {
         thread = calloc(1, sizeof *thread);
         if (thread == NULL)
-            return NULL;
+            pen_job_fatal(job, "cannot take in thread %u: calloc: %s; use fewer threads",
+                          job->thread_count, strerror(errno));
         thread->job = job;
         thread->next = job->first_thread.next;
         job->first_thread.next = thread;
@@ -101,11 +104,13 @@ static pen_team *pair_make(pen_job *job, uint16_t remote_index)
 {
     if (job->pair_count % PAIRS_STEP == 0) {
         pen_team **pairs = realloc(job->pairs, (job->pair_count + PAIRS_STEP) * sizeof(pen_team *));
-        if (pairs == NULL)
+        if (pairs == NULL) {
+            (void)pen_job_no_memory(job, "the list of team pairs", "realloc");
             return NULL;
+        }
         job->pairs = pairs;
     }
-    pen_team *pair = calloc(1, sizeof *pair);
+    pen_team *pair = pen_job_calloc(job, 1, sizeof *pair, "a team pair");
     if (pair == NULL)
         return NULL;
     pair->view.rank = job->rank; /* and size 0: a pair */
@@ -130,7 +135,5 @@ pen_team *pen_job_pair(pen_job *job, uint16_t local_index, uint16_t remote_index
     if (pair == NULL)
         pair = pair_make(job, remote_index);
     pen_lock_drop(&job->threads_lock);
-    if (pair == NULL)
-        pen_log_error(&job->log, "cannot make a team pair: out of memory; start fewer ranks");
     return pair;
 }

@@ -10,7 +10,6 @@
 #include "base/compiler.h"
 #include "os/os.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,8 +20,8 @@ enum { MEM_MIB_SHIFT = 20 };
 static const pen_remote_segment mem_everywhere = { .len = UINT64_MAX };
 static const pen_remote_segment mem_everywhere_here = { .len = UINT64_MAX, .mapped = true };
 
-pen_status pen_mem_init(pen_mem *mem, pen_concurrency concurrency, char *slice, size_t slice_len,
-                        uint32_t ranks, bool everything)
+pen_status pen_mem_init(pen_mem *mem, pen_log *log, pen_concurrency concurrency, char *slice,
+                        size_t slice_len, uint32_t ranks, bool everything)
 {
     memset(mem, 0, sizeof *mem);
     for (uint32_t number = 0; number < PEN_SEGMENTS_MAX; number++)
@@ -34,8 +33,13 @@ pen_status pen_mem_init(pen_mem *mem, pen_concurrency concurrency, char *slice, 
     mem->budget = pen_memory_available() / (ranks == 0 ? 1 : ranks);
     mem->rank = UINT32_MAX;
     mem->remote = calloc(ranks == 0 ? 1 : ranks, sizeof *mem->remote);
-    if (mem->remote == NULL)
+    if (mem->remote == NULL) {
+        pen_log_error(log,
+                      "cannot make the table of segments for %u ranks: calloc: %m; start fewer "
+                      "ranks",
+                      ranks);
         return PEN_ERR_MEMORY;
+    }
     mem->remote_count = ranks;
     return PEN_OK;
 }
@@ -121,8 +125,8 @@ static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen
         void *base = mmap(NULL, len, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) {
-            pen_log_error(log, "cannot map a segment of %zu bytes: %s; ask for a smaller one", len,
-                          strerror(errno));
+            pen_log_error(log, "cannot map a segment of %zu bytes: mmap: %m; ask for a smaller one",
+                          len);
             return PEN_ERR_MEMORY;
         }
         segment->base = base;
@@ -179,7 +183,7 @@ pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pe
     }
     pen_segment *segment = calloc(1, sizeof *segment);
     if (segment == NULL) {
-        pen_log_error(log, "cannot note a new segment: %s; free some memory", strerror(errno));
+        pen_log_error(log, "cannot note a new segment: calloc: %m; free some memory");
         return PEN_ERR_MEMORY;
     }
     segment->len = len;

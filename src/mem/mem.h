@@ -60,9 +60,10 @@ typedef struct pen_mem {
                       told */
 } pen_mem;
 
-/* ranks: how many share this host's memory; each may allocate its part of what is available now. */
-pen_status pen_mem_init(pen_mem *mem, pen_concurrency concurrency, char *slice, size_t slice_len,
-                        uint32_t ranks, bool everything);
+/* ranks: how many share this host's memory; each may allocate its part of what is available now.
+ * PEN_ERR_MEMORY: no memory for the table, which a line has said. */
+pen_status pen_mem_init(pen_mem *mem, pen_log *log, pen_concurrency concurrency, char *slice,
+                        size_t slice_len, uint32_t ranks, bool everything);
 void pen_mem_close(pen_mem *mem); /* destroys the segments that are left */
 
 /* addr NULL: len bytes from the arena slice (page-aligned), sparse: a page costs nothing until it

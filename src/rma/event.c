@@ -8,7 +8,9 @@
 
 #include "rma/rma_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLAB_EVENTS = 255 }; /* with the slab's own line: 16 KiB */
 
@@ -26,7 +28,8 @@ static PEN_COLD void pool_grow(pen_event_pool *pool)
     if (slab == NULL)
         pen_job_fatal(
             pool->job,
-            "cannot make an event: out of memory; keep fewer operations in flight at once");
+            "cannot make an event: aligned_alloc: %s; keep fewer operations in flight at once",
+            strerror(errno));
     slab->next = pool->slabs;
     pool->slabs = slab;
     for (uint32_t i = SLAB_EVENTS; i-- > 0;) {

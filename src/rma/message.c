@@ -11,6 +11,7 @@
 #include "am/am.h"
 #include "rma/rma_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,9 +70,9 @@ static PEN_COLD void table_grow(pen_job *job)
     rma_transfer *table = count == 0 ? NULL : realloc(rma->transfers, count * sizeof *table);
     if (table == NULL)
         pen_job_fatal(job,
-                      "cannot start a put or get: out of memory with %u of them in flight; keep "
+                      "cannot start a put or get with %u of them in flight: realloc: %s; keep "
                       "fewer in flight at once",
-                      rma->transfer_count);
+                      rma->transfer_count, strerror(count == 0 ? EOVERFLOW : errno));
     for (uint32_t i = count; i-- > rma->transfer_count;) {
         table[i] = (rma_transfer){ .next = rma->transfer_free };
         rma->transfer_free = i;

@@ -6,7 +6,9 @@
  * made only when an operation in it is not done at once. */
 #include "rma/rma_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 pen_rma_thread *pen_rma_thread_of(pen_thread *thread)
 {
@@ -14,7 +16,10 @@ pen_rma_thread *pen_rma_thread_of(pen_thread *thread)
         return thread->rma;
     pen_rma_thread *mine = calloc(1, sizeof *mine);
     if (mine == NULL)
-        pen_job_fatal(thread->job, "cannot start a thread's first operation: out of memory");
+        pen_job_fatal(thread->job,
+                      "cannot start a thread's first operation: calloc: %s; use fewer threads or "
+                      "ranks",
+                      strerror(errno));
     bool shared = thread->job->concurrency != PEN_ALONE;
     mine->pool.job = thread->job;
     mine->get.shared = shared;

@@ -397,11 +397,9 @@ int pen_rma_get(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, c
 
 pen_status pen_rma_open(pen_job *job)
 {
-    pen_rma *rma = calloc(1, sizeof *rma);
-    if (rma == NULL) {
-        pen_log_error(&job->log, "cannot start put and get: out of memory");
+    pen_rma *rma = pen_job_calloc(job, 1, sizeof *rma, "what puts and gets need");
+    if (rma == NULL)
         return PEN_ERR_MEMORY;
-    }
     pen_lock_init(&rma->lock, job->concurrency);
     job->rma = rma;
     pen_rma_messages_open(job);

@@ -5,6 +5,7 @@
 
 #include "wrap/impair_internal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -443,8 +444,8 @@ pen_status pen_impair_open(pen_link *inner, const pen_impair_config *config,
     impair_link *link = (impair_link *)host->alloc(host->ctx, sizeof *link, _Alignof(impair_link));
     if (link == NULL) {
         host->log(host->ctx, PEN_LOG_ERROR,
-                  "cannot impair frames: no memory for %zu bytes; unset PENSTOCK_IMPAIR_...",
-                  sizeof *link);
+                  "cannot impair frames: aligned_alloc: %s; unset PENSTOCK_IMPAIR_...",
+                  strerror(errno));
         return PEN_ERR_MEMORY;
     }
     link_init(link, inner, config, concurrency);

@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { LOOP_SLOTS = 16, LOOP_BODY_MAX = 65536 };
@@ -141,8 +142,9 @@ static pen_status loop_open(const pen_link_params *params, pen_link **out)
     }
     loop_link *link = (loop_link *)host->alloc(host->ctx, sizeof(*link), PEN_CACHE_LINE);
     if (link == NULL) {
-        host->log(host->ctx, PEN_LOG_ERROR, "cannot open the loop conduit: no memory for %zu bytes",
-                  sizeof(*link));
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the loop conduit: aligned_alloc of %zu bytes: %s; free some memory",
+                  sizeof(*link), strerror(errno));
         return PEN_ERR_MEMORY;
     }
     link->base = (pen_link){

@@ -9,6 +9,7 @@
 
 #include "os/os.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define SHM_MAGIC 0x70656e73u /* and with it the layout's version */
@@ -151,8 +152,8 @@ static shm_link *alloc_link(const pen_host *host, const pen_link_params *params)
         shm_close(&link->base);
     }
     host->log(host->ctx, PEN_LOG_ERROR,
-              "cannot open a shared-memory link: no memory for %u peers; use fewer ranks",
-              params->peers);
+              "cannot open a shared-memory link for %u peers: aligned_alloc: %s; use fewer ranks",
+              params->peers, strerror(ENOMEM));
     return NULL;
 }
 

@@ -24,7 +24,7 @@ static int open_rig(void **state)
     pen_log_init(&log_off, "");
     log_off.fd = -1;
     segment = NULL;
-    assert_int_equal(pen_mem_init(&mem, PEN_ALONE, NULL, 0, RANKS, false), PEN_OK);
+    assert_int_equal(pen_mem_init(&mem, &log_off, PEN_ALONE, NULL, 0, RANKS, false), PEN_OK);
     assert_int_equal(pen_mem_create(&mem, &log_off, own, LEN, &segment), PEN_OK);
     mem.rank = 0;
     mem.remote[1] = (pen_remote_segment){ .base = 1000, .len = LEN, .number = 7 };

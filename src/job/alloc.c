@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* alloc.c: the memory that a job's tables are made of, and what is said when there is none. */
+#include "job/job.h"
+
+#include <stdlib.h>
+
+pen_status pen_job_no_memory(pen_job *job, const char *what, const char *call)
+{
+    pen_log_error(&job->log, "cannot make %s for %u ranks: %s: %m; start fewer ranks", what,
+                  job->size, call);
+    return PEN_ERR_MEMORY;
+}
+
+void *pen_job_calloc(pen_job *job, size_t count, size_t len, const char *what)
+{
+    void *memory = calloc(count, len);
+    if (memory == NULL)
+        (void)pen_job_no_memory(job, what, "calloc");
+    return memory;
+}
