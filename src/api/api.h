@@ -47,7 +47,6 @@ typedef struct pen_root {
     gex_RankInfo_t *nbrhd;    /* ranks that share our memory */
     uint32_t nbrhd_count, nbrhd_mine;
     void (*idle)(void *ctx); /* what waiting threads called before api/ put itself in front */
-    pthread_t end_thread;    /* that ends the process */
     void *crash_stack;       /* of the first thread */
     _Atomic int verbose_errors;
     _Atomic int end; /* pen_api_end; relaxed: whoever moves it forward does the work itself */
@@ -59,6 +58,7 @@ extern pen_root pen_api_root;
 extern _Thread_local pen_thread *pen_api_here;   /* PAR: this thread's state, NULL: not yet */
 extern _Thread_local pen_hsl *pen_api_locks;     /* checks: the locks it holds, youngest first */
 extern _Thread_local bool pen_api_no_interrupts; /* checks: within gasnet_hold_interrupts */
+extern _Thread_local bool pen_api_ends_here;     /* this thread ends the process */
 
 pen_thread *pen_api_enter_thread(pen_job *job); /* first call of a thread; never NULL */
 /* PAR: from now on, threads that end give their state back. */

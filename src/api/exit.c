@@ -7,7 +7,6 @@
 #include "api/api.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +14,6 @@
 #include <unistd.h>
 
 enum { POLLS_PER_LOOK = 16 };
-
-/* The thread that ends the process; meaningful once the end has begun. */
-static bool ends_here(void) { return pthread_equal(pen_api_root.end_thread, pthread_self()) != 0; }
 
 /* True for the first only. */
 static bool begin_end(int code)
@@ -28,7 +24,7 @@ static bool begin_end(int code)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(&pen_api_root.end, &end, PEN_END_BEGUN,
                                                     memory_order_relaxed, memory_order_relaxed));
-    pen_api_root.end_thread = pthread_self();
+    pen_api_ends_here = true;
     /* relaxed: read by signal handlers, which need no other data with it */
     atomic_store_explicit(&pen_api_root.end_code, code, memory_order_relaxed);
     return true;
@@ -64,7 +60,7 @@ void pen_api_finish(int code)
  * one, which will end us. */
 static _Noreturn void end_again(void)
 {
-    while (!ends_here())
+    while (!pen_api_ends_here)
         (void)pause();
     (void)fflush(stdout);
     _exit(atomic_load_explicit(&pen_api_root.end_code, memory_order_relaxed));
@@ -103,7 +99,7 @@ void pen_api_idle(void *ctx)
         int sig = atomic_load_explicit(&pen_api_root.end_signal, memory_order_relaxed);
         pen_api_told_to_end(ctx, 128 + sig);
     }
-    if (end >= PEN_END_BEGUN && ends_here())
+    if (end >= PEN_END_BEGUN && pen_api_ends_here)
         end_again(); /* an exit handler waits for peers that end as well */
     pen_api_root.idle(ctx);
 }

@@ -10,6 +10,7 @@ pen_root pen_api_root = { .catch_exit = true, .verbose_errors = 1 };
 _Thread_local pen_thread *pen_api_here;
 _Thread_local pen_hsl *pen_api_locks;
 _Thread_local bool pen_api_no_interrupts;
+_Thread_local bool pen_api_ends_here;
 
 gex_TM_t pen_world = &nobody;
 unsigned char pen_hsl_traced = PEN_CHECKED;

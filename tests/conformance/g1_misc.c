@@ -96,12 +96,13 @@ static void check_waitmodes(void)
 
 static gasnet_threadinfo_t infos[CHECK_THREADS];
 
-static unsigned sum_with_hints(gasnet_threadinfo_t info, unsigned to)
+static unsigned sum_with_hints(gasnet_threadinfo_t info, unsigned to, unsigned thread_i)
 {
     GASNET_POST_THREADINFO(info);
     uint32_t one = 1, back = 0;
-    gasnet_put(to, g1_at(to, 8 * (size_t)check_rank), &one, sizeof(one));
-    gasnet_get(&back, to, g1_at(to, 8 * (size_t)check_rank), sizeof(back));
+    void *there = g1_at(to, 8 * ((size_t)check_rank * CHECK_THREADS + thread_i));
+    gasnet_put(to, there, &one, sizeof(one));
+    gasnet_get(&back, to, there, sizeof(back));
     return back;
 }
 
@@ -112,7 +113,7 @@ static void use_hints(unsigned thread_i)
     infos[thread_i] = info;
     CHECK(info == GASNET_GET_THREADINFO(),
           "GASNet-1 Extended, threads: a thread's information does not change");
-    CHECK_EQ(sum_with_hints(info, check_next(1)), 1,
+    CHECK_EQ(sum_with_hints(info, check_next(1), thread_i), 1,
              "GASNet-1 Extended, threads: calls work under the hint");
 #ifdef GASNET_PAR
     static atomic_uint here; /* all live at once, so that no thread's information is used again */
