@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "boot/knobs.h"
+#include "boot/remedy.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -69,32 +70,39 @@ static void log_len(char *out, size_t out_len, uint64_t len)
     (void)snprintf(out, out_len, "%.1f GiB", (double)len / (double)(1u << 30));
 }
 
+/* What did not go. */
+typedef struct trouble {
+    const char *what, *call;
+    int error;
+} trouble;
+
 /* Says which limit stopped us, as far as the kernel tells. */
-static void arena_complain(pen_log *log, const char *what, size_t len, int why)
+static void arena_complain(pen_log *log, const trouble *t, size_t len)
 {
+    int why = t->error;
     char wanted[32], allowed[32];
     struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
     log_len(wanted, sizeof(wanted), len);
     if (why == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         log_len(allowed, sizeof(allowed), limit.rlim_cur);
         pen_log_error(log,
-                      "cannot %s (%s, not yet used): the file size limit (RLIMIT_FSIZE) is %s; "
+                      "cannot %s (%s, not yet used): %s: the file size limit (RLIMIT_FSIZE) is %s; "
                       "raise it with `ulimit -f unlimited`",
-                      what, wanted, allowed);
+                      t->what, wanted, t->call, allowed);
     } else if (why == ENOMEM && getrlimit(RLIMIT_AS, &limit) == 0 &&
                limit.rlim_cur != RLIM_INFINITY) {
         log_len(allowed, sizeof(allowed), limit.rlim_cur);
-        pen_log_error(log,
-                      "cannot %s (%s, not yet used): the address space limit (RLIMIT_AS) is %s; "
-                      "raise it with `ulimit -v unlimited`, or set GASNET_MAX_SEGSIZE to less",
-                      what, wanted, allowed);
+        pen_log_error(
+            log,
+            "cannot %s (%s, not yet used): %s: the address space limit (RLIMIT_AS) is %s; "
+            "raise it with `ulimit -v unlimited`, or set GASNET_MAX_SEGSIZE to less",
+            t->what, wanted, t->call, allowed);
     } else {
-        const char *remedy = why == EMFILE || why == ENFILE
-                                 ? "raise the limit of open files with `ulimit -n`"
-                             : why == ENOSYS ? "the kernel has to offer memfd_create (Linux 3.17)"
-                                             : "use fewer ranks or set GASNET_MAX_SEGSIZE to less";
-        pen_log_error(log, "cannot %s (%s, not yet used): %s; %s", what, wanted, strerror(why),
-                      remedy);
+        bool is_size = why == ENOMEM || why == EFBIG || why == ENOSPC || why == EINVAL;
+        pen_log_error(log, "cannot %s (%s, not yet used): %s: %s; %s", t->what, wanted, t->call,
+                      strerror(why),
+                      is_size ? "use fewer ranks or set GASNET_MAX_SEGSIZE to less"
+                              : pen_boot_remedy(why));
     }
 }
 
@@ -109,26 +117,22 @@ static char *arena_map(int fd, size_t len)
     return base;
 }
 
-/* One try at one stride: *why is the errno of what did not go. */
-static bool arena_try(pen_arena *out, size_t len, const char **what, int *why)
+/* One try at one stride. */
+static bool arena_try(pen_arena *out, size_t len, trouble *t)
 {
+    *t = (trouble){ "make the memory that ranks share", "ftruncate", EFBIG };
     /* A file size limit would answer with a signal; ours is to answer in words. */
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < len) {
-        *what = "make the memory that ranks share";
-        *why = EFBIG;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < len)
         return false;
-    }
-    int fd = pen_memfd("penstock", len);
+    int fd = pen_memfd("penstock", len, &t->call);
     if (fd < 0) {
-        *what = "make the memory that ranks share";
-        *why = errno;
+        t->error = errno;
         return false;
     }
     char *base = arena_map(fd, len);
     if (base == NULL) {
-        *what = "map the memory that ranks share";
-        *why = errno;
+        *t = (trouble){ "map the memory that ranks share", "mmap", errno };
         close(fd);
         return false;
     }
@@ -163,8 +167,7 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
     size_t environment_len = environment_measure(environment);
     size_t conduit_len =
         needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;
-    const char *what = "make the memory that ranks share";
-    int why = EFBIG;
+    trouble t = { "make the memory that ranks share", "ftruncate", EFBIG };
     size_t len = 0;
     for (int wish_only = 0; wish_only < 2; wish_only++) {
         /* First room for whatever a client may ask for; where a limit forbids that, for what the
@@ -172,12 +175,12 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
         size_t stride =
             pen_arena_stride(physical, ranks, &config.segment_max, pen_page_len(), wish_only != 0);
         len = arena_lay_out(&page, environment_len, conduit_len, stride);
-        if (len != 0 && arena_try(out, len, &what, &why)) {
+        if (len != 0 && arena_try(out, len, &t)) {
             arena_fill(out, &page, environment);
             return PEN_OK;
         }
     }
-    arena_complain(log, what, len, why);
+    arena_complain(log, &t, len);
     return PEN_ERR_RESOURCE;
 }
 
@@ -235,18 +238,19 @@ pen_status pen_boot_attach(pen_log *log, int arena_fd, char *mapped, int control
                            const char *launcher, pen_boot *out)
 {
     struct stat file;
-    if (fstat(arena_fd, &file) != 0 || file.st_size < (off_t)sizeof(pen_host_page)) {
+    int error = fstat(arena_fd, &file) != 0 ? errno : 0;
+    if (error != 0 || file.st_size < (off_t)sizeof(pen_host_page)) {
         pen_log_error(
             log,
-            "cannot join the job: descriptor %d is not its shared memory; a wrapper between "
-            "launcher and program must leave descriptors open",
-            arena_fd);
+            "cannot join the job: descriptor %d is not its shared memory: fstat: %s; a wrapper "
+            "between launcher and program must leave descriptors open",
+            arena_fd, error != 0 ? strerror(error) : "too short");
         return PEN_ERR_PROTOCOL;
     }
     size_t len = (size_t)file.st_size;
     char *base = mapped != NULL ? mapped : arena_map(arena_fd, len);
     if (base == NULL) {
-        arena_complain(log, "map the memory that ranks share", len, errno);
+        arena_complain(log, &(trouble){ "map the memory that ranks share", "mmap", errno }, len);
         return PEN_ERR_RESOURCE;
     }
     pen_host_page *page = (pen_host_page *)(void *)base;
@@ -259,7 +263,7 @@ pen_status pen_boot_attach(pen_log *log, int arena_fd, char *mapped, int control
         status = PEN_ERR_PROTOCOL;
     } else if ((environment = environment_index(base + page->environment_off,
                                                 page->environment_len)) == NULL) {
-        pen_log_error(log, "cannot join the job: no memory for the environment; use fewer ranks");
+        pen_log_error(log, "cannot join the job: its environment: calloc: %m; free some memory");
         status = PEN_ERR_MEMORY;
     }
     if (status != PEN_OK) {

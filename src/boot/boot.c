@@ -8,6 +8,7 @@
 #include "boot/control.h"
 #include "boot/foreign.h"
 #include "boot/knobs.h"
+#include "boot/remedy.h"
 #include "boot/supervisor.h"
 #include "os/os.h"
 
@@ -43,11 +44,14 @@ static bool number_of(const char *name, long most, long *out)
     return errno == 0 && *end == '\0' && *out <= most;
 }
 
-static bool is_control(int fd)
+/* 0, or why this is not the socket that a launcher of ours left us. */
+static int control_error(int fd)
 {
     int type = 0;
     socklen_t len = sizeof(type);
-    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0)
+        return errno;
+    return type == SOCK_SEQPACKET ? 0 : ENOTSOCK;
 }
 
 static pen_status inherited_read(pen_log *log, inherited *out)
@@ -62,28 +66,32 @@ static pen_status inherited_read(pen_log *log, inherited *out)
                       "not as `penstock run` sets them; do not set them by hand");
         return PEN_ERR_PROTOCOL;
     }
-    if (!is_control((int)control_fd)) {
+    int error = control_error((int)control_fd);
+    if (error != 0) {
         pen_log_error(
             log,
             "cannot join the job: descriptor %ld, which PENSTOCK_CONTROL_FD names, is not its "
-            "control socket; a wrapper between launcher and program must leave descriptors "
-            "open",
-            control_fd);
+            "control socket: getsockopt: %s; a wrapper between launcher and program must leave "
+            "descriptors open",
+            control_fd, strerror(error));
         return PEN_ERR_PROTOCOL;
     }
     *out = (inherited){ (int)control_fd, (int)arena_fd, (uint32_t)rank, (uint32_t)size };
     return PEN_OK;
 }
 
-/* What this process starts is not a rank. */
-static void inherited_hide(const inherited *from)
+/* What this process starts is not a rank: it neither thinks so nor keeps our descriptors open. */
+static pen_status inherited_hide(pen_log *log, const inherited *from)
 {
     static const char *const names[] = { "PENSTOCK_CONTROL_FD", "PENSTOCK_ARENA_FD",
                                          "PENSTOCK_RANK", "PENSTOCK_SIZE" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         (void)unsetenv(names[i]);
-    (void)fcntl(from->control_fd, F_SETFD, FD_CLOEXEC);
-    (void)fcntl(from->arena_fd, F_SETFD, FD_CLOEXEC);
+    if (fcntl(from->control_fd, F_SETFD, FD_CLOEXEC) == 0 &&
+        fcntl(from->arena_fd, F_SETFD, FD_CLOEXEC) == 0)
+        return PEN_OK;
+    pen_log_error(log, "cannot join the job: fcntl: %m; %s", pen_boot_remedy(errno));
+    return PEN_ERR_SYSTEM;
 }
 
 /* The rank is this process's from now on; it owes an exit handshake. */
@@ -100,8 +108,14 @@ static pen_status enlist(pen_log *log, pen_boot *boot)
                       boot->rank, nobody);
         return PEN_ERR_PROTOCOL;
     }
-    if (boot->control_fd >= 0)
-        (void)pen_control_send(boot->control_fd, PEN_CONTROL_JOINED, 0, NULL, true);
+    int error = boot->control_fd < 0
+                    ? 0
+                    : pen_control_send(boot->control_fd, PEN_CONTROL_JOINED, 0, NULL, true);
+    if (error != 0) {
+        pen_log_error(log, "cannot join the job: send: %s; is its launcher still there?",
+                      strerror(error));
+        return PEN_ERR_SYSTEM;
+    }
     atomic_store_explicit(&boot->page->ranks[boot->rank].phase, PEN_HOST_STARTING,
                           memory_order_relaxed);
     if ((boot->page->flags & PEN_HOST_FLAG_TERMINAL) != 0)
@@ -119,7 +133,11 @@ static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen
         pen_boot_attach(log, from.arena_fd, NULL, from.control_fd, from.rank, "penstock run", out);
     if (status != PEN_OK)
         return status;
-    inherited_hide(&from);
+    status = inherited_hide(log, &from);
+    if (status != PEN_OK) {
+        pen_boot_close(out);
+        return status;
+    }
     if (config->ranks > 0 && config->ranks != out->size && out->rank == 0)
         pen_log_warn(log, "GASNET_PSHM_NODES=%lld is not used: the launcher started %u ranks",
                      (long long)config->ranks, out->size);

@@ -15,7 +15,7 @@ typedef enum pen_control_kind {
     PEN_CONTROL_EXIT,         /* gasnet_exit(code) */
     PEN_CONTROL_LEAVE,        /* exit(code) or return from main */
     PEN_CONTROL_NOTE,         /* text: why it is about to end abnormally */
-    PEN_CONTROL_START_FAILED, /* code: errno of the exec that did not succeed */
+    PEN_CONTROL_START_FAILED, /* text: the call that failed, up to exec; code: its errno */
     /* the supervisor's */
     PEN_CONTROL_GO = 16, /* all ranks have left: go on with your exit */
     PEN_CONTROL_END,     /* the job ends now; code: its status */
@@ -27,9 +27,9 @@ typedef struct pen_control {
     char text[PEN_CONTROL_TEXT_MAX]; /* NUL-terminated once received */
 } pen_control;
 
-/* Both are async-signal-safe and keep errno. False: the other side is gone, or (wait false) has not
- * read for long. */
-bool pen_control_send(int fd, pen_control_kind kind, int code, const char *text, bool wait);
+/* Both are async-signal-safe and keep errno. Answers 0, or the errno of send: the other side is
+ * gone, or (wait false) has not read for long, or the kernel has been out of memory for a while. */
+int pen_control_send(int fd, pen_control_kind kind, int code, const char *text, bool wait);
 
 typedef enum pen_control_result {
     PEN_CONTROL_NONE, /* nothing there */

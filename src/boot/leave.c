@@ -61,7 +61,7 @@ void pen_boot_leave(pen_boot *boot, int code, void (*idle)(void *ctx), void *ctx
     phase_set(boot, PEN_HOST_EXITING);
     if (boot->control_fd < 0)
         return;
-    if (!pen_control_send(boot->control_fd, PEN_CONTROL_LEAVE, code, NULL, true) || code != 0)
+    if (pen_control_send(boot->control_fd, PEN_CONTROL_LEAVE, code, NULL, true) != 0 || code != 0)
         return;
     int pause_ms = IDLE_MS_MIN;
     for (unsigned round = 1; listen(boot) == PEN_BOOT_HEARD_NOTHING; round++) {

@@ -74,9 +74,10 @@ static bool room_for(pen_output *out, size_t len)
 
 static void put(pen_output *out, const char *text, size_t len)
 {
-    if (len == 0 || out->error != 0)
+    if (len == 0 || out->call != NULL)
         return;
     if (!room_for(out, len)) {
+        out->call = "realloc";
         out->error = ENOMEM;
         return;
     }
@@ -109,14 +110,16 @@ static ssize_t write_some(pen_output *out)
 
 void pen_output_flush(pen_output *out)
 {
-    while (out->start < out->end && out->error == 0) {
+    while (out->start < out->end && out->call == NULL) {
         ssize_t written = write_some(out);
         if (written >= 0)
             out->start += (size_t)written;
         else if (errno == EAGAIN)
             return;
-        else if (errno != EINTR)
+        else if (errno != EINTR) {
             out->error = errno;
+            out->call = "write";
+        }
     }
     out->start = out->end = 0;
 }

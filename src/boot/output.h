@@ -16,9 +16,10 @@ typedef struct pen_output {
     bool may_block; /* no description of our own: write only what poll says will go */
     char *queue;
     size_t start, end, room;
-    uint32_t source; /* who wrote last */
-    bool mid_line;   /* and did not end the line */
-    int error;       /* errno of the write that failed; nothing is written after it */
+    uint32_t source;  /* who wrote last */
+    bool mid_line;    /* and did not end the line */
+    const char *call; /* the call that failed, NULL: none; nothing is written after it */
+    int error;        /* its errno */
 } pen_output;
 
 void pen_output_open(pen_output *out, int fd);

@@ -80,7 +80,7 @@ static bool list_add(pid_list *list, pid_t pid)
     return true;
 }
 
-/* The kernel's own list of a thread's children, where it keeps one. */
+/* The kernel's own list of a thread's children, where it keeps one and there is room for it. */
 static bool children_listed(pid_t parent, pid_t thread, pid_list *list)
 {
     char path[64];
@@ -89,34 +89,38 @@ static bool children_listed(pid_t parent, pid_t thread, pid_list *list)
     if (in == NULL)
         return false;
     int pid;
-    while (fscanf(in, "%d", &pid) == 1 && list_add(list, pid)) {
-    }
+    bool all = true;
+    while (all && fscanf(in, "%d", &pid) == 1)
+        all = list_add(list, pid);
     fclose(in);
-    return true;
+    return all;
 }
 
 /* A folder of /proc as a process; 0: it is something else. */
 static pid_t pid_of(const char *name) { return (pid_t)strtol(name, NULL, 10); }
 
-static void children_searched(pid_t parent, pid_list *list)
+/* NULL, or the call that failed. */
+static const char *children_searched(pid_t parent, pid_list *list)
 {
     DIR *folder = opendir("/proc");
     if (folder == NULL)
-        return;
+        return "opendir";
+    const char *call = NULL;
     struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) {
+    while (call == NULL && (entry = readdir(folder)) != NULL) {
         char state;
         int its_parent;
         unsigned flags;
         pid_t pid = pid_of(entry->d_name);
         if (pid > 0 && read_stat(pid, &state, &its_parent, &flags) && its_parent == parent &&
             !list_add(list, pid))
-            break;
+            call = "realloc";
     }
     closedir(folder);
+    return call;
 }
 
-pid_t *pen_children(pid_t parent)
+pid_t *pen_children(pid_t parent, const char **call)
 {
     pid_list list = { NULL, 0, 0 };
     char path[48];
@@ -131,13 +135,15 @@ pid_t *pen_children(pid_t parent)
     }
     if (threads != NULL)
         closedir(threads);
+    *call = NULL;
     if (!listed) {
         list.count = 0;
-        children_searched(parent, &list);
+        *call = children_searched(parent, &list);
     }
-    if (!list_add(&list, 0)) {
-        free(list.pids);
-        return NULL;
-    }
-    return list.pids;
+    if (*call == NULL && !list_add(&list, 0))
+        *call = "realloc";
+    if (*call == NULL)
+        return list.pids;
+    free(list.pids); /* keeps errno */
+    return NULL;
 }

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Its children, ended by 0; NULL when there is no memory. The caller frees. */
-pid_t *pen_children(pid_t parent);
+/* Its children, ended by 0; NULL when they cannot be told: *call has failed. The caller frees. */
+pid_t *pen_children(pid_t parent, const char **call);
 
 char pen_process_state(pid_t pid);   /* R, S, D, T, t, Z ...; '?' when it cannot be read */
 bool pen_process_exiting(pid_t pid); /* being torn down, though perhaps not yet reapable */

@@ -235,6 +235,7 @@ pen_status pen_supervise(pen_log *log, const pen_supervisor_options *options, in
     int job_status = pen_exit_rule_status(&s.rule);
     int job_signal = s.rule.verdict.raise;
     pen_super_close(&s, false);
+    (void)pen_super_restore(&s); /* we end now, or our caller has been told that we failed */
     pen_arena_destroy(&s.arena);
     if (status == PEN_OK && options->argv == NULL)
         pen_supervisor_die(job_status, job_signal);

@@ -39,6 +39,7 @@ static void message_take(pen_supervisor *s, uint32_t rank, const pen_control *me
         break;
     case PEN_CONTROL_START_FAILED:
         pen_super_event(s, PEN_EXIT_NOT_STARTED, rank, message->code);
+        memcpy(s->ranks[rank].note, message->text, sizeof(s->ranks[rank].note));
         break;
     case PEN_CONTROL_NOTE:
         memcpy(s->ranks[rank].note, message->text, sizeof(s->ranks[rank].note));
@@ -90,7 +91,7 @@ void pen_super_reap(pen_supervisor *s)
 {
     int wait_status;
     pid_t pid;
-    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0 || (pid < 0 && errno == EINTR)) {
         for (uint32_t rank = 0; rank < s->started; rank++) {
             if (s->ranks[rank].pid == pid && s->ranks[rank].alive) {
                 died(s, rank, wait_status);
@@ -182,11 +183,21 @@ static void kill_all(pen_supervisor *s)
     }
 }
 
+/* Who is not told waits for ever. */
 static void go(pen_supervisor *s)
 {
-    for (uint32_t rank = 0; rank < s->started; rank++) {
+    int error = 0;
+    for (uint32_t rank = 0; rank < s->started && error == 0; rank++) {
         if (s->ranks[rank].control >= 0)
-            (void)pen_control_send(s->ranks[rank].control, PEN_CONTROL_GO, 0, NULL, false);
+            error = pen_control_send(s->ranks[rank].control, PEN_CONTROL_GO, 0, NULL, false);
+        if (error == EPIPE || error == ECONNRESET)
+            error = 0; /* it has ended, which is an event of its own */
+        if (error != 0) {
+            pen_super_say(s, PEN_LOG_ERROR,
+                          "cannot tell rank %u that all have left: send: %s; ending the job", rank,
+                          strerror(error));
+            pen_super_event(s, PEN_EXIT_LAUNCH_FAILED, rank, 0);
+        }
     }
 }
 
@@ -275,8 +286,11 @@ static bool spared(const pen_supervisor *s, pid_t pid)
 static size_t kill_children(const pen_supervisor *s)
 {
     size_t count = 0;
-    pid_t *children = pen_children(getpid());
-    for (const pid_t *child = children; child != NULL && *child != 0; child++) {
+    const char *call;
+    pid_t *children = pen_children(getpid(), &call);
+    if (children == NULL)
+        return 1; /* there may be some: look again */
+    for (const pid_t *child = children; *child != 0; child++) {
         if (!spared(s, *child)) {
             (void)kill(*child, SIGKILL);
             count++;
@@ -294,7 +308,7 @@ void pen_super_sweep(pen_supervisor *s)
     sigaddset(&child, SIGCHLD);
     for (int round = 0; round < SWEEP_ROUNDS_MAX; round++) {
         pid_t pid;
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0 || (pid < 0 && errno == EINTR)) {
         }
         if (pid < 0 || kill_children(s) == 0)
             return;

@@ -61,7 +61,8 @@ typedef struct pen_supervisor {
     bool from_terminal; /* the signal that ends us reached the ranks as well */
     bool swept;
 
-    bool signals_taken; /* the two below are to be restored */
+    bool limit_known;   /* files_before is; to be restored */
+    bool signals_taken; /* mask_before and child_before are to be restored */
     sigset_t mask_before;
     struct sigaction child_before;
     struct rlimit files_before;
@@ -84,12 +85,19 @@ typedef enum pen_super_source {
 /* supervisor_open.c */
 pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_options *options);
 void pen_super_close(pen_supervisor *s, bool forked); /* forked: descriptors are closed otherwise */
-int pen_super_high_fd(const pen_supervisor *s, int fd); /* moves it out of the ranks' way; -1 */
+
+/* Most of what follows answers the name of the system call that failed, with errno set; NULL: all
+ * went well. */
+
+/* *out: fd, which call has just answered, moved out of the ranks' way; -1: that failed. */
+const char *pen_super_keep(const pen_supervisor *s, const char *call, int fd, int *out);
+const char *pen_super_restore(const pen_supervisor *s); /* limits and signals, as they were */
 
 /* supervisor_start.c. True in a self-forked child, with *child and *status filled. */
 bool pen_super_start(pen_supervisor *s, pen_boot *child, pen_status *status);
 
 /* supervisor_streams.c */
+const char *pen_super_watch(int epoll, int fd, uint64_t data);
 void pen_super_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code);
 void pen_super_words(pen_supervisor *s); /* queues what was just logged */
 unsigned

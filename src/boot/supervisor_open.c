@@ -5,6 +5,7 @@
 
 #include "boot/knobs.h"
 #include "boot/proc.h"
+#include "boot/remedy.h"
 #include "os/os.h"
 
 #include <dirent.h>
@@ -25,17 +26,16 @@ enum {
     FDS_GAP = 16, /* left free below ours for what a rank inherits */
 };
 
-static void set_no_exec(int fd) { (void)fcntl(fd, F_SETFD, FD_CLOEXEC); }
-
-int pen_super_high_fd(const pen_supervisor *s, int fd)
+const char *pen_super_keep(const pen_supervisor *s, const char *call, int fd, int *out)
 {
+    *out = -1;
     if (fd < 0)
-        return -1;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, s->fd_base);
+        return call;
+    *out = fcntl(fd, F_DUPFD_CLOEXEC, s->fd_base);
     int error = errno;
     close(fd);
     errno = error;
-    return high;
+    return *out < 0 ? "fcntl" : NULL;
 }
 
 /* A missing descriptor 0, 1 or 2 would be taken by the next file opened. Writing to the stand-in
@@ -75,11 +75,13 @@ static pen_status limit_files(pen_supervisor *s)
         limit.rlim_max = need; /* root may */
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
         return PEN_OK;
-    pen_log_error(&s->log,
-                  "cannot start %u ranks: they need %llu open files here and the limit "
-                  "(RLIMIT_NOFILE) is %llu; raise it with `ulimit -n %llu`, or use fewer ranks",
-                  s->options->size, (unsigned long long)need,
-                  (unsigned long long)s->files_before.rlim_max, (unsigned long long)need);
+    pen_log_error(
+        &s->log,
+        "cannot start %u ranks: they need %llu open files here and the limit "
+        "(RLIMIT_NOFILE) is %llu: setrlimit: %m; raise it with `ulimit -n %llu`, or use fewer "
+        "ranks",
+        s->options->size, (unsigned long long)need, (unsigned long long)s->files_before.rlim_max,
+        (unsigned long long)need);
     return PEN_ERR_RESOURCE;
 }
 
@@ -102,31 +104,25 @@ static bool is_own(const char *entry)
     return false;
 }
 
-static pen_status environment_make(pen_supervisor *s)
+static const char *environment_make(pen_supervisor *s)
 {
     size_t count = sizeof(own_names) / sizeof(own_names[0]) + 1;
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++)
         count++;
     s->environment = calloc(count, sizeof(*s->environment));
     if (s->environment == NULL)
-        return PEN_ERR_MEMORY;
+        return "calloc";
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
         if (!is_own(*entry))
             s->environment[s->environment_count++] = *entry;
     }
-    return PEN_OK;
+    return NULL;
 }
 
 /* ---- descriptors and signals ------------------------------------------------------------------
  */
 
-static bool watch(int epoll, int fd, uint64_t data)
-{
-    struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-static bool descriptors_open(pen_supervisor *s)
+static const char *signals_open(pen_supervisor *s)
 {
     sigset_t own;
     sigemptyset(&own);
@@ -135,57 +131,102 @@ static bool descriptors_open(pen_supervisor *s)
         sigaddset(&own, signals[i]);
     sigset_t blocked = own;
     sigaddset(&blocked, SIGPIPE); /* a write's errno says the same */
-    (void)pthread_sigmask(SIG_BLOCK, &blocked, &s->mask_before);
     const struct sigaction plain = { .sa_handler = SIG_DFL };
-    (void)sigaction(SIGCHLD, &plain, &s->child_before); /* ignored, nobody could be waited for */
+    if (sigaction(SIGCHLD, NULL, &s->child_before) != 0)
+        return "sigaction";
+    if ((errno = pthread_sigmask(SIG_BLOCK, &blocked, &s->mask_before)) != 0)
+        return "pthread_sigmask";
     s->signals_taken = true;
-    s->signal_fd = pen_super_high_fd(s, signalfd(-1, &own, SFD_CLOEXEC | SFD_NONBLOCK));
-    s->epoll = pen_super_high_fd(s, epoll_create1(EPOLL_CLOEXEC));
-    s->streams_epoll = pen_super_high_fd(s, epoll_create1(EPOLL_CLOEXEC));
-    s->null_fd = pen_super_high_fd(s, open("/dev/null", O_RDONLY | O_CLOEXEC));
-    int words[2];
-    if (pipe2(words, O_CLOEXEC | O_NONBLOCK) != 0)
-        return false;
-    s->words[0] = pen_super_high_fd(s, words[0]);
-    s->words[1] = pen_super_high_fd(s, words[1]);
-    if (s->signal_fd < 0 || s->epoll < 0 || s->streams_epoll < 0 || s->null_fd < 0 ||
-        s->words[0] < 0 || s->words[1] < 0)
-        return false;
-    return watch(s->epoll, s->signal_fd, PEN_SUPER_DATA(PEN_SUPER_SIGNALS, 0)) &&
-           watch(s->epoll, s->streams_epoll, PEN_SUPER_DATA(PEN_SUPER_STREAMS, 0));
+    if (sigaction(SIGCHLD, &plain, NULL) != 0) /* ignored, nobody could be waited for */
+        return "sigaction";
+    return pen_super_keep(s, "signalfd", signalfd(-1, &own, SFD_CLOEXEC | SFD_NONBLOCK),
+                          &s->signal_fd);
 }
 
-static void outputs_open(pen_supervisor *s)
+static const char *words_open(pen_supervisor *s)
 {
-    for (int i = 0; i < PEN_STREAMS; i++) {
+    int words[2];
+    if (pipe2(words, O_CLOEXEC | O_NONBLOCK) != 0)
+        return "pipe2";
+    const char *reading = pen_super_keep(s, "pipe2", words[0], &s->words[0]);
+    const char *writing = pen_super_keep(s, "pipe2", words[1], &s->words[1]);
+    return reading != NULL ? reading : writing;
+}
+
+static const char *descriptors_open(pen_supervisor *s)
+{
+    const char *call = pen_super_keep(s, "epoll_create1", epoll_create1(EPOLL_CLOEXEC), &s->epoll);
+    if (call == NULL)
+        call = pen_super_keep(s, "epoll_create1", epoll_create1(EPOLL_CLOEXEC), &s->streams_epoll);
+    if (call == NULL)
+        call = pen_super_keep(s, "open", open("/dev/null", O_RDONLY | O_CLOEXEC), &s->null_fd);
+    if (call == NULL)
+        call = words_open(s);
+    if (call == NULL)
+        call = pen_super_watch(s->epoll, s->signal_fd, PEN_SUPER_DATA(PEN_SUPER_SIGNALS, 0));
+    if (call == NULL)
+        call = pen_super_watch(s->epoll, s->streams_epoll, PEN_SUPER_DATA(PEN_SUPER_STREAMS, 0));
+    return call;
+}
+
+static const char *outputs_open(pen_supervisor *s)
+{
+    const char *call = NULL;
+    for (int i = 0; i < PEN_STREAMS && call == NULL; i++) {
         int fd = i == PEN_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO;
         pen_output_open(&s->outputs[i], fd);
         if (s->outputs[i].own)
-            s->outputs[i].fd = pen_super_high_fd(s, s->outputs[i].fd);
+            call = pen_super_keep(s, "open", s->outputs[i].fd, &s->outputs[i].fd);
         s->to[i] = &s->outputs[i];
         s->inherit[i] = s->options->size == 1 && !s->options->tag && isatty(fd);
     }
     if (pen_output_same(STDOUT_FILENO, STDERR_FILENO))
         s->to[PEN_STREAM_ERR] = &s->outputs[PEN_STREAM_OUT];
     s->terminal = isatty(STDOUT_FILENO);
+    return call;
 }
 
-static pen_status memory_open(pen_supervisor *s)
+static const char *memory_open(pen_supervisor *s)
 {
     uint32_t size = s->options->size;
     s->ranks = calloc(size, sizeof(*s->ranks));
-    s->exit_ranks = calloc(size, sizeof(*s->exit_ranks));
-    const size_t rank_events_max = PEN_SUPER_MESSAGES_MAX + 1; /* before and at its death */
-    s->events_max = 2 * rank_events_max * size + 64;
-    s->events = calloc(s->events_max, sizeof(*s->events));
-    s->spared = pen_children(getpid());
-    if (s->ranks == NULL || s->exit_ranks == NULL || s->events == NULL || s->spared == NULL)
-        return PEN_ERR_MEMORY;
+    if (s->ranks == NULL)
+        return "calloc";
     for (uint32_t rank = 0; rank < size; rank++) {
         pen_super_rank *r = &s->ranks[rank];
         r->control = r->stream[PEN_STREAM_OUT] = r->stream[PEN_STREAM_ERR] = -1;
     }
-    return environment_make(s);
+    const size_t rank_events_max = PEN_SUPER_MESSAGES_MAX + 1; /* before and at its death */
+    s->events_max = 2 * rank_events_max * size + 64;
+    if ((s->exit_ranks = calloc(size, sizeof(*s->exit_ranks))) == NULL ||
+        (s->events = calloc(s->events_max, sizeof(*s->events))) == NULL)
+        return "calloc";
+    const char *call;
+    s->spared = pen_children(getpid(), &call);
+    return s->spared != NULL ? environment_make(s) : call;
+}
+
+/* ---- all of it
+ * -----------------------------------------------------------------------------------
+ */
+
+static PEN_COLD pen_status complain(pen_supervisor *s, const char *call)
+{
+    int error = errno;
+    pen_log_error(&s->log, "cannot start %u ranks: %s: %s; %s", s->options->size, call,
+                  strerror(error), pen_boot_remedy(error));
+    return error == ENOMEM ? PEN_ERR_MEMORY : PEN_ERR_SYSTEM;
+}
+
+static pen_status arena_open(pen_supervisor *s)
+{
+    bool terminal = isatty(STDOUT_FILENO) && s->options->size > 1;
+    pen_status status =
+        pen_arena_create(&s->log, s->options->size, s->options->needs, s->environment,
+                         terminal ? PEN_HOST_FLAG_TERMINAL : 0, &s->arena);
+    if (status == PEN_OK)
+        s->page = (pen_host_page *)(void *)s->arena.base;
+    return status;
 }
 
 pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_options *options)
@@ -204,7 +245,8 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
     s->log.rank = -1;
     (void)snprintf(s->log.who, sizeof(s->log.who), "run");
     if (getrlimit(RLIMIT_NOFILE, &s->files_before) != 0)
-        s->files_before = (struct rlimit){ RLIM_INFINITY, RLIM_INFINITY };
+        return complain(s, "getrlimit");
+    s->limit_known = true;
     stdio_complete();
     s->fd_base = highest_fd() + 1 + FDS_GAP;
 
@@ -214,27 +256,25 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
         status = limit_files(s);
     if (status != PEN_OK)
         return status;
-    status = memory_open(s);
-    if (status != PEN_OK) {
-        pen_log_error(&s->log, "cannot start %u ranks: out of memory; use fewer", options->size);
-        return status;
-    }
+    const char *call = memory_open(s);
+    if (call != NULL)
+        return complain(s, call);
     pen_exit_rule_init(&s->rule, s->exit_ranks, options->size,
                        (uint64_t)(1e9 * pen_boot_exit_timeout(&config, options->size)));
-    bool terminal = isatty(STDOUT_FILENO) && options->size > 1;
-    status = pen_arena_create(&s->log, options->size, options->needs, s->environment,
-                              terminal ? PEN_HOST_FLAG_TERMINAL : 0, &s->arena);
+    status = arena_open(s);
     if (status != PEN_OK)
         return status;
-    set_no_exec(s->arena.fd);
-    s->page = (pen_host_page *)(void *)s->arena.base;
-    if (!descriptors_open(s)) {
-        pen_log_error(&s->log, "cannot open what a launcher needs: %m; raise `ulimit -n`");
-        return PEN_ERR_SYSTEM;
-    }
-    outputs_open(s);
+    call = signals_open(s);
+    if (call == NULL)
+        call = descriptors_open(s);
+    if (call == NULL)
+        call = outputs_open(s);
+    /* What ranks leave behind comes to us. */
+    if (call == NULL && prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0)
+        call = "prctl";
+    if (call != NULL)
+        return complain(s, call);
     s->log.fd = s->words[1];
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L); /* what ranks leave behind comes to us */
     if (options->timeout_s > 0)
         s->limit_ns = pen_now_ns() + (uint64_t)(options->timeout_s * 1e9);
     return PEN_OK;
@@ -275,6 +315,18 @@ static void memory_close(pen_supervisor *s)
     free(s->spared);
 }
 
+const char *pen_super_restore(const pen_supervisor *s)
+{
+    if (s->limit_known && setrlimit(RLIMIT_NOFILE, &s->files_before) != 0)
+        return "setrlimit";
+    if (!s->signals_taken)
+        return NULL;
+    if (sigaction(SIGCHLD, &s->child_before, NULL) != 0)
+        return "sigaction";
+    errno = pthread_sigmask(SIG_SETMASK, &s->mask_before, NULL);
+    return errno != 0 ? "pthread_sigmask" : NULL;
+}
+
 void pen_super_close(pen_supervisor *s, bool forked)
 {
     for (int i = 0; i < PEN_STREAMS; i++) {
@@ -284,9 +336,4 @@ void pen_super_close(pen_supervisor *s, bool forked)
     if (!forked)
         descriptors_close(s);
     memory_close(s);
-    (void)setrlimit(RLIMIT_NOFILE, &s->files_before);
-    if (s->signals_taken) {
-        (void)sigaction(SIGCHLD, &s->child_before, NULL);
-        (void)pthread_sigmask(SIG_SETMASK, &s->mask_before, NULL);
-    }
 }

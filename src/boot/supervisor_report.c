@@ -4,6 +4,7 @@
 #include "boot/supervisor_internal.h"
 
 #include "boot/proc.h"
+#include "boot/remedy.h"
 #include "boot/signal_name.h"
 
 #include <errno.h>
@@ -66,21 +67,31 @@ static void explain_word(pen_supervisor *s, const pen_exit_event *cause)
                       "%s called gasnet_exit(%d); ending the job", who.text, cause->code);
 }
 
-static void explain_not_started(pen_supervisor *s, int why)
+/* The rank's note is the call that failed. */
+static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
 {
-    const char *program = s->options->argv[0];
-    const char *hint = "check the name and PATH";
+    const char *program = s->options->argv[0], *call = s->ranks[cause->rank].note;
+    int why = cause->code;
+    const char *hint = pen_boot_remedy(why);
+    if (strncmp(call, "exec", strlen("exec")) != 0) {
+        pen_super_say(s, PEN_LOG_ERROR, "cannot start rank %u: %s: %s; %s", cause->rank, call,
+                      strerror(why), hint);
+        return;
+    }
     if (why == ENOENT && strchr(program, '/') == NULL && access(program, X_OK) == 0)
         hint = "it is in this folder: write ./ before it";
-    else if (why == ENOENT && access(program, F_OK) == 0)
-        hint = "the file is there, but not the interpreter or loader it names";
+    else if (why == ENOENT)
+        hint = access(program, F_OK) == 0
+                   ? "the file is there, but not the interpreter or loader it names"
+                   : "check the name and PATH";
     else if (why == EACCES)
         hint = "is it a program, and executable (chmod +x)?";
     else if (why == ENOEXEC)
         hint = "it is not a program for this machine";
     else if (why == E2BIG)
         hint = "arguments and environment are too long";
-    pen_super_say(s, PEN_LOG_ERROR, "cannot start %s: %s; %s", program, strerror(why), hint);
+    pen_super_say(s, PEN_LOG_ERROR, "cannot start %s: %s: %s; %s", program, call, strerror(why),
+                  hint);
 }
 
 void pen_super_explain(pen_supervisor *s)
@@ -98,7 +109,7 @@ void pen_super_explain(pen_supervisor *s)
         explain_word(s, cause);
         break;
     case PEN_EXIT_NOT_STARTED:
-        explain_not_started(s, cause->code);
+        explain_not_started(s, cause);
         break;
     case PEN_EXIT_SIGNALLED:
         pen_super_say(s, PEN_LOG_ERROR, "%s received (host %s, pid %d); ending the job",
@@ -111,8 +122,9 @@ void pen_super_explain(pen_supervisor *s)
         pen_super_report(s);
         break;
     case PEN_EXIT_OUTPUT:
-        pen_super_say(s, PEN_LOG_ERROR, "cannot write standard %s: %s; ending the job",
-                      cause->rank == PEN_STREAM_OUT ? "output" : "error", strerror(cause->code));
+        pen_super_say(s, PEN_LOG_ERROR, "cannot write standard %s: %s: %s; ending the job",
+                      cause->rank == PEN_STREAM_OUT ? "output" : "error",
+                      s->outputs[cause->rank].call, strerror(cause->code));
         break;
     default: /* whoever could not start the ranks has said so */
         break;

@@ -3,6 +3,7 @@
  * launcher, by fork alone. */
 #include "boot/supervisor_internal.h"
 
+#include "boot/remedy.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -34,75 +35,83 @@ static void ends_close(rank_ends *ends)
     }
 }
 
-static bool watch(int epoll, int fd, uint64_t data)
-{
-    struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-static bool stream_open(pen_supervisor *s, uint32_t rank, int i, rank_ends *ends)
+static const char *stream_open(pen_supervisor *s, uint32_t rank, int i, rank_ends *ends)
 {
     char tag[16] = "";
     if (s->options->tag)
         (void)snprintf(tag, sizeof(tag), "[%u] ", rank);
     pen_lines_init(&s->ranks[rank].lines[i], tag);
     if (s->inherit[i])
-        return true;
+        return NULL;
     int ours_and_theirs[2];
     if (pipe2(ours_and_theirs, O_CLOEXEC) != 0)
-        return false;
+        return "pipe2";
     ends->stream[i] = ours_and_theirs[1];
-    int fd = pen_super_high_fd(s, ours_and_theirs[0]);
-    s->ranks[rank].stream[i] = fd;
-    return fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
-           watch(s->streams_epoll, fd,
-                 PEN_SUPER_DATA((unsigned)PEN_SUPER_STREAM + (unsigned)i, rank));
+    int *ours = &s->ranks[rank].stream[i];
+    const char *call = pen_super_keep(s, "pipe2", ours_and_theirs[0], ours);
+    if (call == NULL && fcntl(*ours, F_SETFL, O_NONBLOCK) != 0)
+        call = "fcntl";
+    if (call == NULL)
+        call = pen_super_watch(s->streams_epoll, *ours,
+                               PEN_SUPER_DATA((unsigned)PEN_SUPER_STREAM + (unsigned)i, rank));
+    return call;
 }
 
-static bool ends_open(pen_supervisor *s, uint32_t rank, rank_ends *ends)
+static const char *ends_open(pen_supervisor *s, uint32_t rank, rank_ends *ends)
 {
     *ends = (rank_ends){ -1, { -1, -1 } };
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return false;
+        return "socketpair";
     ends->control = pair[1];
-    s->ranks[rank].control = pen_super_high_fd(s, pair[0]);
-    return s->ranks[rank].control >= 0 &&
-           watch(s->epoll, s->ranks[rank].control, PEN_SUPER_DATA(PEN_SUPER_CONTROL, rank)) &&
-           stream_open(s, rank, PEN_STREAM_OUT, ends) && stream_open(s, rank, PEN_STREAM_ERR, ends);
+    int *control = &s->ranks[rank].control;
+    const char *call = pen_super_keep(s, "socketpair", pair[0], control);
+    if (call == NULL)
+        call = pen_super_watch(s->epoll, *control, PEN_SUPER_DATA(PEN_SUPER_CONTROL, rank));
+    for (int i = 0; i < PEN_STREAMS && call == NULL; i++)
+        call = stream_open(s, rank, i, ends);
+    return call;
 }
 
 /* ---- in the child -------------------------------------------------------------------------------
  */
 
-/* Ends with its parent, whatever happens to that; the parent may be gone already. */
-static void child_bind(const pen_supervisor *s)
+/* Ends with its parent, whatever happens to that; the parent may be gone already. Takes the streams
+ * over. */
+static const char *child_bind(const pen_supervisor *s, uint32_t rank, const rank_ends *ends)
 {
-    (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
+    if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0)
+        return "prctl";
     if (getppid() != s->pid)
         _exit(128 + SIGKILL);
+    if (rank != 0 && dup2(s->null_fd, STDIN_FILENO) < 0)
+        return "dup2";
+    for (int i = 0; i < PEN_STREAMS; i++) {
+        int fd = i == PEN_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO;
+        if (ends->stream[i] >= 0 && dup2(ends->stream[i], fd) < 0)
+            return "dup2";
+    }
+    return NULL;
 }
 
-static void child_stdio(const pen_supervisor *s, uint32_t rank, const rank_ends *ends)
+static const char *child_exec(const pen_supervisor *s, const rank_ends *ends)
 {
-    if (rank != 0)
-        (void)dup2(s->null_fd, STDIN_FILENO);
-    if (ends->stream[PEN_STREAM_OUT] >= 0)
-        (void)dup2(ends->stream[PEN_STREAM_OUT], STDOUT_FILENO);
-    if (ends->stream[PEN_STREAM_ERR] >= 0)
-        (void)dup2(ends->stream[PEN_STREAM_ERR], STDERR_FILENO);
-}
-
-static _Noreturn void child_exec(pen_supervisor *s, const rank_ends *ends)
-{
-    (void)fcntl(ends->control, F_SETFD, 0);
-    (void)fcntl(s->arena.fd, F_SETFD, 0);
-    (void)setrlimit(RLIMIT_NOFILE, &s->files_before);
-    (void)sigaction(SIGCHLD, &s->child_before, NULL);
-    (void)pthread_sigmask(SIG_SETMASK, &s->mask_before, NULL);
+    if (fcntl(ends->control, F_SETFD, 0) != 0 || fcntl(s->arena.fd, F_SETFD, 0) != 0)
+        return "fcntl";
+    const char *call = pen_super_restore(s);
+    if (call != NULL)
+        return call;
     execvpe(s->options->argv[0], s->options->argv, s->environment);
+    return "execvpe";
+}
+
+static _Noreturn void child_run(const pen_supervisor *s, uint32_t rank, const rank_ends *ends)
+{
+    const char *call = child_bind(s, rank, ends);
+    if (call == NULL)
+        call = child_exec(s, ends);
     int why = errno;
-    (void)pen_control_send(ends->control, PEN_CONTROL_START_FAILED, why, NULL, true);
+    (void)pen_control_send(ends->control, PEN_CONTROL_START_FAILED, why, call, true);
     _exit(why == ENOENT ? 127 : 126);
 }
 
@@ -118,6 +127,14 @@ static void close_from(int first)
 /* The forked copy becomes a rank: nothing of the supervisor's may stay in it. */
 static pen_status child_become(pen_supervisor *s, uint32_t rank, rank_ends *ends, pen_boot *child)
 {
+    const char *call = child_bind(s, rank, ends);
+    if (call == NULL)
+        call = pen_super_restore(s);
+    if (call != NULL) {
+        pen_log_error(s->outer, "cannot start rank %u: %s: %m; %s", rank, call,
+                      pen_boot_remedy(errno));
+        _exit(EXIT_FAILURE);
+    }
     int control = ends->control;
     ends->control = -1;
     ends_close(ends); /* dup2 has taken the streams over */
@@ -128,7 +145,6 @@ static pen_status child_become(pen_supervisor *s, uint32_t rank, rank_ends *ends
     int first = s->fd_base;
     pen_super_close(s, true);
     close_from(first);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 0L, 0L, 0L, 0L);
     return pen_boot_attach(log, arena_fd, base, control, rank, launcher, child);
 }
 
@@ -147,14 +163,11 @@ static void environment_of(pen_supervisor *s, uint32_t rank, const rank_ends *en
     s->environment[s->environment_count + 4] = NULL;
 }
 
-static void start_complain(pen_supervisor *s, uint32_t rank)
+static void start_complain(pen_supervisor *s, uint32_t rank, const char *call)
 {
-    const char *remedy =
-        errno == EAGAIN   ? "raise the limit of processes (`ulimit -u`, or pids.max of the cgroup)"
-        : errno == EMFILE ? "raise the limit of open files (`ulimit -n`)"
-        : errno == ENFILE ? "the whole system has too many open files (fs.file-max)"
-                          : "use fewer ranks";
-    pen_super_say(s, PEN_LOG_ERROR, "cannot start rank %u: %s; %s", rank, strerror(errno), remedy);
+    int error = errno;
+    pen_super_say(s, PEN_LOG_ERROR, "cannot start rank %u: %s: %s; %s", rank, call, strerror(error),
+                  pen_boot_remedy(error));
     pen_super_event(s, PEN_EXIT_LAUNCH_FAILED, rank, 0);
 }
 
@@ -167,9 +180,7 @@ static pid_t spawn(pen_supervisor *s, uint32_t rank, const rank_ends *ends)
     /* NOLINTBEGIN(bugprone-unsafe-functions,cert-msc24-c,cert-msc33-c,clang-analyzer-*) */
     pid_t pid = vfork();
     if (pid == 0) {
-        child_bind(s);
-        child_stdio(s, rank, ends);
-        child_exec(s, ends);
+        child_run(s, rank, ends);
     }
     /* NOLINTEND(bugprone-unsafe-functions,cert-msc24-c,cert-msc33-c,clang-analyzer-*) */
     return pid;
@@ -180,20 +191,18 @@ typedef enum started { STARTED, NOT_STARTED, IN_CHILD } started;
 static started start_rank(pen_supervisor *s, uint32_t rank, pen_boot *child, pen_status *status)
 {
     rank_ends ends;
-    if (!ends_open(s, rank, &ends)) {
-        start_complain(s, rank);
-        ends_close(&ends);
-        return NOT_STARTED;
+    const char *call = ends_open(s, rank, &ends);
+    pid_t pid = -1;
+    if (call == NULL) {
+        call = s->options->argv != NULL ? "vfork" : "fork";
+        pid = s->options->argv != NULL ? spawn(s, rank, &ends) : fork();
     }
-    pid_t pid = s->options->argv != NULL ? spawn(s, rank, &ends) : fork();
     if (pid == 0) {
-        child_bind(s);
-        child_stdio(s, rank, &ends);
         *status = child_become(s, rank, &ends, child);
         return IN_CHILD;
     }
     if (pid < 0) {
-        start_complain(s, rank);
+        start_complain(s, rank, call);
         ends_close(&ends);
         return NOT_STARTED;
     }

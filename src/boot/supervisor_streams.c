@@ -15,6 +15,12 @@
 enum { READ_LEN = 65536, READS_MAX = 256, STREAM_EVENTS_MAX = 64 };
 #define SOURCE_SELF UINT32_MAX
 
+const char *pen_super_watch(int epoll, int fd, uint64_t data)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? NULL : "epoll_ctl";
+}
+
 void pen_super_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code)
 {
     if (s->event_count == s->events_max) /* only words of a rank gone mad can be that many */
@@ -26,8 +32,11 @@ void pen_super_words(pen_supervisor *s)
 {
     char line[4096];
     ssize_t got;
-    while (s->words[0] >= 0 && (got = read(s->words[0], line, sizeof(line))) > 0)
-        pen_output_put(s->to[PEN_STREAM_ERR], SOURCE_SELF, line, (size_t)got);
+    do {
+        got = s->words[0] >= 0 ? read(s->words[0], line, sizeof(line)) : 0;
+        if (got > 0)
+            pen_output_put(s->to[PEN_STREAM_ERR], SOURCE_SELF, line, (size_t)got);
+    } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
 /* ---- reading
@@ -148,7 +157,7 @@ void pen_super_write(pen_supervisor *s)
         pen_output *output = &s->outputs[i];
         pen_output_flush(output);
         output_listen(s, i, pen_output_queued(output) != 0);
-        if (output->error != 0 && !s->output_reported) {
+        if (output->call != NULL && !s->output_reported) {
             s->output_reported = true;
             pen_super_event(s, PEN_EXIT_OUTPUT, (uint32_t)i, output->error);
         }

@@ -64,16 +64,21 @@ uint64_t pen_memory_available(void)
     return least(available, pen_cgroup_memory_left(NULL));
 }
 
-int pen_memfd(const char *name, size_t len)
+int pen_memfd(const char *name, size_t len, const char **call)
 {
+    *call = "memfd_create";
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL)
         fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
     /* Sealed, or a peer that shrinks it makes every other rank die of SIGBUS. */
-    if (ftruncate(fd, (off_t)len) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
-        return fd;
+    *call = "ftruncate";
+    if (ftruncate(fd, (off_t)len) == 0) {
+        *call = "fcntl";
+        if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+            return fd;
+    }
     int error = errno;
     close(fd);
     errno = error;

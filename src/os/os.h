@@ -30,8 +30,9 @@ uint64_t pen_switches_forced(void);
 uint64_t pen_memory_physical(void);  /* bytes of RAM, capped by the cgroup's memory limit */
 uint64_t pen_memory_available(void); /* MemAvailable, capped by what the cgroup has left */
 
-/* A sparse anonymous file (memfd, close-on-exec, sealed against shrinking and growing), or -1. */
-int pen_memfd(const char *name, size_t len);
+/* A sparse anonymous file (memfd, close-on-exec, sealed against shrinking and growing), or -1: then
+ * *call names the system call that failed. */
+int pen_memfd(const char *name, size_t len, const char **call);
 
 /* ---- sleeping --------------------------------------------------------------------------- */
 

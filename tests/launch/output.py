@@ -114,7 +114,7 @@ class Output(LaunchTest):
         os.close(into)
         _, err = job.communicate(timeout=30)
         self.assertEqual(job.returncode, -13)
-        self.assertRegex(err.decode(), r"^penstock\[run\] error: cannot write standard output: Broken pipe")
+        self.assertRegex(err.decode(), r"^penstock\[run\] error: cannot write standard output: write: Broken pipe")
 
     def test_reader_that_leaves_early_ends_the_job(self):
         job = support.Job(
@@ -127,12 +127,12 @@ class Output(LaunchTest):
             job = start(launch_command(2, "join", "lines=10"), stdout=full)
             _, err = job.communicate(timeout=30)
         self.assertEqual(job.returncode, 1)
-        self.assertIn(b"cannot write standard output: No space left on device", err)
+        self.assertIn(b"cannot write standard output: write: No space left on device", err)
 
     def test_stdout_that_was_never_open(self):
         command = " ".join(launch_command(2, "join", "lines=3"))
         job = support.Job(["bash", "-c", f"{command} >&-"])
-        self.expect(job, 1, "cannot write standard output: Bad file descriptor")
+        self.expect(job, 1, "cannot write standard output: write: Bad file descriptor")
         command = " ".join(launch_command(2, "join", "barrier"))
         self.expect(support.Job(["bash", "-c", f"{command} <&- >&- 2>&-"]), 0)
 

@@ -97,11 +97,11 @@ class Rules(LaunchTest):
 
     def test_program_not_found_is_127_and_said_once(self):
         job = support.Job([support.PENSTOCK, "run", "-n", "8", "./no-such-program"])
-        self.expect(job, 127, "cannot start ./no-such-program: No such file")
+        self.expect(job, 127, "cannot start ./no-such-program: execvpe: No such file")
 
     def test_program_not_executable_is_126(self):
         job = support.Job([support.PENSTOCK, "run", "-n", "2", "/etc/passwd"])
-        self.expect(job, 126, "cannot start /etc/passwd: Permission denied")
+        self.expect(job, 126, "cannot start /etc/passwd: execvpe: Permission denied")
 
     def test_wrong_command_lines_are_2(self):
         for words in (["run"], ["run", "-n", "2"], ["run", "-n", "0", "true"], ["run", "-n", "x", "true"],

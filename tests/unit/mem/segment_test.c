@@ -33,7 +33,8 @@ static int open_rig(void **state)
     rig *r = calloc(1, sizeof *r);
     assert_non_null(r);
     r->page = pen_page_len();
-    r->fd = pen_memfd("test", PAGES * r->page);
+    const char *call;
+    r->fd = pen_memfd("test", PAGES * r->page, &call);
     assert_true(r->fd >= 0);
     r->slice = mmap(NULL, PAGES * r->page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
     assert_ptr_not_equal(r->slice, MAP_FAILED);
