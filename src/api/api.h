@@ -115,7 +115,7 @@ pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main 
 /* except: names or numbers, separated by commas; "*": all. What cannot be caught is warned of. */
 void pen_api_catch_signals(pen_log *log, const char *except);
 /* What a thread does now and then while it waits: looks whether the process has to end. */
-void pen_api_idle(void *job);
+void pen_api_idle(void *ctx); /* ctx: the job */
 /* The supervisor wants this process to end. */
 _Noreturn void pen_api_told_to_end(pen_job *job, int code);
 /* A set-up call found that a rank has ended: the supervisor has decided the job's status already

@@ -263,7 +263,7 @@ int pen_api_init(const pen_build *build, int *argc, char ***argv)
     if (!args_agree(argc, argv))
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "argc and argv: give both or neither");
     int code = start(call, build, &job);
-    if (code != GASNET_OK)
+    if (job == NULL)
         return code;
     job->legacy = true;
     job->client.flags = GEX_FLAG_USES_GASNET1;
@@ -290,7 +290,7 @@ int pen_api_client_init(const pen_build *build, gex_Client_t *client, gex_EP_t *
     if (!args_agree(argc, argv))
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "argc and argv: give both or neither");
     int code = start(call, build, &job);
-    if (code != GASNET_OK)
+    if (job == NULL)
         return code;
     job->legacy = (flags & GEX_FLAG_USES_GASNET1) != 0;
     job->client.flags = flags;

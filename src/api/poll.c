@@ -3,8 +3,8 @@
 #include "api/api.h"
 
 _Static_assert(sizeof(pen_waiter) <= sizeof(pen_block), "GASNET_BLOCKUNTIL has room for a waiter");
-_Static_assert((int)PEN_WAIT_SPIN == GASNET_WAIT_SPIN && (int)PEN_WAIT_BLOCK == GASNET_WAIT_BLOCK &&
-                   (int)PEN_WAIT_SPINBLOCK == GASNET_WAIT_SPINBLOCK,
+_Static_assert(PEN_WAIT_SPIN == GASNET_WAIT_SPIN && PEN_WAIT_BLOCK == GASNET_WAIT_BLOCK &&
+                   PEN_WAIT_SPINBLOCK == GASNET_WAIT_SPINBLOCK,
                "wait modes are passed on as they are");
 
 int gasnet_AMPoll(void)
