@@ -94,10 +94,8 @@ void pen_output_put(pen_output *out, uint32_t source, const char *text, size_t l
     put(out, text, len);
 }
 
-static ssize_t write_some(pen_output *out)
+static ssize_t write_some(const pen_output *out, const char *from, size_t len)
 {
-    const char *from = out->queue + out->start;
-    size_t len = out->end - out->start;
     if (!out->may_block)
         return write(out->fd, from, len);
     struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
@@ -108,10 +106,16 @@ static ssize_t write_some(pen_output *out)
     return write(out->fd, from, len < BLOCKING_PIECE ? len : BLOCKING_PIECE);
 }
 
+void pen_output_last_words(const pen_output *out, const char *text, size_t len)
+{
+    if (write_some(out, text, len) < 0)
+        return; /* nobody is left to tell */
+}
+
 void pen_output_flush(pen_output *out)
 {
     while (out->start < out->end && out->call == NULL) {
-        ssize_t written = write_some(out);
+        ssize_t written = write_some(out, out->queue + out->start, out->end - out->start);
         if (written >= 0)
             out->start += (size_t)written;
         else if (errno == EAGAIN)

@@ -31,6 +31,9 @@ bool pen_output_same(int fd_a, int fd_b);
 /* Queues. When another source left a line unfinished, ends that line first. */
 void pen_output_put(pen_output *out, uint32_t source, const char *text, size_t len);
 
+/* After a failure, which ends the queue: tries once to write a short message. */
+void pen_output_last_words(const pen_output *out, const char *text, size_t len);
+
 /* Writes what goes without waiting. */
 void pen_output_flush(pen_output *out);
 

@@ -171,19 +171,21 @@ static const char *descriptors_open(pen_supervisor *s)
 
 static const char *outputs_open(pen_supervisor *s)
 {
-    const char *call = NULL;
-    for (int i = 0; i < PEN_STREAMS && call == NULL; i++) {
+    for (int i = 0; i < PEN_STREAMS; i++) {
         int fd = i == PEN_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO;
         pen_output_open(&s->outputs[i], fd);
+        s->to[i] = &s->outputs[i];
+        const char *call = NULL;
         if (s->outputs[i].own)
             call = pen_super_keep(s, "open", s->outputs[i].fd, &s->outputs[i].fd);
-        s->to[i] = &s->outputs[i];
+        if (call != NULL)
+            return call;
         s->inherit[i] = s->options->size == 1 && !s->options->tag && isatty(fd);
     }
     if (pen_output_same(STDOUT_FILENO, STDERR_FILENO))
         s->to[PEN_STREAM_ERR] = &s->outputs[PEN_STREAM_OUT];
     s->terminal = isatty(STDOUT_FILENO);
-    return call;
+    return NULL;
 }
 
 static const char *memory_open(pen_supervisor *s)

@@ -32,10 +32,13 @@ void pen_super_words(pen_supervisor *s)
 {
     char line[4096];
     ssize_t got;
+    pen_output *to = s->to[PEN_STREAM_ERR];
     do {
         got = s->words[0] >= 0 ? read(s->words[0], line, sizeof(line)) : 0;
         if (got > 0)
-            pen_output_put(s->to[PEN_STREAM_ERR], SOURCE_SELF, line, (size_t)got);
+            pen_output_put(to, SOURCE_SELF, line, (size_t)got);
+        if (got > 0 && to->call != NULL)
+            pen_output_last_words(to, line, (size_t)got);
     } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
@@ -113,8 +116,9 @@ static void streams_listen(pen_supervisor *s, bool on)
         return;
     struct epoll_event event = { .events = EPOLLIN,
                                  .data.u64 = PEN_SUPER_DATA(PEN_SUPER_STREAMS, 0) };
-    (void)epoll_ctl(s->epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, s->streams_epoll, &event);
-    s->streams_on = on;
+    if (epoll_ctl(s->epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, s->streams_epoll, &event) == 0 ||
+        !on)
+        s->streams_on = on;
 }
 
 unsigned pen_super_pump(pen_supervisor *s)
