@@ -43,10 +43,13 @@ CHECK_MAYBE_UNUSED static void check_fail(const char *file, int line, const char
     gasnet_exit(1);
 }
 
-CHECK_MAYBE_UNUSED static void check_fail_values(const char *file, int line, const char *what,
-                                                 intmax_t got, intmax_t wanted, const char *rule)
+/* See CHECK_EQ. */
+CHECK_MAYBE_UNUSED static void check_equal(const char *file, int line, const char *what,
+                                           intmax_t got, intmax_t wanted, const char *rule)
 {
     char text[256];
+    if (got == wanted)
+        return;
     snprintf(text, sizeof(text), "%s is %jd, not %jd", what, got, wanted);
     check_fail(file, line, text, rule);
 }
@@ -58,12 +61,8 @@ CHECK_MAYBE_UNUSED static void check_fail_values(const char *file, int line, con
     } while (0)
 
 /* Two integers that must be equal; prints both. */
-#define CHECK_EQ(got, wanted, rule)                                                     \
-    do {                                                                                \
-        const intmax_t check_got = (intmax_t)(got), check_wanted = (intmax_t)(wanted);  \
-        if (check_got != check_wanted)                                                  \
-            check_fail_values(__FILE__, __LINE__, #got, check_got, check_wanted, rule); \
-    } while (0)
+#define CHECK_EQ(got, wanted, rule) \
+    check_equal(__FILE__, __LINE__, #got, (intmax_t)(got), (intmax_t)(wanted), rule)
 
 /* Every rank meets here; also the way from one part of a program to the next. */
 CHECK_MAYBE_UNUSED static void check_barrier(void)

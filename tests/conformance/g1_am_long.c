@@ -122,32 +122,37 @@ static void sized_reply(gasnet_token_t token, void *payload, size_t len, gasnet_
     check_add(&thread_replies[thread_i], 1);
 }
 
+/* One message, by either form, and its answer. */
+static void send_sized(unsigned to, unsigned thread_i, void *source, size_t len, unsigned seed,
+                       int is_async)
+{
+    char *dest = g1_at(to, request_slot((unsigned)check_rank, thread_i) + ODD);
+    const unsigned before = check_counted(&thread_replies[thread_i]);
+    check_fill(source, len, seed);
+    if (is_async) {
+        gasnet_AMRequestLongAsync2(to, SIZED_REQUEST, source, len, dest, (gasnet_handlerarg_t)seed,
+                                   (gasnet_handlerarg_t)thread_i);
+    } else {
+        gasnet_AMRequestLong2(to, SIZED_REQUEST, source, len, dest, (gasnet_handlerarg_t)seed,
+                              (gasnet_handlerarg_t)thread_i);
+        memset(source, 0xee, len); /* ours again on return */
+    }
+    CHECK_WAIT(thread_replies[thread_i], before + 1);
+}
+
 static void send_sizes(unsigned thread_i)
 {
     const size_t room = SLOT_LEN - 64;
     const size_t largest = gasnet_AMMaxLongRequest() < room ? gasnet_AMMaxLongRequest() : room;
     const size_t sizes[] = { 1, 2, 7, 8, 9, 63, 64, 65, 511, 512, 513, 4095, 4096, 65537, largest };
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
     unsigned char *source = (unsigned char *)malloc(largest);
-    unsigned sent = 0;
 
     CHECK(source != NULL, "the system gives us memory");
-    for (unsigned step = 0; step < (unsigned)check_size; step++) {
-        const unsigned to = check_next(step);
-        char *dest = g1_at(to, request_slot((unsigned)check_rank, thread_i) + ODD);
-        for (size_t size_i = 0; size_i < sizeof(sizes) / sizeof(sizes[0]); size_i++) {
-            const size_t len = sizes[size_i] < largest ? sizes[size_i] : largest;
-            const gasnet_handlerarg_t seed = (gasnet_handlerarg_t)(size_i + thread_i);
-            check_fill(source, len, (unsigned)seed);
-            if (size_i % 2 == 0) {
-                gasnet_AMRequestLong2(to, SIZED_REQUEST, source, len, dest, seed,
-                                      (gasnet_handlerarg_t)thread_i);
-                memset(source, 0xee, len); /* ours again on return */
-            } else {
-                gasnet_AMRequestLongAsync2(to, SIZED_REQUEST, source, len, dest, seed,
-                                           (gasnet_handlerarg_t)thread_i);
-            }
-            CHECK_WAIT(thread_replies[thread_i], ++sent);
-        }
+    for (unsigned i = 0; i < (unsigned)check_size * SIZES; i++) {
+        const size_t size = sizes[i % SIZES];
+        send_sized(check_next(i / SIZES), thread_i, source, size < largest ? size : largest,
+                   i + thread_i, i % 2);
     }
     free(source);
 }

@@ -78,16 +78,19 @@ static void check_environment(void)
           "GASNet-1 Core, environment: an unset variable is NULL");
 }
 
+static void poke_next(unsigned round_i)
+{
+    check_barrier();
+    gasnet_AMRequestShort0(check_next(1), POKE);
+    CHECK_WAIT(pokes, round_i + 1);
+}
+
 static void check_waitmodes(void)
 {
     static const int modes[] = { GASNET_WAIT_BLOCK, GASNET_WAIT_SPINBLOCK, GASNET_WAIT_SPIN };
-    for (int i = 0; i < 3; i++) {
-        gasnet_set_waitmode(modes[i]);
-        for (int round_i = 0; round_i < 20; round_i++) {
-            check_barrier();
-            gasnet_AMRequestShort0(check_next(1), POKE);
-            CHECK_WAIT(pokes, i * 20 + round_i + 1);
-        }
+    for (unsigned round_i = 0; round_i < 60; round_i++) {
+        gasnet_set_waitmode(modes[round_i / 20]);
+        poke_next(round_i);
     }
 }
 

@@ -72,6 +72,27 @@ static void check_bytes(uintptr_t len)
     free(copy);
 }
 
+/* A rank of our supernode shares its memory with us: at its address and the offset of its row. */
+static void check_offsets(uintptr_t len)
+{
+    gasnet_nodeinfo_t *nodes = (gasnet_nodeinfo_t *)calloc((size_t)check_size, sizeof(*nodes));
+    CHECK(nodes != NULL, "the system gives us memory");
+    check_fill(g1_mine(0), len, (unsigned)check_rank + 7);
+    check_barrier();
+    gasnet_getNodeInfo(nodes, check_size);
+    CHECK_EQ(nodes[check_rank].offset, 0,
+             "GASNet-1 Core, job environment: our own segment is where we know it");
+    for (int rank = 0; rank < check_size; rank++) {
+        if (nodes[rank].supernode != nodes[check_rank].supernode)
+            continue;
+        const char *here = (const char *)((uintptr_t)g1_segments[rank].addr + nodes[rank].offset);
+        CHECK(check_filled(here, len, (unsigned)rank + 7),
+              "GASNet-1 Core, job environment: the offset leads to a neighbour's segment");
+    }
+    check_barrier();
+    free(nodes);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_EQ(gasnet_init(&argc, &argv), GASNET_OK, "GASNet-1 Core, job control: init succeeds");
@@ -88,5 +109,6 @@ int main(int argc, char **argv)
     check_nodes();
     check_segments(len);
     check_bytes(len);
+    check_offsets(len);
     return check_end();
 }
