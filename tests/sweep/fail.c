@@ -120,24 +120,17 @@ static void note_failed(const char *token, const char *name)
     }
 }
 
-/* True: this call has to fail, with errno set. */
-static bool fails(const char *name, const void *caller, int error)
+static bool is_ours(const void *caller)
 {
-    if (!state.ready || !state.on)
-        return false;
-    if (state.failed_pid == getpid() && strcmp(state.failed, name) == 0) {
-        errno = error;
-        return true;
-    }
-    bool ours = false;
-    for (unsigned i = 0; i < state.range_count && !ours; i++)
-        ours = (uintptr_t)caller >= state.ours[i].first && (uintptr_t)caller < state.ours[i].last;
-    if (!ours)
-        return false;
-    if (state.count < CALLS_MAX)
-        snprintf(state.names[state.count], NAME_LEN, "%s", name);
-    if (++state.count != state.at)
-        return false;
+    for (unsigned i = 0; i < state.range_count; i++)
+        if ((uintptr_t)caller >= state.ours[i].first && (uintptr_t)caller < state.ours[i].last)
+            return true;
+    return false;
+}
+
+/* This call is the one, unless another process has been: notes so. */
+static bool fails_first(const char *name, int error)
+{
     const char *token = getenv("PEN_FAIL_TOKEN");
     if (token != NULL && unlink(token) != 0)
         return false;
@@ -147,6 +140,19 @@ static bool fails(const char *name, const void *caller, int error)
         snprintf(state.failed, sizeof state.failed, "%s", name);
         state.failed_pid = getpid();
     }
+    return true;
+}
+
+/* True: this call has to fail, with errno set. */
+static bool fails(const char *name, const void *caller, int error)
+{
+    if (!state.ready || !state.on || !is_ours(caller))
+        return false;
+    bool again = state.failed_pid == getpid() && strcmp(state.failed, name) == 0;
+    if (state.count < CALLS_MAX)
+        snprintf(state.names[state.count], NAME_LEN, "%s", name);
+    if (!again && (++state.count != state.at || !fails_first(name, error)))
+        return false;
     errno = error;
     return true;
 }
@@ -251,6 +257,7 @@ INTERPOSE(int, setrlimit, (__rlimit_resource_t r, const struct rlimit *l), (r, l
 
 /* The child of vfork returns into our caller while we are gone: this must end in a jump, which it
  * does when it is optimised. */
+/* NOLINTNEXTLINE(bugprone-unsafe-functions,cert-msc24-c,cert-msc33-c) */
 INTERPOSE(pid_t, vfork, (void), (), -1, EAGAIN)
 
 /* Variadic ones: their callers pass what fits a register. */
