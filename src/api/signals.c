@@ -76,7 +76,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
         else
             pen_log_error(&job->log, "caught %s%s", name_of(number), hint);
         if (pen_api_root.backtrace)
-            pen_backtrace(STDERR_FILENO);
+            (void)gasnett_print_backtrace(STDERR_FILENO);
         pen_boot_abort_note(&job->boot, "see its message above");
     }
     (void)raise(number); /* blocked until we return */

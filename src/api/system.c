@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* system.c: error names, the environment, who is near, threads, and the tools that are not inline.
- */
+/* system.c: error names, the environment, who is near, and threads. */
 #include "api/api.h"
 
-#include "os/os.h"
-
-#include <errno.h>
-#include <sched.h>
 #include <string.h>
-#include <time.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
@@ -182,15 +174,3 @@ pen_status pen_api_watch_threads(pen_job *job)
         strerror(error));
     return PEN_ERR_RESOURCE;
 }
-
-/* ---- tools ---------------------------------------------------------------------------------- */
-
-gasnett_tick_t gasnett_ticks_now(void) { return pen_now_ns(); }
-
-int gasnett_nsleep(uint64_t ns)
-{
-    struct timespec time = { .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) };
-    return nanosleep(&time, NULL) == 0 ? 0 : errno;
-}
-
-void gasnett_sched_yield(void) { (void)sched_yield(); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* knob.h: environment variables. A module lists its variables as rows; one parser fills the
  * module's config struct from them, one printer shows them all (`penstock info`,
- * GASNET_VERBOSEENV). Nothing else in the library calls getenv. */
+ * GASNET_VERBOSEENV). Nothing else in the library touches the environment. */
 #ifndef PEN_KNOB_KNOB_H
 #define PEN_KNOB_KNOB_H
 
@@ -45,6 +45,9 @@ typedef const char *(*pen_knob_lookup)(void *ctx, const char *name);
 /* The lookup in this process's environment; ctx is not used. For who needs one text, or that
  * lookup. */
 const char *pen_knob_from_process(void *ctx, const char *name);
+
+/* Sets a variable of this process, or removes it (value NULL). False: out of memory, or no name. */
+bool pen_knob_to_process(const char *name, const char *value);
 
 /* Fills *config. A value that cannot be parsed: an error line naming variable, value and what is
  * allowed, and PEN_ERR_ARGUMENT; the fields before it are written. Set but empty means not set,

@@ -55,6 +55,11 @@ static const char *knob_form(pen_knob_type type)
     return "give a text";
 }
 
+bool pen_knob_to_process(const char *name, const char *value)
+{
+    return (value != NULL ? setenv(name, value, 1) : unsetenv(name)) == 0;
+}
+
 /* Set but empty is how a script unsets: only for a text it is a value. */
 static const char *knob_value(const pen_knob *row, pen_knob_lookup lookup, void *ctx)
 {

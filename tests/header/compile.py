@@ -4,6 +4,7 @@
 
     compile.py use      use.c as C99..C17 and C++11..C++17, in every thread and segment mode
     compile.py order    all pairs of headers, each in both orders
+    compile.py tools    the tools alone, from C89 and C++98 with GNU extensions on, in their modes
     compile.py refuse   wrong modes do not compile, and a test that says so would notice
 """
 import concurrent.futures
@@ -18,6 +19,8 @@ MODES = ["GASNET_SEQ", "GASNET_PARSYNC", "GASNET_PAR"]
 SEGMENTS = ["GASNET_SEGMENT_FAST", "GASNET_SEGMENT_LARGE", "GASNET_SEGMENT_EVERYTHING"]
 C = [("cc", "c", standard) for standard in ("c99", "c11", "c17")]
 CXX = [("c++", "c++", standard) for standard in ("c++11", "c++14", "c++17", "c++20")]
+OLD = [("cc", "c", "gnu89"), ("c++", "c++", "gnu++98")]
+TOOLS = ["GASNETT_THREAD_SAFE", "GASNETT_THREAD_SINGLE", "GASNETT_LITE_MODE"]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -60,11 +63,29 @@ def order():
     return run_all(jobs)
 
 
+def tools():
+    source = os.path.join(HERE, "..", "tools", "alone.c")
+    folder = os.path.join(INCLUDE, "penstock", "tools")
+    chapters = sorted(f"penstock/tools/{name}" for name in os.listdir(folder) if name != "job.h")
+    chapters.append("gasnet_portable_platform.h")
+    jobs = []
+    for who, mode in itertools.product(OLD + C + CXX, TOOLS):
+        flags = [f"-D{mode}", "-Wno-long-long"]
+        jobs += [(*who, [*flags, level], source) for level in ("-O0", "-O2")]
+        jobs += [(*who, flags, "-", f"#include <{name}>\nextern int not_empty;\n")
+                 for name in chapters]
+    return run_all(jobs)
+
+
 def refuse():
     text = "#include <gasnetex.h>\n"
     wrong = [[], ["-DGASNET_SEQ", "-DGASNET_PAR"],
              ["-DGASNET_SEQ", "-DGASNET_SEGMENT_FAST", "-DGASNET_SEGMENT_LARGE"]]
     good = True
+    both = [f"-D{mode}" for mode in TOOLS[:2]]
+    if compile_text(*C[0], both, "-", "#include <gasnet_tools.h>\nextern int x;\n")[0]:
+        print("compiles, but must not: the tools in two modes")
+        good = False
     for flags in wrong:
         compiles, command, _ = compile_text(*C[0], flags, "-", text)
         if compiles:
@@ -77,4 +98,4 @@ def refuse():
 
 
 if __name__ == "__main__":
-    sys.exit(0 if {"use": use, "order": order, "refuse": refuse}[sys.argv[1]]() else 1)
+    sys.exit(0 if {"use": use, "order": order, "refuse": refuse, "tools": tools}[sys.argv[1]]() else 1)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tools.h: what the files of the tools library share. It works in a process without a job: then it
+ * has a log and an environment of its own. */
+#ifndef PEN_API_TOOLS_H
+#define PEN_API_TOOLS_H
+
+#include "api/api.h"
+
+#include "tools/tools.h"
+
+#include <stdarg.h>
+
+const pen_tools_config *pen_api_tools_config(void); /* read by the first call */
+pen_log *pen_api_tools_log(void);                   /* the job's, if there is one */
+const char *pen_api_tools_getenv(const char *name); /* the job's, if there is one */
+
+/* Ends the process over a mistake of the client's or the user's. */
+PEN_COLD _Noreturn void pen_api_tools_fatal(const char *format, ...) PEN_PRINTF(1, 2);
+
+#endif
