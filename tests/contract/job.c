@@ -289,8 +289,9 @@ void job_expect(struct rank *rank, uint32_t count)
 {
     if (count <= rank->serial_max)
         return;
-    rank->ledger = (ledger_entry *)realloc(rank->ledger, count * sizeof(ledger_entry));
-    CHECK(rank->ledger != NULL);
+    void *larger = realloc(rank->ledger, count * sizeof(ledger_entry));
+    CHECK(larger != NULL);
+    rank->ledger = (ledger_entry *)larger;
     rank->serial_max = count;
 }
 

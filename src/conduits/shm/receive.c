@@ -34,9 +34,9 @@ static inline void advance(shm_rx *rx, uint32_t slots)
     rx->sequence = (uint16_t)(rx->next + 1);
 }
 
-static void rx_init(shm_rx *rx, shm_slot *slots, uint32_t slot_count, char *ring, uint32_t position)
+static void rx_init(shm_rx *rx, shm_slot *slots, uint32_t slot_count, uint32_t position)
 {
-    *rx = (shm_rx){ .slots = slots, .slot_mask = slot_count - 1, .ring = ring };
+    *rx = (shm_rx){ .slots = slots, .slot_mask = slot_count - 1 };
     rx->slots_told = rx->ring_done = rx->ring_told = position;
     rx->next = position;
     advance(rx, 0);
@@ -57,30 +57,45 @@ static void *join_head(shm_link *link, const shm_rx *rx, uint32_t words)
     return link->long_head;
 }
 
+static bool find_in_slot(shm_rx *rx, shm_frame *frame)
+{
+    uint32_t at = shm_slot_body_at(frame->head_len);
+    frame->body = (char *)rx->at + at;
+    return frame->slots == 1 && at + frame->body_len <= SHM_SLOT_LEN;
+}
+
+static bool find_in_ring(const shm_link *link, shm_rx *rx, uint64_t word, shm_frame *frame)
+{
+    uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
+    uint32_t ring_len = rx->ring == NULL ? 0 : link->layout.ring_len;
+    if (offset >= ring_len || shm_ring_record(frame->body_len) > ring_len - offset)
+        return false;
+    frame->body = rx->ring + offset;
+    return true;
+}
+
+static bool find_in_chunk(const shm_link *link, pen_lane lane, uint64_t word, shm_frame *frame)
+{
+    frame->chunk = shm_word_chunk(word);
+    if (frame->body_len > SHM_BODY_MAX || frame->chunk >= shm_chunk_count(lane))
+        return false;
+    frame->body = shm_chunk(&link->layout, link->area, lane, frame->chunk);
+    return true;
+}
+
 static bool find_body(shm_link *link, shm_rx *rx, pen_lane lane, uint64_t word, shm_frame *frame)
 {
-    uint32_t len = frame->body_len;
+    if ((frame->kind == SHM_BODY_NONE) != (frame->body_len == 0))
+        return false;
     switch (frame->kind) {
     case SHM_BODY_NONE:
-        return len == 0;
+        return true;
     case SHM_BODY_IN_SLOT:
-        frame->body = (char *)rx->at + shm_slot_body_at(frame->head_len);
-        return frame->slots == 1 && len != 0 &&
-               shm_slot_body_at(frame->head_len) + len <= SHM_SLOT_LEN;
-    case SHM_BODY_IN_RING: {
-        uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
-        if (rx->ring == NULL || len == 0 || offset >= link->layout.ring_len ||
-            shm_ring_record(len) > link->layout.ring_len - offset)
-            return false;
-        frame->body = rx->ring + offset;
-        return true;
-    }
+        return find_in_slot(rx, frame);
+    case SHM_BODY_IN_RING:
+        return find_in_ring(link, rx, word, frame);
     case SHM_BODY_IN_CHUNK:
-        frame->chunk = shm_word_chunk(word);
-        if (len == 0 || len > SHM_BODY_MAX || frame->chunk >= shm_chunk_count(lane))
-            return false;
-        frame->body = shm_chunk(&link->layout, link->area, lane, frame->chunk);
-        return true;
+        return find_in_chunk(link, lane, word, frame);
     }
     return false;
 }
@@ -217,10 +232,11 @@ static void open_channel(shm_link *link, uint32_t number, pen_peer from)
     char *start = shm_channel(&link->layout, link->area, number);
     channel->from = from;
     channel->open = true;
-    for (pen_lane lane = PEN_LANE_REQUEST; lane < SHM_CHANNEL_LANES; lane++)
-        rx_init(&channel->lanes[lane], (shm_slot *)(void *)(start + shm_channel_slots_at(lane)),
-                SHM_RING_SLOTS, start + shm_channel_ring_at(&link->layout, lane),
-                link->config.position_start);
+    for (pen_lane lane = PEN_LANE_REQUEST; lane < SHM_CHANNEL_LANES; lane++) {
+        shm_slot *slots = (shm_slot *)(void *)(start + shm_channel_slots_at(lane));
+        rx_init(&channel->lanes[lane], slots, SHM_RING_SLOTS, link->config.position_start);
+        channel->lanes[lane].ring = start + shm_channel_ring_at(&link->layout, lane);
+    }
 }
 
 static void activate(shm_link *link, uint32_t number)
@@ -426,7 +442,7 @@ void shm_open_receiver(shm_link *link)
     uint32_t start = link->config.position_start;
     for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++)
         rx_init(&link->inboxes[lane], shm_inbox(&link->layout, link->area, lane),
-                link->layout.inbox_slots, NULL, start);
+                link->layout.inbox_slots, start);
     link->park_countdown = (uint32_t)link->config.park_polls;
     if (!shm_is_eager(link))
         return;

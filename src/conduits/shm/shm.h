@@ -109,12 +109,12 @@ static inline shm_tx *shm_tx_of(shm_peer *peer, pen_lane lane)
 
 /* ---- send.c --------------------------------------------------------------------------------- */
 
-pen_post shm_post(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
+pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
 /* The same for jobs whose kernel has no membarrier. */
-pen_post shm_post_fenced(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+pen_post shm_post_fenced(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                          pen_op *op);
 
-void shm_connect_peer(shm_link *link, pen_peer peer);
+void shm_connect_peer(shm_link *link, pen_peer to);
 bool shm_open_channel(shm_link *link, pen_peer to); /* false: the peer reads no more channels */
 bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots);
 bool shm_inbox_has_room(const shm_link *link, const shm_peer *peer, pen_lane lane);
@@ -128,8 +128,8 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
 
 /* ---- receive.c, zcopy.c --------------------------------------------------------------------- */
 
-unsigned shm_poll(pen_link *link, unsigned lanes, unsigned budget);
-unsigned shm_poll_parking(pen_link *link, unsigned lanes, unsigned budget);
+unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget);
+unsigned shm_poll_parking(pen_link *base, unsigned lanes, unsigned budget);
 void shm_open_receiver(shm_link *link);
 extern const pen_zcopy_ops shm_zcopy;
 
