@@ -22,22 +22,60 @@ static pen_status cma_status(void)
     }
 }
 
-static pen_status cma_move(pid_t pid, char *local, char *remote, size_t len, bool is_write)
+/* A list of memory, and how much of it is done: all entries before the first. */
+typedef struct cma_list {
+    struct iovec *entries;
+    size_t count;
+} cma_list;
+
+static void list_advance(cma_list *list, size_t len)
 {
-    while (len > 0) {
-        size_t chunk = len < CMA_CHUNK_MAX ? len : CMA_CHUNK_MAX;
-        struct iovec here = { local, chunk }, there = { remote, chunk };
-        ssize_t moved = is_write ? process_vm_writev(pid, &here, 1, &there, 1, 0)
-                                 : process_vm_readv(pid, &here, 1, &there, 1, 0);
+    while (list->count > 0 && len >= list->entries->iov_len) {
+        len -= list->entries->iov_len;
+        list->entries++;
+        list->count--;
+    }
+    if (list->count > 0) {
+        list->entries->iov_base = (char *)list->entries->iov_base + len;
+        list->entries->iov_len -= len;
+    }
+}
+
+/* A short move ends where memory is not there, or at the most the kernel moves at once: the next
+ * call says which. */
+static pen_status cma_move_lists(pid_t pid, cma_list here, cma_list there, bool is_write)
+{
+    list_advance(&here, 0); /* past what is empty: nothing moved has to mean an error */
+    list_advance(&there, 0);
+    while (here.count > 0 && there.count > 0) {
+        ssize_t moved =
+            is_write
+                ? process_vm_writev(pid, here.entries, here.count, there.entries, there.count, 0)
+                : process_vm_readv(pid, here.entries, here.count, there.entries, there.count, 0);
         if (moved < 0)
             return cma_status();
         if (moved == 0) {
             errno = EFAULT;
             return PEN_ERR_SYSTEM;
         }
-        local += moved; /* a short move ends at a page that is not there: the next call says so */
-        remote += moved;
-        len -= (size_t)moved;
+        list_advance(&here, (size_t)moved);
+        list_advance(&there, (size_t)moved);
+    }
+    return PEN_OK;
+}
+
+static pen_status cma_move(pid_t pid, char *local, char *remote, size_t len, bool is_write)
+{
+    while (len > 0) {
+        size_t chunk = len < CMA_CHUNK_MAX ? len : CMA_CHUNK_MAX;
+        struct iovec here = { local, chunk }, there = { remote, chunk };
+        pen_status status =
+            cma_move_lists(pid, (cma_list){ &here, 1 }, (cma_list){ &there, 1 }, is_write);
+        if (status != PEN_OK)
+            return status;
+        local += chunk;
+        remote += chunk;
+        len -= chunk;
     }
     return PEN_OK;
 }
@@ -50,6 +88,20 @@ pen_status pen_cma_read(pid_t pid, void *local, const void *remote, size_t len)
 pen_status pen_cma_write(pid_t pid, const void *local, void *remote, size_t len)
 {
     return cma_move(pid, (char *)(uintptr_t)local, remote, len, true);
+}
+
+pen_status pen_cma_read_list(pid_t pid, struct iovec *local, size_t local_count,
+                             struct iovec *remote, size_t remote_count)
+{
+    return cma_move_lists(pid, (cma_list){ local, local_count }, (cma_list){ remote, remote_count },
+                          false);
+}
+
+pen_status pen_cma_write_list(pid_t pid, struct iovec *local, size_t local_count,
+                              struct iovec *remote, size_t remote_count)
+{
+    return cma_move_lists(pid, (cma_list){ local, local_count }, (cma_list){ remote, remote_count },
+                          true);
 }
 
 bool pen_cma_usable(pid_t pid, const void *remote_probe)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 uint64_t pen_now_ns(void);              /* CLOCK_MONOTONIC */
 void pen_random(void *out, size_t len); /* getrandom; never fails (aborts if the kernel has none) */
@@ -51,6 +52,14 @@ bool pen_membarrier(void);
 bool pen_cma_usable(pid_t pid, const void *remote_probe); /* tries to read 8 bytes */
 pen_status pen_cma_read(pid_t pid, void *local, const void *remote, size_t len);
 pen_status pen_cma_write(pid_t pid, const void *local, void *remote, size_t len);
+
+/* The same for lists of memory of the same total length, cut as they like; at most
+ * PEN_CMA_LIST_MAX entries each. What the lists hold afterwards is of no use. */
+enum { PEN_CMA_LIST_MAX = 1024 };
+pen_status pen_cma_read_list(pid_t pid, struct iovec *local, size_t local_count,
+                             struct iovec *remote, size_t remote_count);
+pen_status pen_cma_write_list(pid_t pid, struct iovec *local, size_t local_count,
+                              struct iovec *remote, size_t remote_count);
 
 /* ---- diagnosis ---------------------------------------------------------------------------- */
 

@@ -91,6 +91,44 @@ static void another_process_is_read_and_written_where_allowed(void **state)
         skip();
 }
 
+static void another_process_is_read_and_written_by_lists(void **state)
+{
+    (void)state;
+    static char text[] = "abcdefghijklmnop";
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte;
+        close(ends[1]);
+        (void)!read(ends[0], &byte, 1);
+        _exit(strcmp(text, "YbcZXfghijklmnop") == 0 ? 0 : 1);
+    }
+    close(ends[0]);
+    bool usable = pen_cma_usable(pid, text);
+    if (usable) {
+        char copy[8] = "-------";
+        struct iovec here[] = { { copy, 1 }, { NULL, 0 }, { copy + 3, 3 } };
+        struct iovec there[] = { { text, 0 }, { text + 2, 2 }, { text + 8, 1 }, { text + 5, 1 } };
+        assert_int_equal(pen_cma_read_list(pid, here, 3, there, 4), PEN_OK);
+        assert_string_equal(copy, "c--dif-");
+        char letters[] = "XYZ";
+        struct iovec from[] = { { letters, 3 } };
+        struct iovec to[] = { { text + 4, 1 }, { text, 1 }, { text + 3, 1 } };
+        assert_int_equal(pen_cma_write_list(pid, from, 1, to, 3), PEN_OK);
+        struct iovec some[] = { { copy, 4 } }, absent[] = { { text, 2 }, { (void *)8, 2 } };
+        assert_int_equal(pen_cma_read_list(pid, some, 1, absent, 2), PEN_ERR_SYSTEM);
+        assert_int_equal(errno, EFAULT);
+        assert_int_equal(pen_cma_read_list(pid, NULL, 0, NULL, 0), PEN_OK);
+    }
+    close(ends[1]);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WEXITSTATUS(status), usable ? 0 : 1);
+    if (!usable)
+        skip();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +136,7 @@ int main(void)
         cmocka_unit_test(a_memory_file_is_shared_sealed_and_not_inherited),
         cmocka_unit_test(a_memory_file_that_cannot_be_leaves_no_descriptor),
         cmocka_unit_test(another_process_is_read_and_written_where_allowed),
+        cmocka_unit_test(another_process_is_read_and_written_by_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
