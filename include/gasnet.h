@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet.h: the GASNet-1 interface, and with it all of gasnetex.h and gasnet_tools.h: both
- * interfaces work in one program, on the same objects. */
+/* gasnet.h: the GASNet-1 interface, and with it all of gasnetex.h, gasnet_tools.h
+ * and gasnet_vis.h: both interfaces work in one program, on the same objects. */
 #ifndef _INCLUDED_GASNET_H
 #define _INCLUDED_GASNET_H
 
 #include <gasnetex.h>
 
 #include <gasnet_tools.h>
+#include <gasnet_vis.h>
 
 #include <penstock/legacy.h>
 #include <penstock/legacy_am.h>

@@ -5,6 +5,7 @@
 
 #include "coll/barrier.h"
 #include "rma/rma.h"
+#include "vis/vis.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -164,6 +165,7 @@ static pen_status open_modules(pen_job *job, const pen_build *build)
     return PEN_OK;
 
 err_close_rma:
+    pen_vis_close(job);
     pen_rma_close(job);
 err_close_am:
     pen_am_close(job);

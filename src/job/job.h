@@ -69,6 +69,7 @@ typedef struct pen_thread {
     pen_job *job;
     struct pen_thread *next;    /* all threads of the job; guarded by threads_lock */
     struct pen_rma_thread *rma; /* rma/'s part; made on first use */
+    struct pen_vis_peer *vis;   /* vis/'s part; made on first use */
     uint32_t handler_depth;     /* > 0: inside a handler */
     bool handler_is_request;    /* of the innermost handler */
     bool in_use;                /* false: the thread has ended; the next new one takes its place */
@@ -175,6 +176,15 @@ static inline uint32_t pen_team_jobrank(const pen_team *team, uint32_t rank)
 static inline const pen_route *pen_team_route(const pen_team *team, uint32_t rank)
 {
     return &team->job->routes[pen_team_jobrank(team, rank)];
+}
+
+/* Adds one to a counter of the job. */
+static inline void pen_job_count(pen_job *job, uint64_t *counter)
+{
+    if (pen_likely(job->concurrency == PEN_ALONE))
+        ++*counter;
+    else
+        (void)__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); /* relaxed: a statistic */
 }
 
 /* For PENSTOCK_STATS: one line with the counters that are not zero, on the log's descriptor. */

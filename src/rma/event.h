@@ -48,4 +48,15 @@ void pen_nbi_wait(pen_thread *thread, uint32_t categories);
 void pen_nbi_begin(pen_thread *thread);
 pen_event *pen_nbi_end(pen_thread *thread);
 
+/* For modules whose operation is made of many (vis/): the thread's implicit operations between
+ * these two count in an event of their own, within an access region too, which goes on afterwards.
+ */
+typedef struct pen_nbi_outer {
+    struct pen_event_root *region;
+    bool region_open;
+} pen_nbi_outer;
+
+void pen_nbi_group_begin(pen_thread *thread, pen_nbi_outer *outer);
+pen_event *pen_nbi_group_end(pen_thread *thread, const pen_nbi_outer *outer);
+
 #endif

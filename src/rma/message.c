@@ -234,7 +234,7 @@ static void send_rest(pen_job *job, uint32_t i)
         pen_lock_drop(&rma->lock);
         if (all_sent)
             return; /* the transfer is its answers' now: not to be touched */
-        pen_rma_count(job, &job->counters.again_room);
+        pen_job_count(job, &job->counters.again_room);
         pen_wait_step(&waiter);
     }
 }

@@ -92,3 +92,19 @@ pen_event *pen_nbi_end(pen_thread *thread)
     mine->region = NULL;
     return region == NULL ? PEN_EVENT_DONE : pen_event_settle(region, NULL);
 }
+
+void pen_nbi_group_begin(pen_thread *thread, pen_nbi_outer *outer)
+{
+    pen_rma_thread *mine = pen_rma_thread_of(thread);
+    *outer = (pen_nbi_outer){ mine->region, mine->region_open };
+    mine->region = NULL;
+    mine->region_open = true;
+}
+
+pen_event *pen_nbi_group_end(pen_thread *thread, const pen_nbi_outer *outer)
+{
+    pen_event *event = pen_nbi_end(thread);
+    thread->rma->region = outer->region;
+    thread->rma->region_open = outer->region_open;
+    return event;
+}

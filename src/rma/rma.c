@@ -62,9 +62,9 @@ static void count_route(const rma_call *call, bool shared_memory)
 {
     pen_counters *counters = &call->job->counters;
     if (call->kind == RMA_GET)
-        pen_rma_count(call->job, shared_memory ? &counters->get_shm : &counters->get_net);
+        pen_job_count(call->job, shared_memory ? &counters->get_shm : &counters->get_net);
     else
-        pen_rma_count(call->job, shared_memory ? &counters->put_shm : &counters->put_net);
+        pen_job_count(call->job, shared_memory ? &counters->put_shm : &counters->put_net);
 }
 
 /* The target's memory as this process sees it, or NULL. */
@@ -87,32 +87,25 @@ static char *mapped_alias(const rma_call *call)
 /* ---- the kernel's copy between processes
  * ---------------------------------------------------------- */
 
-static pen_status cma_move(const rma_call *call, pid_t pid)
+/* The process to ask the kernel about, where any address is legal and the peer is on this host; 0:
+ * another way is needed. */
+static pid_t cma_pid(const pen_job *job, uint32_t jobrank)
 {
-    if (call->kind == RMA_PUT)
-        return pen_cma_write(pid, call->local, call->remote, call->len);
-    return pen_cma_read(pid, call->local, call->remote, call->len);
+    if (!job->mem.everything || !job->routes[jobrank].same_host || job->boot.page == NULL)
+        return 0;
+    /* relaxed: at worst another thread asks the kernel once more */
+    if (atomic_load_explicit(&job->rma->cma_refused, memory_order_relaxed))
+        return 0;
+    /* acquire: pairs with the release by which a rank shows that it has joined */
+    return (pid_t)atomic_load_explicit(&job->boot.page->ranks[jobrank].pid, memory_order_acquire);
 }
 
-/* Where any address is legal and the peer is on this host. False: another way is needed. A kernel
- * that refuses is not asked again; an address that is not there is the client's error. */
-static bool cma_try(const rma_call *call)
+/* What became of the kernel's copy: true: done. A kernel that refuses is not asked again; an
+ * address that is not there is the client's error. */
+static bool cma_done(pen_job *job, pen_status status, const char *name, uint32_t jobrank,
+                     const void *remote, size_t len)
 {
-    pen_job *job = call->job;
-    pen_rma *rma = job->rma;
-    if (!job->mem.everything || call->kind == RMA_SET || !job->routes[call->jobrank].same_host ||
-        job->boot.page == NULL)
-        return false;
-    /* relaxed: at worst another thread asks the kernel once more */
-    if (atomic_load_explicit(&rma->cma_refused, memory_order_relaxed))
-        return false;
-    /* acquire: pairs with the release by which a rank shows that it has joined */
-    pid_t pid = (pid_t)atomic_load_explicit(&job->boot.page->ranks[call->jobrank].pid,
-                                            memory_order_acquire);
-    if (pid == 0)
-        return false;
-    errno = 0;
-    if (cma_move(call, pid) == PEN_OK) {
+    if (status == PEN_OK) {
         atomic_thread_fence(memory_order_acq_rel); /* as after a copy of our own */
         return true;
     }
@@ -121,12 +114,44 @@ static bool cma_try(const rma_call *call)
             job,
             "%s of %zu bytes at %p of rank %u: that rank, or this one, has no such memory; "
             "check the address and the length",
-            call->kind == RMA_PUT ? "put" : "get", call->len, (void *)call->remote, call->jobrank);
-    atomic_store_explicit(&rma->cma_refused, true, memory_order_relaxed);
+            name, len, remote, jobrank);
+    atomic_store_explicit(&job->rma->cma_refused, true, memory_order_relaxed);
     pen_log_info(&job->log,
                  "the kernel does not let ranks copy each other's memory: %s; using messages",
                  strerror(errno));
     return false;
+}
+
+static bool cma_try(const rma_call *call)
+{
+    pid_t pid = call->kind == RMA_SET ? 0 : cma_pid(call->job, call->jobrank);
+    if (pid == 0)
+        return false;
+    errno = 0;
+    pen_status status = call->kind == RMA_PUT
+                            ? pen_cma_write(pid, call->local, call->remote, call->len)
+                            : pen_cma_read(pid, call->local, call->remote, call->len);
+    return cma_done(call->job, status, call->kind == RMA_PUT ? "put" : "get", call->jobrank,
+                    call->remote, call->len);
+}
+
+bool pen_rma_move_lists(pen_job *job, uint32_t jobrank, bool is_put, struct iovec *local,
+                        size_t local_count, struct iovec *remote, size_t remote_count)
+{
+    pid_t pid = cma_pid(job, jobrank);
+    if (pid == 0 || remote_count == 0)
+        return false;
+    size_t len = 0;
+    for (size_t i = 0; i < remote_count; i++)
+        len += remote[i].iov_len;
+    const void *first = remote->iov_base;
+    errno = 0;
+    pen_status status = is_put ? pen_cma_write_list(pid, local, local_count, remote, remote_count)
+                               : pen_cma_read_list(pid, local, local_count, remote, remote_count);
+    if (!cma_done(job, status, is_put ? "scattered put" : "scattered get", jobrank, first, len))
+        return false;
+    pen_job_count(job, is_put ? &job->counters.put_shm : &job->counters.get_shm);
+    return true;
 }
 
 /* Everything that is done on return. */
@@ -197,7 +222,7 @@ static bool link_post_all(const rma_call *call, const pen_remote_segment *segmen
         }
         if (call->immediate && done == 0)
             return false;
-        pen_rma_count(call->job, &call->job->counters.again_room);
+        pen_job_count(call->job, &call->job->counters.again_room);
         pen_wait_step(&waiter);
     }
     return true;

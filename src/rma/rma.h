@@ -12,6 +12,8 @@
 #include "job/job.h"
 #include "rma/event.h"
 
+#include <sys/uio.h>
+
 /* After pen_am_open and before any poll. Not collective. Close it before the job, whose threads it
  * visits. */
 pen_status pen_rma_open(pen_job *job);
@@ -52,5 +54,11 @@ int pen_rma_put(pen_thread *thread, pen_team *team, uint32_t rank, void *dest, c
                 size_t len, uint32_t flags);
 int pen_rma_get(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, const void *source,
                 size_t len, uint32_t flags);
+
+/* Many pieces by one system call, where the kernel copies (above): lists of the same total length,
+ * at most PEN_CMA_LIST_MAX entries each, which are used up. False: nothing is known to have moved;
+ * the pieces have to be put or got one by one. */
+bool pen_rma_move_lists(pen_job *job, uint32_t jobrank, bool is_put, struct iovec *local,
+                        size_t local_count, struct iovec *remote, size_t remote_count);
 
 #endif

@@ -127,13 +127,4 @@ typedef struct pen_rma {
 
 void pen_rma_messages_open(pen_job *job);
 
-/* Adds one to a counter of the job. */
-static inline void pen_rma_count(pen_job *job, uint64_t *counter)
-{
-    if (pen_likely(job->concurrency == PEN_ALONE))
-        ++*counter;
-    else
-        (void)__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); /* relaxed: a statistic */
-}
-
 #endif

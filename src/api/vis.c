@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vis.c: put and get of memory in pieces: each call's arguments in one form. */
+#include "vis/vis.h"
+
+#include "api/api.h"
+
+#include <gasnet_vis.h>
+
+_Static_assert(GEX_VIS_MAX_PEERCOMPLETION == PEN_VIS_PAYLOAD_MAX, "the payload's bound is public");
+
+/* What all calls begin with. */
+static pen_thread *enter(pen_vis_call *call, uint32_t flags)
+{
+    pen_job *job = pen_api_job(call->name);
+    if (PEN_CHECKED)
+        pen_api_check_peer(call->name, call->team, call->rank,
+                           call->is_put ? flags & ~GEX_FLAG_ENABLE_LEAF_LC : flags);
+    call->flags = flags & GEX_FLAG_IMMEDIATE;
+    return pen_api_thread(job);
+}
+
+/* ---- vector ---------------------------------------------------------------------------------- */
+
+int gex_VIS_VectorPutBlocking(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
+                              gex_Memvec_t const dest[], size_t source_count,
+                              gex_Memvec_t const source[], gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_VectorPutBlocking",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_VECTOR,
+                          .dest = { .vector = dest, .count = dest_count },
+                          .source = { .vector = source, .count = source_count } };
+    return pen_vis_blocking(enter(&call, flags), &call);
+}
+
+int gex_VIS_VectorGetBlocking(gex_TM_t team, size_t dest_count, gex_Memvec_t const dest[],
+                              gex_Rank_t rank, size_t source_count, gex_Memvec_t const source[],
+                              gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_VectorGetBlocking",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_VECTOR,
+                          .dest = { .vector = dest, .count = dest_count },
+                          .source = { .vector = source, .count = source_count } };
+    return pen_vis_blocking(enter(&call, flags), &call);
+}
+
+gex_Event_t gex_VIS_VectorPutNB(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
+                                gex_Memvec_t const dest[], size_t source_count,
+                                gex_Memvec_t const source[], gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_VectorPutNB",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_VECTOR,
+                          .dest = { .vector = dest, .count = dest_count },
+                          .source = { .vector = source, .count = source_count } };
+    return pen_vis_nb(enter(&call, flags), &call);
+}
+
+gex_Event_t gex_VIS_VectorGetNB(gex_TM_t team, size_t dest_count, gex_Memvec_t const dest[],
+                                gex_Rank_t rank, size_t source_count, gex_Memvec_t const source[],
+                                gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_VectorGetNB",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_VECTOR,
+                          .dest = { .vector = dest, .count = dest_count },
+                          .source = { .vector = source, .count = source_count } };
+    return pen_vis_nb(enter(&call, flags), &call);
+}
+
+int gex_VIS_VectorPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
+                         gex_Memvec_t const dest[], size_t source_count,
+                         gex_Memvec_t const source[], gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_VectorPutNBI",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_VECTOR,
+                          .dest = { .vector = dest, .count = dest_count },
+                          .source = { .vector = source, .count = source_count } };
+    return pen_vis_nbi(enter(&call, flags), &call);
+}
+
+int gex_VIS_VectorGetNBI(gex_TM_t team, size_t dest_count, gex_Memvec_t const dest[],
+                         gex_Rank_t rank, size_t source_count, gex_Memvec_t const source[],
+                         gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_VectorGetNBI",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_VECTOR,
+                          .dest = { .vector = dest, .count = dest_count },
+                          .source = { .vector = source, .count = source_count } };
+    return pen_vis_nbi(enter(&call, flags), &call);
+}
+
+/* ---- indexed --------------------------------------------------------------------------------- */
+
+int gex_VIS_IndexedPutBlocking(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
+                               void *const dest[], size_t dest_len, size_t source_count,
+                               void *const source[], size_t source_len, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_IndexedPutBlocking",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_INDEXED,
+                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
+                          .source = { .list = source, .count = source_count, .len = source_len } };
+    return pen_vis_blocking(enter(&call, flags), &call);
+}
+
+int gex_VIS_IndexedGetBlocking(gex_TM_t team, size_t dest_count, void *const dest[],
+                               size_t dest_len, gex_Rank_t rank, size_t source_count,
+                               void *const source[], size_t source_len, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_IndexedGetBlocking",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_INDEXED,
+                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
+                          .source = { .list = source, .count = source_count, .len = source_len } };
+    return pen_vis_blocking(enter(&call, flags), &call);
+}
+
+gex_Event_t gex_VIS_IndexedPutNB(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
+                                 void *const dest[], size_t dest_len, size_t source_count,
+                                 void *const source[], size_t source_len, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_IndexedPutNB",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_INDEXED,
+                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
+                          .source = { .list = source, .count = source_count, .len = source_len } };
+    return pen_vis_nb(enter(&call, flags), &call);
+}
+
+gex_Event_t gex_VIS_IndexedGetNB(gex_TM_t team, size_t dest_count, void *const dest[],
+                                 size_t dest_len, gex_Rank_t rank, size_t source_count,
+                                 void *const source[], size_t source_len, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_IndexedGetNB",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_INDEXED,
+                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
+                          .source = { .list = source, .count = source_count, .len = source_len } };
+    return pen_vis_nb(enter(&call, flags), &call);
+}
+
+int gex_VIS_IndexedPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count, void *const dest[],
+                          size_t dest_len, size_t source_count, void *const source[],
+                          size_t source_len, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_IndexedPutNBI",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_INDEXED,
+                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
+                          .source = { .list = source, .count = source_count, .len = source_len } };
+    return pen_vis_nbi(enter(&call, flags), &call);
+}
+
+int gex_VIS_IndexedGetNBI(gex_TM_t team, size_t dest_count, void *const dest[], size_t dest_len,
+                          gex_Rank_t rank, size_t source_count, void *const source[],
+                          size_t source_len, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_IndexedGetNBI",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_INDEXED,
+                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
+                          .source = { .list = source, .count = source_count, .len = source_len } };
+    return pen_vis_nbi(enter(&call, flags), &call);
+}
+
+/* ---- strided --------------------------------------------------------------------------------- */
+
+int gex_VIS_StridedPutBlocking(gex_TM_t team, gex_Rank_t rank, void *dest,
+                               const ptrdiff_t dest_strides[], const void *source,
+                               const ptrdiff_t source_strides[], size_t elem_len,
+                               const size_t counts[], size_t levels, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_StridedPutBlocking",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_STRIDED,
+                          .dest = { .base = dest, .strides = dest_strides },
+                          .source = { .base = (char *)(uintptr_t)source,
+                                      .strides = source_strides },
+                          .elem_len = elem_len,
+                          .counts = counts,
+                          .levels = levels };
+    return pen_vis_blocking(enter(&call, flags), &call);
+}
+
+int gex_VIS_StridedGetBlocking(gex_TM_t team, void *dest, const ptrdiff_t dest_strides[],
+                               gex_Rank_t rank, void *source, const ptrdiff_t source_strides[],
+                               size_t elem_len, const size_t counts[], size_t levels,
+                               gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_StridedGetBlocking",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_STRIDED,
+                          .dest = { .base = dest, .strides = dest_strides },
+                          .source = { .base = source, .strides = source_strides },
+                          .elem_len = elem_len,
+                          .counts = counts,
+                          .levels = levels };
+    return pen_vis_blocking(enter(&call, flags), &call);
+}
+
+gex_Event_t gex_VIS_StridedPutNB(gex_TM_t team, gex_Rank_t rank, void *dest,
+                                 const ptrdiff_t dest_strides[], const void *source,
+                                 const ptrdiff_t source_strides[], size_t elem_len,
+                                 const size_t counts[], size_t levels, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_StridedPutNB",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_STRIDED,
+                          .dest = { .base = dest, .strides = dest_strides },
+                          .source = { .base = (char *)(uintptr_t)source,
+                                      .strides = source_strides },
+                          .elem_len = elem_len,
+                          .counts = counts,
+                          .levels = levels };
+    return pen_vis_nb(enter(&call, flags), &call);
+}
+
+gex_Event_t gex_VIS_StridedGetNB(gex_TM_t team, void *dest, const ptrdiff_t dest_strides[],
+                                 gex_Rank_t rank, void *source, const ptrdiff_t source_strides[],
+                                 size_t elem_len, const size_t counts[], size_t levels,
+                                 gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_StridedGetNB",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_STRIDED,
+                          .dest = { .base = dest, .strides = dest_strides },
+                          .source = { .base = source, .strides = source_strides },
+                          .elem_len = elem_len,
+                          .counts = counts,
+                          .levels = levels };
+    return pen_vis_nb(enter(&call, flags), &call);
+}
+
+int gex_VIS_StridedPutNBI(gex_TM_t team, gex_Rank_t rank, void *dest,
+                          const ptrdiff_t dest_strides[], const void *source,
+                          const ptrdiff_t source_strides[], size_t elem_len, const size_t counts[],
+                          size_t levels, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_StridedPutNBI",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = true,
+                          .shape = PEN_VIS_STRIDED,
+                          .dest = { .base = dest, .strides = dest_strides },
+                          .source = { .base = (char *)(uintptr_t)source,
+                                      .strides = source_strides },
+                          .elem_len = elem_len,
+                          .counts = counts,
+                          .levels = levels };
+    return pen_vis_nbi(enter(&call, flags), &call);
+}
+
+int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t dest_strides[],
+                          gex_Rank_t rank, void *source, const ptrdiff_t source_strides[],
+                          size_t elem_len, const size_t counts[], size_t levels, gex_Flags_t flags)
+{
+    pen_vis_call call = { .name = "gex_VIS_StridedGetNBI",
+                          .team = team,
+                          .rank = rank,
+                          .is_put = false,
+                          .shape = PEN_VIS_STRIDED,
+                          .dest = { .base = dest, .strides = dest_strides },
+                          .source = { .base = source, .strides = source_strides },
+                          .elem_len = elem_len,
+                          .counts = counts,
+                          .levels = levels };
+    return pen_vis_nbi(enter(&call, flags), &call);
+}
+
+/* ---- telling the target -----------------------------------------------------------------------
+ */
+
+void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source, size_t len,
+                                      gex_Flags_t flags)
+{
+    static const char call[] = "gex_VIS_SetPeerCompletionHandler";
+    pen_job *job = pen_api_job(call);
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    if (PEN_CHECKED && flags != 0)
+        pen_api_misuse(call, "flags 0x%x: this call takes none", flags);
+    if (handler < GEX_AM_INDEX_BASE)
+        pen_api_misuse(call, "handler index %u: a client's are %u to 255", handler,
+                       GEX_AM_INDEX_BASE);
+    if (len > GEX_VIS_MAX_PEERCOMPLETION)
+        pen_api_misuse(call, "%zu bytes: the payload has at most GEX_VIS_MAX_PEERCOMPLETION, %d",
+                       len, GEX_VIS_MAX_PEERCOMPLETION);
+    pen_vis_set_peer_completion(pen_api_thread(job), handler, source, len);
+}

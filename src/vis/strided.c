@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* strided.c: boxes of elements: brings a box into its simplest form, and walks it: the innermost
+ * two levels as a loop nest, those above them by counting like an odometer. */
+#include "vis/vis_internal.h"
+
+/* ---- the simplest form ------------------------------------------------------------------------
+ */
+
+/* An address at a distance, negative ones as large numbers; wrong arguments may make it wrap. */
+static inline char *at(const char *base, size_t distance)
+{
+    return (char *)((uintptr_t)base + distance);
+}
+
+/* Puts a level in its place by the destination's stride, which is negative only on its way in: the
+ * level is then walked from its other end. */
+static void level_add(vis_box *box, vis_level level)
+{
+    if (level.dest < 0) {
+        box->dest = at(box->dest, (size_t)level.dest * (level.count - 1));
+        box->source = at(box->source, (size_t)level.source * (level.count - 1));
+        level.dest = (ptrdiff_t)(0 - (size_t)level.dest);
+        level.source = (ptrdiff_t)(0 - (size_t)level.source);
+    }
+    unsigned i = box->level_count++;
+    for (; i > 0 && box->levels[i - 1].dest > level.dest; i--)
+        box->levels[i] = box->levels[i - 1];
+    box->levels[i] = level;
+}
+
+static bool continues(ptrdiff_t inner_stride, size_t inner_count, ptrdiff_t outer_stride)
+{
+    ptrdiff_t next;
+    return !__builtin_mul_overflow(inner_stride, inner_count, &next) && next == outer_stride;
+}
+
+static void box_merge(vis_box *box)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < box->level_count; i++) {
+        const vis_level level = box->levels[i];
+        vis_level *last = kept > 0 ? &box->levels[kept - 1] : NULL;
+        if (last == NULL && continues(1, box->run_len, level.dest) &&
+            continues(1, box->run_len, level.source))
+            box->run_len *= level.count;
+        else if (last != NULL && continues(last->dest, last->count, level.dest) &&
+                 continues(last->source, last->count, level.source))
+            last->count *= level.count;
+        else
+            box->levels[kept++] = level;
+    }
+    box->level_count = kept;
+}
+
+bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box)
+{
+    size_t total = call->elem_len;
+    for (size_t i = 0; i < call->levels; i++)
+        if (call->counts[i] == 0)
+            return false;
+    if (total == 0)
+        return false;
+    box->dest = call->dest.base;
+    box->source = call->source.base;
+    box->run_len = total;
+    box->level_count = 0;
+    for (size_t i = 0; i < call->levels; i++) {
+        size_t count = call->counts[i];
+        if (count == 1)
+            continue;
+        if (__builtin_mul_overflow(total, count, &total) || total > PTRDIFF_MAX)
+            pen_job_fatal(job,
+                          "%s: the counts of %zu levels make more bytes than memory has; check the "
+                          "counts",
+                          call->name, call->levels);
+        level_add(box, (vis_level){ call->dest.strides[i], call->source.strides[i], count });
+    }
+    box_merge(box);
+    return true;
+}
+
+/* ---- copying ----------------------------------------------------------------------------------
+ */
+
+/* The innermost two levels. */
+typedef struct plane {
+    char *dest;
+    const char *source;
+    vis_level inner, outer;
+} plane;
+
+static inline __attribute__((always_inline)) void plane_copy(const void *ctx, size_t len)
+{
+    const plane *p = ctx;
+    char *dest_row = p->dest;
+    const char *source_row = p->source;
+    for (size_t row = p->outer.count; row > 0; row--) {
+        char *dest = dest_row;
+        const char *source = source_row;
+        for (size_t i = p->inner.count; i > 0; i--) {
+            memcpy(dest, source, len);
+            dest += p->inner.dest;
+            source += p->inner.source;
+        }
+        dest_row += p->outer.dest;
+        source_row += p->outer.source;
+    }
+}
+
+/* The next place of the levels from `first` on; false: there is none. */
+static bool advance(const vis_box *box, unsigned first, size_t *index, size_t *dest_offset,
+                    size_t *source_offset)
+{
+    for (unsigned i = first; i < box->level_count; i++) {
+        const vis_level *level = &box->levels[i];
+        *dest_offset += (size_t)level->dest;
+        *source_offset += (size_t)level->source;
+        if (++index[i] < level->count)
+            return true;
+        index[i] = 0;
+        *dest_offset -= (size_t)level->dest * level->count;
+        *source_offset -= (size_t)level->source * level->count;
+    }
+    return false;
+}
+
+static void planes_copy(const vis_box *box, plane p)
+{
+    size_t index[VIS_LEVELS_MAX];
+    char *dest = p.dest;
+    const char *source = p.source;
+    size_t dest_offset = 0, source_offset = 0;
+    memset(index, 0, box->level_count * sizeof *index);
+    do {
+        p.dest = at(dest, dest_offset);
+        p.source = at(source, source_offset);
+        vis_specialise(box->run_len, plane_copy, &p);
+    } while (advance(box, 2, index, &dest_offset, &source_offset));
+}
+
+/* The lowest and the length of the addresses from base on that the peer's side touches; false: no
+ * address space has them. */
+static bool box_span(const vis_box *box, bool dest, uintptr_t *low_out, size_t *len_out)
+{
+    uintptr_t low = (uintptr_t)(dest ? box->dest : box->source);
+    size_t span = box->run_len;
+    for (unsigned i = 0; i < box->level_count; i++) {
+        const vis_level *level = &box->levels[i];
+        ptrdiff_t stride = dest ? level->dest : level->source;
+        size_t way, step = stride < 0 ? 0 - (size_t)stride : (size_t)stride;
+        if (__builtin_mul_overflow(step, level->count - 1, &way) ||
+            __builtin_add_overflow(span, way, &span))
+            return false;
+        if (stride < 0)
+            low -= way;
+    }
+    *low_out = low;
+    *len_out = span;
+    return true;
+}
+
+bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach *reach)
+{
+    uintptr_t low;
+    size_t len;
+    if (!box_span(box, call->is_put, &low, &len) || !vis_reaches(reach, (void *)low, len))
+        return false;
+    static const vis_level once = { 0, 0, 1 };
+    plane p = { .dest = box->dest + vis_dest_delta(call, reach),
+                .source = box->source + vis_source_delta(call, reach),
+                .inner = box->level_count > 0 ? box->levels[0] : once,
+                .outer = box->level_count > 1 ? box->levels[1] : once };
+    if (pen_unlikely(box->level_count > 2))
+        planes_copy(box, p);
+    else
+        vis_specialise(box->run_len, plane_copy, &p);
+    return true;
+}
+
+/* ---- piece by piece -----------------------------------------------------------------------------
+ */
+
+bool vis_box_move(vis_mover *mover, const vis_box *box)
+{
+    size_t index[VIS_LEVELS_MAX] = { 0 };
+    size_t dest_offset = 0, source_offset = 0;
+    do {
+        if (!vis_move(mover, at(box->dest, dest_offset), at(box->source, source_offset),
+                      box->run_len))
+            return false;
+    } while (advance(box, 0, index, &dest_offset, &source_offset));
+    return true;
+}

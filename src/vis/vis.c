@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vis.c: the calls: what can be done at once, how pieces travel that cannot, how their completion
+ * is reported; and the message that a put's target may be sent when all of it has arrived. */
+#include "vis/vis.h"
+
+#include "am/am.h"
+#include "os/os.h"
+#include "rma/rma.h"
+#include "vis/vis_internal.h"
+
+#include <stdlib.h>
+
+/* ---- pieces -----------------------------------------------------------------------------------
+ */
+
+/* One put or get. */
+static bool start_run(vis_mover *mover, const vis_run *run)
+{
+    const pen_vis_call *call = mover->call;
+    int refused = call->is_put
+                      ? pen_rma_put_nbi(mover->thread, call->team, call->rank, run->dest,
+                                        run->source, run->len, PEN_LOCAL_DEFER, mover->flags)
+                      : pen_rma_get_nbi(mover->thread, call->team, run->dest, call->rank,
+                                        run->source, run->len, mover->flags);
+    if (refused != 0)
+        return false;
+    mover->flags = 0;
+    return true;
+}
+
+/* Adds memory to a list, whose last entry it may continue. */
+static size_t list_add(struct iovec *list, size_t count, const char *at, size_t len)
+{
+    if (count > 0) {
+        struct iovec *last = &list[count - 1];
+        if ((const char *)last->iov_base + last->iov_len == at) {
+            last->iov_len += len;
+            return count;
+        }
+    }
+    list[count] = (struct iovec){ (char *)(uintptr_t)at, len };
+    return count + 1;
+}
+
+static bool move_by_kernel(const vis_mover *mover)
+{
+    struct iovec local[VIS_RUNS_MAX], remote[VIS_RUNS_MAX];
+    const bool is_put = mover->call->is_put;
+    size_t local_count = 0, remote_count = 0;
+    for (size_t i = 0; i < mover->run_count; i++) {
+        const vis_run *run = &mover->runs[i];
+        local_count = list_add(local, local_count, is_put ? run->source : run->dest, run->len);
+        remote_count = list_add(remote, remote_count, is_put ? run->dest : run->source, run->len);
+    }
+    return pen_rma_move_lists(mover->thread->job, mover->jobrank, is_put, local, local_count,
+                              remote, remote_count);
+}
+
+bool vis_move_rest(vis_mover *mover)
+{
+    size_t count = mover->run_count;
+    if (count != 0 && move_by_kernel(mover)) {
+        mover->flags = 0;
+        mover->run_count = 0;
+        return true;
+    }
+    mover->run_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!start_run(mover, &mover->runs[i]))
+            return false;
+    return true;
+}
+
+bool vis_move(vis_mover *mover, char *dest, char *source, size_t len)
+{
+    const vis_run run = { dest, source, len };
+    if (!mover->thread->job->mem.everything)
+        return start_run(mover, &run);
+    if (mover->run_count == VIS_RUNS_MAX && !vis_move_rest(mover))
+        return false;
+    mover->runs[mover->run_count++] = run;
+    return true;
+}
+
+/* ---- the peer's memory as we see it
+ * --------------------------------------------------------------- */
+
+static void check_rank(const pen_thread *thread, const pen_vis_call *call)
+{
+    PEN_ASSERT(thread->handler_depth == 0); /* no put or get in a handler */
+    const pen_team *team = call->team;
+    uint32_t size = team->view.size != 0 ? team->view.size : thread->job->size;
+    if (pen_unlikely(call->rank >= size))
+        pen_job_fatal(thread->job, "%s: there is no rank %u in a team of %u", call->name,
+                      call->rank, size);
+}
+
+/* Where something is to be moved. */
+static void check_endpoint(const pen_thread *thread, const pen_vis_call *call)
+{
+    if (pen_unlikely(call->team->pair_index != 0))
+        pen_job_fatal(thread->job, "%s: endpoint %u of rank %u has no segment", call->name,
+                      (unsigned)call->team->pair_index, call->rank);
+}
+
+static vis_reach reach_of(const pen_job *job, uint32_t jobrank)
+{
+    if (jobrank == job->rank && job->mem.everything)
+        return (vis_reach){ 0, SIZE_MAX, 0 };
+    if (job->mapped != NULL && job->mapped[jobrank].len != 0) {
+        const pen_mapped *row = &job->mapped[jobrank];
+        return (vis_reach){ row->base, row->len, row->delta };
+    }
+    if (jobrank != job->rank || job->mem.remote == NULL)
+        return (vis_reach){ 0, 0, 0 };
+    const pen_remote_segment *mine = &job->mem.remote[jobrank];
+    return (vis_reach){ (uintptr_t)mine->base, mine->len, 0 };
+}
+
+/* ---- completion ---------------------------------------------------------------------------------
+ */
+
+/* What a thread has set for its next put. */
+struct pen_vis_peer {
+    bool is_set;
+    uint8_t handler;
+    size_t len;
+    char payload[PEN_VIS_PAYLOAD_MAX];
+};
+
+void pen_vis_set_peer_completion(pen_thread *thread, uint8_t handler, const void *payload,
+                                 size_t len)
+{
+    PEN_INVARIANT(len <= PEN_VIS_PAYLOAD_MAX);
+    if (thread->vis == NULL) {
+        thread->vis = calloc(1, sizeof *thread->vis);
+        if (thread->vis == NULL)
+            pen_job_fatal(thread->job,
+                          "cannot note the handler of a thread's next put: out of memory");
+    }
+    *thread->vis = (struct pen_vis_peer){ .is_set = true, .handler = handler, .len = len };
+    if (len != 0)
+        memcpy(thread->vis->payload, payload, len);
+}
+
+static bool peer_is_told(const pen_thread *thread, const pen_vis_call *call)
+{
+    return pen_unlikely(thread->vis != NULL) && thread->vis->is_set && call->is_put;
+}
+
+static PEN_COLD void tell_peer(pen_thread *thread, const pen_vis_call *call)
+{
+    /* A copy: sending polls, and a handler's poll must find the thread's state settled. */
+    const struct pen_vis_peer peer = *thread->vis;
+    uint64_t words[PEN_AM_WORDS(0)];
+    thread->vis->is_set = false;
+    (void)pen_am_request_medium(call->team, call->rank, peer.handler, peer.payload, peer.len, 0, 0,
+                                words);
+}
+
+typedef enum outcome { NOTHING_LEFT, STARTED, REFUSED } outcome;
+
+/* Begins every piece as an implicit operation. */
+static outcome begin_pieces(pen_thread *thread, const pen_vis_call *call, const vis_box *box,
+                            uint32_t jobrank)
+{
+    vis_mover mover; /* not initialised as a whole: it is long */
+    mover.call = call;
+    mover.thread = thread;
+    mover.jobrank = jobrank;
+    mover.flags = call->flags;
+    mover.run_count = 0;
+    bool started = box != NULL ? vis_box_move(&mover, box) : vis_lists_move(&mover);
+    return started && vis_move_rest(&mover) ? STARTED : REFUSED;
+}
+
+/* The same, in an event of their own if one is wanted. */
+static outcome begin_far(pen_thread *thread, const pen_vis_call *call, const vis_box *box,
+                         uint32_t jobrank, pen_event **event)
+{
+    if (event == NULL)
+        return begin_pieces(thread, call, box, jobrank);
+    pen_nbi_outer outer;
+    pen_nbi_group_begin(thread, &outer);
+    outcome result = begin_pieces(thread, call, box, jobrank);
+    *event = pen_nbi_group_end(thread, &outer);
+    return result;
+}
+
+static void copied(pen_job *job, bool is_put)
+{
+    /* release: what was put is visible before anything the client stores or sends after this;
+     * acquire half: a get's data was read before anything the client loads after it */
+    atomic_thread_fence(memory_order_acq_rel);
+    pen_job_count(job, is_put ? &job->counters.put_shm : &job->counters.get_shm);
+}
+
+/* event: NULL: the pieces are to be the thread's implicit operations. */
+static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **event)
+{
+    pen_job *job = thread->job;
+    vis_box box;
+    const bool strided = call->shape == PEN_VIS_STRIDED;
+    check_rank(thread, call);
+    if (strided ? !vis_box_of(call, job, &box) : vis_lists_len(call, job) == 0)
+        return NOTHING_LEFT;
+    check_endpoint(thread, call);
+    uint32_t jobrank = pen_team_jobrank(call->team, call->rank);
+    const vis_reach reach = reach_of(job, jobrank);
+    if (strided ? vis_box_copy(call, &box, &reach) : vis_lists_copy(call, &reach)) {
+        copied(job, call->is_put);
+        return NOTHING_LEFT;
+    }
+    return begin_far(thread, call, strided ? &box : NULL, jobrank, event);
+}
+
+int pen_vis_blocking(pen_thread *thread, const pen_vis_call *call)
+{
+    pen_event *event = PEN_EVENT_DONE;
+    outcome result = begin(thread, call, &event);
+    if (result == REFUSED)
+        return 1;
+    if (result == STARTED)
+        pen_event_wait(thread->job, event);
+    if (peer_is_told(thread, call))
+        tell_peer(thread, call);
+    return 0;
+}
+
+pen_event *pen_vis_nb(pen_thread *thread, const pen_vis_call *call)
+{
+    pen_event *event = PEN_EVENT_DONE;
+    if (peer_is_told(thread, call))
+        return pen_vis_blocking(thread, call) != 0 ? PEN_EVENT_NO_OP : PEN_EVENT_DONE;
+    return begin(thread, call, &event) == REFUSED ? PEN_EVENT_NO_OP : event;
+}
+
+int pen_vis_nbi(pen_thread *thread, const pen_vis_call *call)
+{
+    if (peer_is_told(thread, call))
+        return pen_vis_blocking(thread, call);
+    return begin(thread, call, NULL) == REFUSED;
+}
+
+void pen_vis_close(pen_job *job)
+{
+    for (pen_thread *thread = &job->first_thread; thread != NULL; thread = thread->next) {
+        free(thread->vis);
+        thread->vis = NULL;
+    }
+}
