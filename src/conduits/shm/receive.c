@@ -296,7 +296,7 @@ static PEN_COLD void park(shm_link *link)
     if (idle_count == 0)
         return;
     if (link->fenced || !pen_membarrier())
-        atomic_thread_fence(memory_order_seq_cst);
+        shm_fence();
     for (uint32_t i = 0; i < idle_count; i++) {
         uint64_t word;
         idle[i]->active = false;

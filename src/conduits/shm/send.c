@@ -25,7 +25,7 @@ static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bi
     /* release: pairs with the acquire in shm_poll's answer; our claim and slot come first */
     atomic_fetch_or_explicit(&page->bell, bit, memory_order_release);
     if (link->fenced)
-        atomic_thread_fence(memory_order_seq_cst); /* before looking whether the rank sleeps */
+        shm_fence(); /* before looking whether the rank sleeps */
 }
 
 static void wake_sleeper(const shm_link *link, pen_peer to, const _Atomic uint32_t *sleeping)
@@ -169,7 +169,7 @@ void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_fram
     write_slots(tx->slots, SHM_RING_SLOTS - 1, tx->next, frame, body_word);
     tx->next += slots_needed(frame);
     if (link->fenced)
-        atomic_thread_fence(memory_order_seq_cst);
+        shm_fence();
     (void)announce(link, to, tx);
 }
 
