@@ -47,15 +47,15 @@ static size_t environment_measure(char *const *environment)
 static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t conduit_len,
                             size_t stride)
 {
-    size_t page_len = pen_page_len();
+    const size_t grain = PEN_SEGMENT_GRAIN;
     uint64_t at = sizeof(pen_host_page) + page->size * sizeof(pen_host_rank);
     page->exchange_off = pen_align_up(at, PEN_CACHE_LINE);
     page->environment_off = page->exchange_off + (uint64_t)page->size * PEN_BOOT_BLOB_MAX;
     page->environment_len = environment_len;
-    page->lines_off = pen_align_up(page->environment_off + environment_len, page_len);
+    page->lines_off = pen_align_up(page->environment_off + environment_len, grain);
     page->conduit_off = pen_align_up(
-        page->lines_off + (uint64_t)page->size * PEN_HOST_LINES * PEN_CACHE_LINE, page_len);
-    page->conduit_len = pen_align_up(conduit_len, page_len);
+        page->lines_off + (uint64_t)page->size * PEN_HOST_LINES * PEN_CACHE_LINE, grain);
+    page->conduit_len = pen_align_up(conduit_len, grain);
     page->segment_off = page->conduit_off + page->conduit_len;
     page->segment_stride = stride;
     uint64_t segments, len;
@@ -110,7 +110,7 @@ static void arena_complain(pen_log *log, const trouble *t, size_t len)
  * only where it is touched. */
 static char *arena_map(int fd, size_t len)
 {
-    void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    void *base = pen_map_grain(len, MAP_SHARED | MAP_NORESERVE, fd);
     if (base == MAP_FAILED)
         return NULL;
     (void)madvise(base, len, MADV_DONTDUMP); /* or a core file would hold every rank's segment */
@@ -172,8 +172,8 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
     for (int wish_only = 0; wish_only < 2; wish_only++) {
         /* First room for whatever a client may ask for; where a limit forbids that, for what the
          * user asked for. */
-        size_t stride =
-            pen_arena_stride(physical, ranks, &config.segment_max, pen_page_len(), wish_only != 0);
+        size_t stride = pen_arena_stride(physical, ranks, &config.segment_max, PEN_SEGMENT_GRAIN,
+                                         wish_only != 0);
         len = arena_lay_out(&page, environment_len, conduit_len, stride);
         if (len != 0 && arena_try(out, len, &t)) {
             arena_fill(out, &page, environment);

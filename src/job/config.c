@@ -112,7 +112,6 @@ uintptr_t pen_job_segment_limit(const pen_job *job)
         limit = job->mem.budget;
     if (job->mem.slice != NULL && limit > job->mem.slice_len)
         limit = job->mem.slice_len;
-    uint64_t page = pen_page_len();
-    limit -= limit % page;
-    return limit < page ? page : (uintptr_t)limit;
+    limit -= limit % PEN_SEGMENT_GRAIN;
+    return limit < PEN_SEGMENT_GRAIN ? PEN_SEGMENT_GRAIN : (uintptr_t)limit;
 }

@@ -61,7 +61,7 @@ static pen_segment *mem_at(const pen_mem *mem, uint32_t number)
     return atomic_load_explicit(&mem->segments[number], memory_order_acquire);
 }
 
-static size_t mem_pages_len(size_t len) { return pen_align_up(len, pen_page_len()); }
+static size_t mem_pages_len(size_t len) { return pen_align_up(len, PEN_SEGMENT_GRAIN); }
 
 /* The end of a segment of the slice that overlaps [offset, offset + len), or 0. */
 static size_t mem_slice_conflict(const pen_mem *mem, size_t offset, size_t len)
@@ -122,8 +122,7 @@ static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen
     if (status != PEN_OK)
         return status;
     if (mem->slice == NULL) { /* alone: no peer will map it */
-        void *base = mmap(NULL, len, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *base = pen_map_grain(len, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
         if (base == MAP_FAILED) {
             pen_log_error(log, "cannot map a segment of %zu bytes: mmap: %m; ask for a smaller one",
                           len);

@@ -22,6 +22,31 @@ size_t pen_page_len(void)
     return len > 0 ? (size_t)len : 4096;
 }
 
+/* Where pages are smaller than the grain: takes room for one grain more, and maps at the first
+ * multiple in it. */
+void *pen_map_grain(size_t len, int flags, int fd)
+{
+    const int access = PROT_READ | PROT_WRITE;
+    if (pen_page_len() >= PEN_SEGMENT_GRAIN)
+        return mmap(NULL, len, access, flags, fd, 0);
+    size_t pages_len = pen_align_up(len, pen_page_len());
+    char *room = mmap(NULL, pages_len + PEN_SEGMENT_GRAIN, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return MAP_FAILED;
+    size_t before = -(uintptr_t)room % PEN_SEGMENT_GRAIN;
+    if (before != 0)
+        (void)munmap(room, before);
+    (void)munmap(room + before + pages_len, PEN_SEGMENT_GRAIN - before);
+    void *base = mmap(room + before, len, access, flags | MAP_FIXED, fd, 0);
+    if (base == MAP_FAILED) {
+        int why = errno;
+        (void)munmap(room + before, pages_len);
+        errno = why;
+    }
+    return base;
+}
+
 /* A row of /proc/meminfo in bytes; 0: not there. */
 static uint64_t meminfo(const char *key)
 {

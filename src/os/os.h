@@ -17,6 +17,14 @@ uint64_t pen_now_ns(void);              /* CLOCK_MONOTONIC */
 void pen_random(void *out, size_t len); /* getrandom; never fails (aborts if the kernel has none) */
 size_t pen_page_len(void);
 
+/* What segments begin at and are multiples of: the largest page of the processor family, which is
+ * GASNET_PAGESIZE, so that a client runs on every kernel of the family. */
+#if defined(__x86_64__)
+#    define PEN_SEGMENT_GRAIN ((size_t)4096)
+#else
+#    define PEN_SEGMENT_GRAIN ((size_t)65536)
+#endif
+
 /* ---- processors ------------------------------------------------------------------------- */
 
 /* Cores this process may use: the affinity mask capped by the cgroup cpu quota (v2 or v1), rounded
@@ -34,6 +42,9 @@ uint64_t pen_memory_available(void); /* MemAvailable, capped by what the cgroup 
 /* A sparse anonymous file (memfd, close-on-exec, sealed against shrinking and growing), or -1: then
  * *call names the system call that failed. */
 int pen_memfd(const char *name, size_t len, const char **call);
+
+/* mmap for reading and writing, at a multiple of PEN_SEGMENT_GRAIN; MAP_FAILED with errno. */
+void *pen_map_grain(size_t len, int flags, int fd);
 
 /* ---- sleeping --------------------------------------------------------------------------- */
 
