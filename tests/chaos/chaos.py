@@ -20,7 +20,8 @@ import time
 
 GONE_WITHIN_S = 1.0
 ENDS_WITHIN_S = 20.0
-SECONDS = 0.6  # of traffic in an undisturbed run
+SECONDS = 0.6  # of traffic in a run that ends by itself
+LASTING = 60  # ... in one that we end: long enough that it cannot be over before
 
 
 def tagged(tag):
@@ -73,8 +74,8 @@ class Injection:
         self.tag = f'{os.getpid()}-{seed}'
         self.problems = []
 
-    def start(self, leave=()):
-        command = [self.options.traffic, str(SECONDS), *leave]
+    def start(self, leave=(), seconds=SECONDS):
+        command = [self.options.traffic, str(seconds), *leave]
         environment = dict(os.environ, PENSTOCK_CHAOS_TAG=self.tag, TMPDIR=self.scratch)
         if self.self_fork:
             environment['GASNET_PSHM_NODES'] = str(self.size)
@@ -130,10 +131,8 @@ def statuses_of(self, number):
 
 
 def kill_rank(self, number=signal.SIGKILL):
-    self.start()
+    self.start(seconds=LASTING)
     ranks = self.victims()
-    if not ranks:
-        return self.finish((0,))
     since = time.monotonic()
     os.kill(self.rng.choice(ranks), number)
     return self.finish((128 + number,), ('rank', signal.Signals(number).name), since)
@@ -144,7 +143,7 @@ def segv_rank(self):
 
 
 def kill_launcher(self):
-    self.start()
+    self.start(seconds=LASTING)
     self.victims()
     since = time.monotonic()
     self.job.send_signal(signal.SIGKILL)
@@ -152,9 +151,8 @@ def kill_launcher(self):
 
 
 def stop_and_continue(self):
-    self.start()
-    ranks = self.victims()
-    pid = self.rng.choice(ranks) if ranks else self.job.pid
+    self.start(seconds=4 * SECONDS)  # not over before we look
+    pid = self.rng.choice(self.victims())
     os.kill(pid, signal.SIGSTOP)
     time.sleep(0.3)
     os.kill(pid, signal.SIGCONT)
@@ -163,7 +161,7 @@ def stop_and_continue(self):
 
 
 def interrupt(self, number=signal.SIGINT):
-    self.start()
+    self.start(seconds=LASTING)
     self.victims()
     since = time.monotonic()
     os.killpg(self.job.pid, number)  # the whole session, as a terminal does
@@ -171,7 +169,7 @@ def interrupt(self, number=signal.SIGINT):
 
 
 def terminate_launcher(self):
-    self.start()
+    self.start(seconds=LASTING)
     self.victims()
     since = time.monotonic()
     self.job.send_signal(signal.SIGTERM)
