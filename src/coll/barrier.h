@@ -8,8 +8,7 @@
 #ifndef PEN_COLL_BARRIER_H
 #define PEN_COLL_BARRIER_H
 
-#include "job/job.h"
-#include "rma/event.h"
+#include "coll/coll.h"
 
 extern const pen_knob pen_coll_knobs[];
 typedef struct pen_coll_config {
@@ -29,9 +28,5 @@ pen_status pen_barrier_wait(pen_job *job, int name, int flags);
 pen_status pen_barrier_try(pen_job *job, int name, int flags);
 /* Of the last barrier waited for; false: none yet, all were anonymous, or a mismatch. */
 bool pen_barrier_result(pen_job *job, int *name_out);
-
-/* GASNet-EX: several may be outstanding. DONE when all ranks are there already. Only the primordial
- * team has one for now. */
-pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team);
 
 #endif

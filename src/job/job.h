@@ -39,14 +39,18 @@ struct pen_client { /* gex_Client_t */
 
 typedef struct pen_client pen_client;
 
+enum { PEN_ENDPOINTS_MAX = 64 }; /* of a rank; GASNET_MAXEPS */
+
 typedef struct pen_endpoint { /* gex_EP_t */
     pen_job *job;
     pen_client *client;
     const void *cdata;
-    uint32_t flags;
+    uint32_t flags, capabilities;
     uint16_t index; /* 0: primordial, the only one that receives active messages */
     pen_segment *segment;
 } pen_endpoint;
+
+struct pen_coll_team; /* coll/: a team's collectives */
 
 typedef struct pen_team { /* gex_TM_t */
     pen_team_view view;   /* must be first: inline code reads it */
@@ -54,9 +58,13 @@ typedef struct pen_team { /* gex_TM_t */
     pen_endpoint *endpoint;
     const void *cdata;
     uint32_t flags;
-    uint16_t pair_index; /* remote endpoint index of a TM pair */
+    uint16_t pair_index; /* remote endpoint index of a TM pair; else of all members, if alike */
     bool is_pair;
-    const uint32_t *jobranks; /* by team rank; NULL: identity (the primordial team, pairs) */
+    const uint32_t *jobranks;   /* by team rank; NULL: identity (the primordial team, pairs) */
+    const uint16_t *ep_indexes; /* by team rank; NULL: pair_index for all */
+    uint64_t id;                /* the same on all members, unique in the job; 0: primordial */
+    struct pen_coll_team *coll; /* NULL: a pair */
+    struct pen_team *next;      /* all teams but the primordial one; guarded by threads_lock */
 } pen_team;
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -111,10 +119,14 @@ struct pen_job {
     uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_host host; /* what we lend the conduit; ctx is this job */
     pen_client client;
-    pen_endpoint endpoint; /* the primordial one */
-    pen_team world;        /* the primordial team */
-    pen_mapped *mapped; /* size rows: same-host peers' segments, frozen view of world and pairs */
-    pen_team **pairs;   /* cache of TM pairs; guarded by threads_lock */
+    pen_endpoint endpoint;                      /* the primordial one */
+    pen_endpoint *endpoints[PEN_ENDPOINTS_MAX]; /* by number; guarded by threads_lock */
+    uint32_t endpoint_count;
+    pen_team world;      /* the primordial team */
+    pen_team *teams;     /* the others; guarded by threads_lock */
+    uint32_t teams_made; /* that this rank was member 0 of: makes their id; likewise */
+    pen_mapped *mapped;  /* size rows: same-host peers' segments, frozen view of world and pairs */
+    pen_team **pairs;    /* cache of TM pairs; guarded by threads_lock */
     uint32_t pair_count;
     uint32_t frame_max; /* largest body that every rank's link takes */
     uintptr_t segment_max_local, segment_max_global;
@@ -171,6 +183,12 @@ void pen_job_thread_close(pen_thread *thread);
 static inline uint32_t pen_team_jobrank(const pen_team *team, uint32_t rank)
 {
     return pen_likely(team->jobranks == NULL) ? rank : team->jobranks[rank];
+}
+
+/* The endpoint of a member, by number. */
+static inline uint16_t pen_team_ep_index(const pen_team *team, uint32_t rank)
+{
+    return pen_likely(team->ep_indexes == NULL) ? team->pair_index : team->ep_indexes[rank];
 }
 
 static inline const pen_route *pen_team_route(const pen_team *team, uint32_t rank)

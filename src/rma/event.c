@@ -135,6 +135,13 @@ pen_event *pen_event_settle(pen_event_root *root, pen_event **leaf)
     return PEN_EVENT_DONE;
 }
 
+pen_op *pen_event_op(pen_event *event) { return &event_root(event)->op; }
+
+pen_event *pen_event_started(pen_event *event, pen_event **leaf)
+{
+    return pen_event_settle(event_root(event), leaf);
+}
+
 pen_event *pen_event_leaf(pen_event *event)
 {
     if (event == PEN_EVENT_DONE || event_is_leaf(event))

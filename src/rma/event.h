@@ -38,6 +38,21 @@ void pen_event_wait_some(pen_job *job, pen_event **events, size_t count);
 pen_event *pen_event_new(pen_thread *thread);
 void pen_event_finish(pen_event *event);
 
+/* The operation behind an event that pen_event_new made: modules whose operation has parts raise
+ * its counts before each, and lower them (pen_op_source_done, pen_op_done) as conduits do. The
+ * event starts with incomplete 1, for its maker, whom pen_event_finish counts as done. */
+pen_op *pen_event_op(pen_event *event);
+
+/* In place of pen_event_finish, by the maker once all parts are started: DONE, and the event freed,
+ * when they are over already. leaf (may be NULL) receives the event of the source buffer, DONE when
+ * that is not busy. */
+pen_event *pen_event_started(pen_event *event, pen_event **leaf);
+
+/* What the thread's next implicit operation of a category (PEN_EC_...) counts in: the implicit set
+ * or the open access region. Raise incomplete (GROUPed local completion: source_busy) before
+ * starting, lower it when done; any thread may. */
+pen_op *pen_nbi_op(pen_thread *thread, uint32_t category);
+
 pen_event *pen_event_leaf(pen_event *event); /* DONE when it has none or it happened */
 
 /* Implicit operations of one thread. Test is true when all of the categories are done; PUT

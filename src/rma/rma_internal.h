@@ -80,8 +80,6 @@ struct pen_rma_thread {
 typedef struct pen_rma_thread pen_rma_thread;
 
 pen_rma_thread *pen_rma_thread_of(pen_thread *thread); /* made on first use */
-pen_op *pen_nbi_op(pen_thread *thread,
-                   uint32_t category); /* what the next implicit operation counts in */
 
 /* ---- operations
  * ------------------------------------------------------------------------------------- */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll.h: collectives on any team. Each is a state machine of its own, driven by polling and by the
+ * engine's messages; any number may be in flight, on the same team too, in the order in which its
+ * members begin them. Members need not begin at the same time: what arrives for a collective that
+ * is not begun here yet, or for a team that is not made here yet, is kept.
+ *
+ * A message names its team (pen_team.id), the number of its collective on that team, and a digest
+ * of what the sender believes it to be: members that disagree (another call, root, length, type)
+ * end the job with a line that names both.
+ *
+ * Nothing is copied into memory without bound on behalf of a peer: beyond a piece, senders wait
+ * until the receiver has begun. Arguments are checked by api/. No function here may be called from
+ * a handler; buffers belong to the collective until its event is done. */
+#ifndef PEN_COLL_COLL_H
+#define PEN_COLL_COLL_H
+
+#include "job/job.h"
+#include "rma/event.h"
+
+#define PEN_COLL_ALL UINT32_MAX /* in place of a root: every member gets the result */
+
+/* Makes team->coll. Not collective; messages that came before are taken up. The primordial team's
+ * is made by pen_coll_open. */
+pen_status pen_coll_team_open(pen_team *team);
+/* All of its collectives are done, on all members: a barrier was. */
+void pen_coll_team_close(pen_team *team);
+
+/* How elements are combined. Layout and values of type and operation: gex_DT_t, gex_OP_t. */
+typedef struct pen_reduction {
+    uint32_t type, operation;
+    size_t element_len; /* bytes */
+    size_t count;       /* elements */
+    /* of GEX_OP_USER and GEX_OP_USER_NC: combines count elements, left (lower ranks') with right,
+     * into right; may run in any poll */
+    void (*function)(const void *left, void *right_and_result, size_t count, const void *cdata);
+    const void *cdata;
+} pen_reduction;
+
+/* Each answers an event; DONE when it is over already. dest and source may be the same address
+ * where they have the same length; else they do not overlap. */
+pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team);
+pen_event *pen_coll_broadcast_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                                 const void *source, size_t len);
+/* root PEN_COLL_ALL: reduce to all; dest counts only where the result goes. Elements are combined
+ * in rank order, by the same tree on every member and in every run. */
+pen_event *pen_coll_reduce_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                              const void *source, const pen_reduction *reduction);
+/* Of ranks 0..mine; exclusive: of 0..mine-1, and rank 0's dest is not written. */
+pen_event *pen_coll_scan_nb(pen_thread *thread, pen_team *team, void *dest, const void *source,
+                            const pen_reduction *reduction, bool exclusive);
+/* len: bytes of each member's part; dest has the parts in rank order. root PEN_COLL_ALL: to all. */
+pen_event *pen_coll_gather_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                              const void *source, size_t len);
+pen_event *pen_coll_scatter_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                               const void *source, size_t len);
+/* Part i of source becomes part (my rank) of member i's dest. */
+pen_event *pen_coll_exchange_nb(pen_thread *thread, pen_team *team, void *dest, const void *source,
+                                size_t len);
+
+#endif
