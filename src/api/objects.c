@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* objects.c: questions to clients, endpoints, segments and teams, and the pointers that clients
- * attach to them. */
+/* objects.c: questions to clients, endpoints and segments, the pointers that clients attach to
+ * them, and pairs of endpoints. */
 #include "api/api.h"
 
 /* ---- clients -------------------------------------------------------------------------------- */
@@ -28,43 +28,7 @@ uintptr_t gex_Segment_QuerySize(gex_Segment_t segment) { return segment->len; }
 void gex_Segment_SetCData(gex_Segment_t segment, const void *data) { segment->cdata = data; }
 void *gex_Segment_QueryCData(gex_Segment_t segment) { return (void *)(uintptr_t)segment->cdata; }
 
-/* ---- teams ---------------------------------------------------------------------------------- */
-
-static void no_pair(const char *call, gex_TM_t team)
-{
-    if (PEN_CHECKED && team->is_pair)
-        pen_api_misuse(call, "called with the result of gex_TM_Pair, which is no team");
-}
-
-gex_Client_t gex_TM_QueryClient(gex_TM_t team)
-{
-    no_pair("gex_TM_QueryClient", team);
-    return team->endpoint->client;
-}
-
-gex_EP_t gex_TM_QueryEP(gex_TM_t team)
-{
-    no_pair("gex_TM_QueryEP", team);
-    return team->endpoint;
-}
-
-gex_Flags_t gex_TM_QueryFlags(gex_TM_t team)
-{
-    no_pair("gex_TM_QueryFlags", team);
-    return team->flags;
-}
-
-void gex_TM_SetCData(gex_TM_t team, const void *data)
-{
-    no_pair("gex_TM_SetCData", team);
-    team->cdata = data;
-}
-
-void *gex_TM_QueryCData(gex_TM_t team)
-{
-    no_pair("gex_TM_QueryCData", team);
-    return (void *)(uintptr_t)team->cdata;
-}
+/* ---- pairs of endpoints --------------------------------------------------------------------- */
 
 gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote_index)
 {
@@ -76,29 +40,6 @@ gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote_index)
     if (pair == NULL)
         pen_api_misuse(call, "endpoints %u and %u cannot be paired", local->index, remote_index);
     return pair;
-}
-
-gex_Rank_t gex_TM_TranslateRankToJobrank(gex_TM_t team, gex_Rank_t rank)
-{
-    if (rank >= (team->is_pair ? team->job->size : team->view.size))
-        return GEX_RANK_INVALID;
-    return pen_team_jobrank(team, rank);
-}
-
-gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t team, gex_Rank_t jobrank)
-{
-    if (team->jobranks == NULL)
-        return jobrank < team->job->size ? jobrank : GEX_RANK_INVALID;
-    for (uint32_t rank = 0; rank < team->view.size; rank++)
-        if (team->jobranks[rank] == jobrank)
-            return rank;
-    return GEX_RANK_INVALID;
-}
-
-gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t team, gex_Rank_t rank, gex_Flags_t flags)
-{
-    (void)flags;
-    return (gex_EP_Location_t){ gex_TM_TranslateRankToJobrank(team, rank), team->pair_index };
 }
 
 void gasnet_QueryGexObjects(gex_Client_t *client, gex_EP_t *endpoint, gex_TM_t *team,

@@ -228,10 +228,11 @@ gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, void **ow
         pen_api_misuse(call, "flags 0x%x: only GEX_FLAG_IMMEDIATE is taken", flags);
     uint32_t jobrank = pen_team_jobrank(team, rank);
     pen_remote_segment row = { 0 };
-    if (team->pair_index == 0) /* other endpoints have none */
+    uint16_t index = pen_team_ep_index(team, rank);
+    if (index == 0) /* other endpoints have none */
         row = job->mem.remote[jobrank];
     const pen_segment *ours = job->endpoint.segment;
-    if (jobrank == job->rank && team->pair_index == 0 && ours != NULL)
+    if (jobrank == job->rank && index == 0 && ours != NULL)
         row =
             (pen_remote_segment){ .base = (uintptr_t)ours->base, .len = ours->len, .mapped = true };
     uintptr_t base = (uintptr_t)row.base;

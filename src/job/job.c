@@ -217,6 +217,7 @@ static void job_make_objects(pen_job *job)
     job->world.endpoint = &job->endpoint;
     job->world.view.rank = job->rank;
     job->world.view.size = job->size;
+    job->world.stride = 1;
     job->world.view.mapped = job->mapped;
 }
 

@@ -60,7 +60,9 @@ typedef struct pen_team { /* gex_TM_t */
     uint32_t flags;
     uint16_t pair_index; /* remote endpoint index of a TM pair; else of all members, if alike */
     bool is_pair;
-    const uint32_t *jobranks;   /* by team rank; NULL: identity (the primordial team, pairs) */
+    uint32_t first, stride;     /* modulo 2^32: the job rank of rank i is first + i * stride ... */
+    const uint32_t *jobranks;   /* ... or, if not NULL, stands here, by team rank */
+    const uint32_t *by_jobrank; /* with jobranks: team ranks in the order of their job ranks */
     const uint16_t *ep_indexes; /* by team rank; NULL: pair_index for all */
     uint64_t id;                /* the same on all members, unique in the job; 0: primordial */
     struct pen_coll_team *coll; /* NULL: a pair */
@@ -124,7 +126,7 @@ struct pen_job {
     uint32_t endpoint_count;
     pen_team world;      /* the primordial team */
     pen_team *teams;     /* the others; guarded by threads_lock */
-    uint32_t teams_made; /* that this rank was member 0 of: makes their id; likewise */
+    uint32_t teams_made; /* numbers this rank has offered for ids of teams; likewise */
     pen_mapped *mapped;  /* size rows: same-host peers' segments, frozen view of world and pairs */
     pen_team **pairs;    /* cache of TM pairs; guarded by threads_lock */
     uint32_t pair_count;
@@ -182,7 +184,8 @@ void pen_job_thread_close(pen_thread *thread);
 
 static inline uint32_t pen_team_jobrank(const pen_team *team, uint32_t rank)
 {
-    return pen_likely(team->jobranks == NULL) ? rank : team->jobranks[rank];
+    return pen_likely(team->jobranks == NULL) ? team->first + rank * team->stride
+                                              : team->jobranks[rank];
 }
 
 /* The endpoint of a member, by number. */

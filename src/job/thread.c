@@ -115,6 +115,7 @@ static pen_team *pair_make(pen_job *job, uint16_t remote_index)
         return NULL;
     pair->view.rank = job->rank; /* and size 0: a pair */
     pair->job = job;
+    pair->stride = 1;
     pair->endpoint = &job->endpoint;
     pair->pair_index = remote_index;
     pair->is_pair = true;

@@ -295,9 +295,9 @@ static rma_call call_of(pen_thread *thread, pen_team *team, uint32_t rank, rma_k
     uint32_t size = team->view.size != 0 ? team->view.size : thread->job->size;
     if (pen_unlikely(rank >= size))
         pen_job_fatal(thread->job, "put or get: there is no rank %u in a team of %u", rank, size);
-    if (pen_unlikely(team->pair_index != 0 && len != 0))
+    if (pen_unlikely(pen_team_ep_index(team, rank) != 0 && len != 0))
         pen_job_fatal(thread->job, "put or get: endpoint %u of rank %u has no segment",
-                      (unsigned)team->pair_index, rank);
+                      (unsigned)pen_team_ep_index(team, rank), rank);
     return (rma_call){ .thread = thread,
                        .job = thread->job,
                        .jobrank = pen_team_jobrank(team, rank),

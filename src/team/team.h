@@ -10,6 +10,12 @@
 
 #include "job/job.h"
 
+#define PEN_TEAM_RANK_NONE UINT32_MAX /* GEX_RANK_INVALID */
+
+/* The rank of the process with that job rank, the lowest if several of its endpoints are members;
+ * PEN_TEAM_RANK_NONE if none is. Of pairs too. Takes as many steps as the team's size has bits. */
+uint32_t pen_team_rank_of(const pen_team *team, uint32_t jobrank);
+
 /* Collective over parent. joins false: takes part and is in no new team. Members are ordered by
  * key, then by their rank in parent; each is represented by its endpoint in parent. *out: the
  * team; NULL when the caller is in none. On failure (said in a line) too. */

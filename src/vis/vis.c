@@ -98,9 +98,10 @@ static void check_rank(const pen_thread *thread, const pen_vis_call *call)
 /* Where something is to be moved. */
 static void check_endpoint(const pen_thread *thread, const pen_vis_call *call)
 {
-    if (pen_unlikely(call->team->pair_index != 0))
+    uint16_t index = pen_team_ep_index(call->team, call->rank);
+    if (pen_unlikely(index != 0))
         pen_job_fatal(thread->job, "%s: endpoint %u of rank %u has no segment", call->name,
-                      (unsigned)call->team->pair_index, call->rank);
+                      (unsigned)index, call->rank);
 }
 
 static vis_reach reach_of(const pen_job *job, uint32_t jobrank)

@@ -266,9 +266,15 @@ static void open_job(ranks *world, uint32_t rank)
     job->routes = calloc(params->size, sizeof *job->routes);
     for (uint32_t peer = 0; peer < params->size; peer++)
         job->routes[peer] = (pen_route){ port, peer, params->same_host };
-    job->world = (pen_team){ .view = { .rank = rank, .size = params->size }, .job = job };
+    job->world = (pen_team){ .view = { .rank = rank, .size = params->size },
+                             .job = job,
+                             .endpoint = &job->endpoint,
+                             .stride = 1 };
+    job->endpoint.job = job;
+    job->endpoint.client = &job->client;
     job->first_thread.job = job;
     job->first_thread.in_use = true;
+    pen_lock_init(&job->threads_lock, params->concurrency);
     open_memory(world, job);
     if (pen_am_open(job) != PEN_OK)
         abort();

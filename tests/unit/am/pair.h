@@ -231,6 +231,7 @@ static void pair_open_rank(pair *p, uint32_t rank)
     job->world.job = job;
     job->world.view.size = 2;
     job->world.view.rank = rank;
+    job->world.stride = 1;
     job->first_thread.job = job;
     assert_int_equal(pen_mem_init(&job->mem, &job->log, PEN_ALONE, NULL, 0, 2, false), PEN_OK);
     job->mem.rank = rank;
