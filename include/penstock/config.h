@@ -98,7 +98,7 @@
 
 #define GASNET_ALIGNED_SEGMENTS            0 /* segments start where each rank's memory allows */
 #define GASNET_MAXNODES                    0x7FFFFFFF
-#define GASNET_MAXEPS                      1 /* endpoints of a process */
+#define GASNET_MAXEPS                      64 /* endpoints of a process, the primordial one too */
 #define GASNET_NULL_ARGV_OK                1
 #define GASNET_PSHM                        1
 #define GASNETI_PSHM_ENABLED               1

@@ -176,7 +176,7 @@ static int long_unmapped(pen_am_long *message)
 
 static PEN_COLD _Noreturn void long_outside(const pen_am_long *message)
 {
-    const pen_remote_segment *remote = &message->job->mem.remote[message->jobrank];
+    const pen_remote_segment *remote = &message->job->mem.remote[0][message->jobrank];
     if (remote->len == 0)
         pen_job_fatal(message->job,
                       "a Long of %zu bytes goes to %p of rank %u, which has no segment: attach one "
@@ -201,8 +201,8 @@ int pen_am_long_send(pen_am_long *message, const uint64_t *words)
         message->offset = (uint64_t)(uintptr_t)message->dest;
         return pen_am_long_finish(message, PEN_WIRE_OPAQUE, NULL, 0, message->flags);
     }
-    message->segment =
-        pen_mem_remote(&job->mem, message->jobrank, message->dest, message->len, &message->offset);
+    message->segment = pen_mem_remote(&job->mem, 0, message->jobrank, message->dest, message->len,
+                                      &message->offset);
     if (pen_unlikely(message->segment == NULL))
         long_outside(message);
     return message->segment->mapped ? long_mapped(message) : long_unmapped(message);

@@ -43,7 +43,6 @@ typedef struct pen_root {
     bool catch_exit;          /* GASNET_CATCH_EXIT */
     bool backtrace;           /* GASNET_BACKTRACE */
     pthread_key_t thread_key; /* its destructor returns a thread's state; PAR only */
-    pen_segment *published;   /* what peers know as ours */
     gex_RankInfo_t *nbrhd;    /* ranks that share our memory */
     uint32_t nbrhd_count, nbrhd_mine;
     void (*idle)(void *ctx); /* what waiting threads called before api/ put itself in front */
@@ -74,6 +73,9 @@ static inline pen_thread *pen_api_thread(pen_job *job)
 
 /* Registers the handlers of gasnet_attach; an error code. */
 int pen_api_register_legacy(pen_job *job, gasnet_handlerentry_t *table, int count);
+
+/* What is to be done when segments were made public, or that went wrong; an error code. */
+int pen_api_published(pen_job *job, pen_status status);
 
 /* ---- refusing ------------------------------------------------------------------------------ */
 

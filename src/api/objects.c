@@ -36,6 +36,9 @@ gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote_index)
     pen_job *job = pen_api_job(call);
     if (local == NULL)
         pen_api_misuse(call, "the endpoint is GEX_EP_INVALID");
+    if (remote_index >= GASNET_MAXEPS)
+        pen_api_misuse(call, "the remote index %u: they go from 0 to GASNET_MAXEPS - 1 (%d)",
+                       remote_index, GASNET_MAXEPS - 1);
     pen_team *pair = pen_job_pair(job, local->index, remote_index);
     if (pair == NULL)
         pen_api_misuse(call, "endpoints %u and %u cannot be paired", local->index, remote_index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* segment.c: segments of this rank, the endpoint they are bound to, and making both known. */
+/* segment.c: segments of this rank, and the one that attaching makes. */
 #include "api/api.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "a table of %d rows for %u ranks", count,
                               job->size);
     for (int i = 0; i < count; i++) {
-        const pen_remote_segment *row = &job->mem.remote[i];
+        const pen_remote_segment *row = &job->mem.remote[0][i];
         if (job->segment_mode == PEN_SEGMENT_EVERYTHING)
             table[i] = (gasnet_seginfo_t){ NULL, UINTPTR_MAX };
         else
@@ -53,14 +53,12 @@ static int create(pen_job *job, void *addr, uintptr_t len, pen_segment **out)
     return GASNET_OK;
 }
 
-static int publish(pen_job *job, pen_segment *segment)
+int pen_api_published(pen_job *job, pen_status status)
 {
-    pen_status status = pen_job_publish(job, segment);
     if (status == PEN_ERR_PEER_LOST)
         pen_api_end_with_job();
     if (status != PEN_OK)
         return pen_api_code(status);
-    pen_api_root.published = segment;
     pen_api_root.attach_owed = false;
     pen_host_page *page = job->boot.page;
     if (page != NULL) /* relaxed: a picture for people */
@@ -90,14 +88,13 @@ static int attach(const char *call, pen_job *job, uintptr_t len, pen_segment **o
     }
     if (code != GASNET_OK)
         return code;
-    code = publish(job, segment);
+    code = pen_api_published(job, pen_job_publish(job, segment));
     if (code != GASNET_OK) {
         pen_mem_destroy(&job->mem, segment);
         return code;
     }
-    job->endpoint.segment = segment;
     if (segment != NULL)
-        segment->bound = 1;
+        pen_job_bind(&job->endpoint, segment);
     *out = segment;
     return GASNET_OK;
 }
@@ -166,91 +163,4 @@ void gex_Segment_Destroy(gex_Segment_t segment, gex_Flags_t flags)
     if (segment->bound != 0)
         pen_api_misuse(call, "the segment at %p is bound to an endpoint", (void *)segment->base);
     pen_mem_destroy(&job->mem, segment);
-}
-
-/* ---- endpoints ------------------------------------------------------------------------------ */
-
-int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client, gex_EP_Capabilities_t capabilities,
-                  gex_Flags_t flags)
-{
-    static const char call[] = "gex_EP_Create";
-    if (endpoint == NULL || client == NULL || capabilities == 0 ||
-        (capabilities & ~GEX_EP_CAPABILITY_ALL) != 0 || (flags & ~GEX_FLAG_HINT_ACCEL_ALL) != 0)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
-                              "endpoint %p, client %p, capabilities 0x%x, flags 0x%x",
-                              (void *)endpoint, (void *)client, capabilities, flags);
-    return pen_api_refuse(GASNET_ERR_RESOURCE, call,
-                          "a process has one endpoint (GASNET_MAXEPS is %d)", GASNET_MAXEPS);
-}
-
-int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t flags)
-{
-    static const char call[] = "gex_EP_BindSegment";
-    if (endpoint == NULL || segment == NULL)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither endpoint nor segment may be NULL");
-    if (flags != 0)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: must be 0", flags);
-    if (endpoint->segment != NULL)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the endpoint has a segment already");
-    endpoint->segment = segment;
-    segment->bound++;
-    return GASNET_OK;
-}
-
-int gex_EP_PublishBoundSegment(gex_TM_t team, gex_EP_t *endpoints, size_t count, gex_Flags_t flags)
-{
-    static const char call[] = "gex_EP_PublishBoundSegment";
-    pen_job *job = pen_api_root.job;
-    if (job == NULL || team != &job->world)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the team is not the primordial one");
-    if (flags != 0 || (endpoints == NULL && count != 0))
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%zu endpoints at %p, flags 0x%x", count,
-                              (void *)endpoints, flags);
-    for (size_t i = 0; i < count; i++)
-        if (endpoints[i] != &job->endpoint)
-            return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "number %zu is no endpoint", i);
-    if (PEN_CHECKED)
-        pen_api_check_context(call);
-    return publish(job, count != 0 ? job->endpoint.segment : pen_api_root.published);
-}
-
-/* ---- peers' segments ------------------------------------------------------------------------ */
-
-gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
-                                       uintptr_t *len, gex_Flags_t flags)
-{
-    static const char call[] = "gex_EP_QueryBoundSegmentNB";
-    const pen_job *job = pen_api_job(call);
-    uint32_t size = team->is_pair ? job->size : team->view.size;
-    if (rank >= size)
-        pen_api_misuse(call, "there is no rank %u in a team of %u", rank, size);
-    if ((flags & ~GEX_FLAG_IMMEDIATE) != 0)
-        pen_api_misuse(call, "flags 0x%x: only GEX_FLAG_IMMEDIATE is taken", flags);
-    uint32_t jobrank = pen_team_jobrank(team, rank);
-    pen_remote_segment row = { 0 };
-    uint16_t index = pen_team_ep_index(team, rank);
-    if (index == 0) /* other endpoints have none */
-        row = job->mem.remote[jobrank];
-    const pen_segment *ours = job->endpoint.segment;
-    if (jobrank == job->rank && index == 0 && ours != NULL)
-        row =
-            (pen_remote_segment){ .base = (uintptr_t)ours->base, .len = ours->len, .mapped = true };
-    uintptr_t base = (uintptr_t)row.base;
-    if (owner != NULL)
-        *owner = (void *)base;
-    if (local != NULL)
-        *local = row.mapped ? (void *)(base + (uintptr_t)row.delta) : NULL;
-    if (len != NULL)
-        *len = (uintptr_t)row.len;
-    return GEX_EVENT_INVALID; /* every rank knows what was published */
-}
-
-int gex_Segment_QueryBound(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
-                           uintptr_t *len)
-{
-    uintptr_t bytes;
-    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, rank, owner, local, &bytes, 0));
-    if (len != NULL)
-        *len = bytes;
-    return bytes == 0;
 }

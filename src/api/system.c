@@ -111,7 +111,7 @@ int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int count)
     for (int i = 0; i < count; i++)
         table[i] = (gasnet_nodeinfo_t){ .host = 0,
                                         .supernode = 0,
-                                        .offset = (uintptr_t)job->mem.remote[i].delta };
+                                        .offset = (uintptr_t)job->mem.remote[0][i].delta };
     return GASNET_OK;
 }
 

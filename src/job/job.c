@@ -198,9 +198,9 @@ static pen_status job_make_routes(pen_job *job, pen_port *port)
     job->routes = pen_job_calloc(job, job->size, sizeof *job->routes, "the table of routes");
     if (job->routes == NULL)
         return PEN_ERR_MEMORY;
-    job->mapped =
-        pen_job_calloc(job, job->size, sizeof *job->mapped, "the table of mapped segments");
-    if (job->mapped == NULL)
+    job->mapped[0] =
+        pen_job_calloc(job, job->size, sizeof *job->mapped[0], "the table of mapped segments");
+    if (job->mapped[0] == NULL)
         return PEN_ERR_MEMORY;
     bool same_host = (port->link->caps.flags & PEN_CAP_SAME_HOST) != 0;
     for (uint32_t rank = 0; rank < job->size; rank++)
@@ -213,12 +213,15 @@ static void job_make_objects(pen_job *job)
     job->client.job = job;
     job->endpoint.job = job;
     job->endpoint.client = &job->client;
+    job->endpoint.capabilities = GEX_EP_CAPABILITY_ALL;
+    job->endpoints[0] = &job->endpoint;
+    job->endpoint_count = 1;
     job->world.job = job;
     job->world.endpoint = &job->endpoint;
     job->world.view.rank = job->rank;
     job->world.view.size = job->size;
     job->world.stride = 1;
-    job->world.view.mapped = job->mapped;
+    job->world.view.mapped = job->mapped[0];
 }
 
 static void job_begin(pen_job *job, const pen_job_params *params)
@@ -281,10 +284,9 @@ void pen_job_close(pen_job *job)
     if (job->progress.counters != NULL)
         pen_progress_close(&job->progress);
     pen_job_threads_close(job);
+    pen_job_endpoints_close(job);
     free(job->routes);
-    free(job->mapped);
     job->routes = NULL;
-    job->mapped = NULL;
     job->conduit = NULL;
     job->log.conduit[0] = '\0';
     memset(&job->progress, 0, sizeof job->progress);

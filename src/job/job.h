@@ -39,15 +39,16 @@ struct pen_client { /* gex_Client_t */
 
 typedef struct pen_client pen_client;
 
-enum { PEN_ENDPOINTS_MAX = 64 }; /* of a rank; GASNET_MAXEPS */
-
 typedef struct pen_endpoint { /* gex_EP_t */
     pen_job *job;
     pen_client *client;
     const void *cdata;
     uint32_t flags, capabilities;
-    uint16_t index; /* 0: primordial, the only one that receives active messages */
-    pen_segment *segment;
+    uint16_t index;       /* 0: primordial, the only one that receives active messages */
+    pen_segment *segment; /* bound once, see pen_job_bind */
+    /* TM pairs by remote number; NULL: not made yet. Written under threads_lock, read without:
+     * release in pen_job_pair pairs with acquire there. */
+    _Atomic(struct pen_team *) pairs[PEN_ENDPOINTS_MAX];
 } pen_endpoint;
 
 struct pen_coll_team; /* coll/: a team's collectives */
@@ -66,7 +67,8 @@ typedef struct pen_team { /* gex_TM_t */
     const uint16_t *ep_indexes; /* by team rank; NULL: pair_index for all */
     uint64_t id;                /* the same on all members, unique in the job; 0: primordial */
     struct pen_coll_team *coll; /* NULL: a pair */
-    struct pen_team *next;      /* all teams but the primordial one; guarded by threads_lock */
+    pen_mapped *rows;      /* the view's, where no table of the job's has them in a row; its own */
+    struct pen_team *next; /* all teams but the primordial one; guarded by threads_lock */
 } pen_team;
 
 /* ---- threads ---------------------------------------------------------------------------- */
@@ -127,9 +129,9 @@ struct pen_job {
     pen_team world;      /* the primordial team */
     pen_team *teams;     /* the others; guarded by threads_lock */
     uint32_t teams_made; /* numbers this rank has offered for ids of teams; likewise */
-    pen_mapped *mapped;  /* size rows: same-host peers' segments, frozen view of world and pairs */
-    pen_team **pairs;    /* cache of TM pairs; guarded by threads_lock */
-    uint32_t pair_count;
+    /* By endpoint number, then by job rank: segments that we can load and store, for the frozen
+     * views; NULL: nothing of that number was published. */
+    pen_mapped *mapped[PEN_ENDPOINTS_MAX];
     uint32_t frame_max; /* largest body that every rank's link takes */
     uintptr_t segment_max_local, segment_max_global;
     pen_job_config config;
@@ -162,18 +164,57 @@ typedef struct pen_job_params {
 pen_status pen_job_open(pen_job *job, const pen_job_params *params);
 void pen_job_close(pen_job *job); /* also of one that is zero apart from boot and log */
 
-/* Collective: makes this rank's segment public: exchanges base, length, number and key, fills the
- * remote table and the frozen view, ends with a barrier. Polls until all ranks are here, so that
- * nobody waits in vain for an answer of ours. segment may be NULL (none). May be repeated; nobody
- * else of this process may be communicating unless the rows stay as they were. */
+/* ---- making segments known ---------------------------------------------------------------- */
+
+enum { PEN_SEGMENT_KEY_MAX = 192 };
+
+/* What a rank tells of an endpoint's segment; len 0: none is bound. Peers do not trust it. */
+typedef struct pen_told {
+    uint64_t base, len;
+    uint64_t arena_off; /* valid if in_arena */
+    uint32_t number;
+    uint16_t ep_index;
+    uint8_t in_arena, has_key;
+    uint8_t is_device; /* memory that its rank reaches by copies only */
+    uint8_t key[PEN_SEGMENT_KEY_MAX];
+} pen_told;
+
+/* Bytes of a pen_told that have to travel: the same on all ranks. */
+size_t pen_job_told_len(const pen_job *job);
+
+/* Describes the segment bound to this rank's endpoint of that number, and lets peers name it. */
+pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, pen_told *out);
+
+/* Takes in what a rank told. Nobody else of this process may be using that endpoint of that rank
+ * unless it was told the same before. Not shown to inline code yet. */
+pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told);
+
+/* Shows what ranks told to inline code: the views of the primordial team, pairs and teams. The
+ * other is for a team that is not in the list yet; whoever frees a team frees its rows. */
+pen_status pen_job_show(pen_job *job);
+pen_status pen_job_show_team(pen_team *team);
+
+/* Collective over all ranks, needs no team: tells of the primordial endpoint's segment (NULL: none)
+ * and shows it; ends with a barrier. Polls until all ranks are here, so that nobody waits in vain
+ * for an answer of ours. */
 pen_status pen_job_publish(pen_job *job, pen_segment *segment);
+
+/* ---- endpoints ---------------------------------------------------------------------------- */
+
+/* The next number is its own. PEN_ERR_RESOURCE: there are PEN_ENDPOINTS_MAX; PEN_ERR_MEMORY (said
+ * in a line). It lasts as long as the job. */
+pen_status pen_job_endpoint_make(pen_job *job, uint32_t capabilities, uint32_t flags,
+                                 pen_endpoint **out);
+
+/* Once for each endpoint; there is no way back. */
+void pen_job_bind(pen_endpoint *endpoint, pen_segment *segment);
 
 /* Multiples of the page; UINTPTR_MAX in EVERYTHING. */
 uintptr_t pen_job_segment_max_local(const pen_job *job);
 uintptr_t pen_job_segment_max_global(const pen_job *job);
 
-/* Cached; local_index names the endpoint: only the primordial one's (0) exists. NULL: no such
- * endpoint, or no memory (said in a line). */
+/* Made once for each local endpoint and number of the remote one, which need not exist yet. NULL:
+ * no such endpoint, or no memory (said in a line). */
 pen_team *pen_job_pair(pen_job *job, uint16_t local_index, uint16_t remote_index);
 
 /* A thread's state. SEQ and PARSYNC: always the first. PAR: an unused one or a new one, of the

@@ -28,7 +28,7 @@ void pen_job_forget(pen_job *job);
 /* Polls until every rank has entered as many meetings as we have. Set-up calls only. */
 void pen_job_meet(pen_job *job);
 
-/* mapped_first and mapped_count of the primordial team and of pairs with its endpoint. */
-void pen_job_show_mapped(pen_job *job, uint32_t first, uint32_t count);
+/* Frees endpoints, pairs and tables of what is mapped. */
+void pen_job_endpoints_close(pen_job *job);
 
 #endif

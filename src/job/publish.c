@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* publish.c: making segments known to peers: what each rank tells, what each believes of it, and
- * the rows that inline code reads. */
+/* publish.c: making segments known to peers: what each rank tells, and what each believes of it. */
 #include "job/job_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_LEN_MAX = 192 };
-
-typedef struct job_segment { /* what a rank tells of its segment; len 0: it has none */
-    uint64_t base, len;
-    uint64_t arena_off; /* valid if in_arena */
-    uint32_t number;
-    uint8_t in_arena, has_key;
-    uint8_t key[KEY_LEN_MAX];
-} job_segment;
-
-_Static_assert(sizeof(job_segment) <= PEN_BOOT_BLOB_MAX,
-               "a segment's description fits one exchange");
+_Static_assert(sizeof(pen_told) <= PEN_BOOT_BLOB_MAX, "a segment's description fits one exchange");
 
 static PEN_COLD pen_status publish_error(pen_job *job, const char *what, pen_status status)
 {
@@ -27,7 +15,7 @@ static PEN_COLD pen_status publish_error(pen_job *job, const char *what, pen_sta
 }
 
 /* Makes the segment known to the device, where there is one that wants to know. */
-static pen_status publish_register(pen_job *job, pen_segment *segment, job_segment *mine)
+static pen_status publish_register(pen_job *job, pen_segment *segment, pen_told *mine)
 {
     pen_link *link = job->progress.ports[0].link;
     if (link->rma == NULL)
@@ -47,25 +35,35 @@ static pen_status publish_register(pen_job *job, pen_segment *segment, job_segme
     return PEN_OK;
 }
 
-static pen_status publish_describe(pen_job *job, pen_segment *segment, job_segment *mine)
+size_t pen_job_told_len(const pen_job *job)
 {
-    memset(mine, 0, sizeof *mine); /* the padding travels, too */
+    const pen_link *link = job->progress.ports[0].link;
+    return offsetof(pen_told, key) + (link->rma == NULL ? 0 : link->caps.rkey_len);
+}
+
+pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, pen_told *out)
+{
+    memset(out, 0, sizeof *out); /* the padding travels, too */
+    out->ep_index = ep_index;
     if (segment == NULL)
         return PEN_OK;
-    mine->base = (uint64_t)(uintptr_t)segment->base;
-    mine->len = segment->len;
-    mine->number = segment->number;
-    mine->in_arena = segment->in_arena ? 1 : 0;
+    out->base = (uint64_t)(uintptr_t)segment->base;
+    out->len = segment->len;
+    out->number = segment->number;
+    out->in_arena = segment->in_arena ? 1 : 0;
     if (segment->in_arena)
-        mine->arena_off = (uint64_t)(segment->base - job->boot.arena);
-    return publish_register(job, segment, mine);
+        out->arena_off = (uint64_t)(segment->base - job->boot.arena);
+    pen_mem_expose(&job->mem, segment);
+    return publish_register(job, segment, out);
 }
 
 /* ---- what a peer told ---------------------------------------------------------------------------
  */
 
-static bool publish_is_sane(const pen_job *job, const job_segment *told)
+static bool publish_is_sane(const pen_job *job, const pen_told *told)
 {
+    if (told->ep_index >= PEN_ENDPOINTS_MAX)
+        return false;
     if (told->len == 0)
         return true;
     bool fits = told->number != 0 && told->number < PEN_SEGMENTS_MAX &&
@@ -92,10 +90,10 @@ static void publish_forget_key(pen_job *job, uint32_t rank, pen_remote_segment *
     row->key = 0;
 }
 
-static pen_status publish_import_key(pen_job *job, uint32_t rank, const job_segment *told,
+static pen_status publish_import_key(pen_job *job, uint32_t rank, const pen_told *told,
                                      pen_remote_segment *row)
 {
-    const pen_remote_segment *old = &job->mem.remote[rank];
+    const pen_remote_segment *old = &job->mem.remote[told->ep_index][rank];
     pen_link *link = job->progress.ports[0].link;
     if (told->len == 0 || !told->has_key || link->rma == NULL)
         return PEN_OK;
@@ -112,28 +110,34 @@ static pen_status publish_import_key(pen_job *job, uint32_t rank, const job_segm
     return PEN_OK;
 }
 
-static pen_status publish_believe(pen_job *job, uint32_t rank, const job_segment *told)
+static pen_remote_segment publish_row(const pen_job *job, uint32_t rank, const pen_told *told)
+{
+    pen_remote_segment row = { .base = told->base, .len = told->len, .number = told->number };
+    if (rank == job->rank) {
+        row.mapped = true;
+    } else if (told->in_arena && job->boot.arena != NULL && job->routes[rank].same_host) {
+        row.mapped = true;
+        row.delta =
+            (intptr_t)((uintptr_t)job->boot.arena + told->arena_off - (uintptr_t)told->base);
+    }
+    return row;
+}
+
+pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
 {
     if (!publish_is_sane(job, told)) {
         pen_log_error(&job->log, "rank %u describes an impossible segment: %s; %s", rank,
                       pen_status_text(PEN_ERR_PROTOCOL), pen_status_remedy(PEN_ERR_PROTOCOL));
         return PEN_ERR_PROTOCOL;
     }
+    pen_remote_segment *table = pen_mem_remote_table(&job->mem, told->ep_index);
+    if (table == NULL)
+        return pen_job_no_memory(job, "the table of segments of one more endpoint", "calloc");
     pen_remote_segment row = { 0 };
-    if (told->len != 0) {
-        row.base = told->base;
-        row.len = told->len;
-        row.number = told->number;
-        if (rank == job->rank) {
-            row.mapped = true;
-        } else if (told->in_arena && job->boot.arena != NULL && job->routes[rank].same_host) {
-            row.mapped = true;
-            row.delta =
-                (intptr_t)((uintptr_t)job->boot.arena + told->arena_off - (uintptr_t)told->base);
-        }
-    }
+    if (told->len != 0)
+        row = publish_row(job, rank, told);
     pen_status status = publish_import_key(job, rank, told, &row);
-    pen_remote_segment *old = &job->mem.remote[rank];
+    pen_remote_segment *old = &table[rank];
     if (status == PEN_OK && !publish_same(old, &row)) { /* what is unchanged may be in use */
         if (!row.has_key || row.key != old->key)
             publish_forget_key(job, rank, old);
@@ -142,57 +146,34 @@ static pen_status publish_believe(pen_job *job, uint32_t rank, const job_segment
     return status;
 }
 
-/* ---- the frozen view
- * ------------------------------------------------------------------------------- */
-
-/* The ranks around us that share our host: those that inline code may index. */
-static void publish_show(pen_job *job)
-{
-    uint32_t first = job->rank, end = job->rank + 1;
-    while (first > 0 && job->routes[first - 1].same_host)
-        first--;
-    while (end < job->size && job->routes[end].same_host)
-        end++;
-    for (uint32_t rank = first; rank < end; rank++) {
-        const pen_remote_segment *row = &job->mem.remote[rank];
-        pen_mapped shown = { 0 };
-        if (row->mapped)
-            shown =
-                (pen_mapped){ .base = (uintptr_t)row->base, .len = row->len, .delta = row->delta };
-        if (memcmp(&job->mapped[rank], &shown, sizeof shown) != 0)
-            job->mapped[rank] = shown;
-    }
-    job->world.view.mapped = &job->mapped[first];
-    /* Nothing may bypass the checks of a checked build, and EVERYTHING has no bounds to check. */
-    bool shows = !PEN_CHECKED && job->segment_mode != PEN_SEGMENT_EVERYTHING;
-    pen_job_show_mapped(job, first, shows ? end - first : 0);
-}
+/* ---- the primordial endpoint's, before there are collectives -----------------------------------
+ */
 
 pen_status pen_job_publish(pen_job *job, pen_segment *segment)
 {
-    job_segment mine;
-    job_segment *all =
-        pen_job_calloc(job, job->size, sizeof *all, "the table of published segments");
+    pen_told mine;
+    pen_told *all = pen_job_calloc(job, job->size, sizeof *all, "the table of published segments");
     if (all == NULL)
         return PEN_ERR_MEMORY;
-    pen_status status = publish_describe(job, segment, &mine);
+    pen_status status = pen_job_tell(job, 0, segment, &mine);
     if (status == PEN_OK) {
         pen_job_meet(job);
         status = pen_boot_exchange(&job->boot, &mine, sizeof mine, all);
     }
     for (uint32_t rank = 0; status == PEN_OK && rank < job->size; rank++)
-        status = publish_believe(job, rank, &all[rank]);
+        status = pen_job_believe(job, rank, &all[rank]);
     free(all);
-    if (status != PEN_OK)
-        return status;
-    publish_show(job);
-    job->attached = true;
-    return pen_boot_barrier(&job->boot);
+    if (status == PEN_OK)
+        status = pen_job_show(job);
+    return status == PEN_OK ? pen_boot_barrier(&job->boot) : status;
 }
 
 void pen_job_forget(pen_job *job)
 {
-    for (uint32_t rank = 0; rank < job->mem.remote_count; rank++)
-        if (job->mem.remote[rank].has_key)
-            publish_forget_key(job, rank, &job->mem.remote[rank]);
+    for (uint32_t ep_index = 0; ep_index < PEN_ENDPOINTS_MAX; ep_index++) {
+        pen_remote_segment *table = job->mem.remote[ep_index];
+        for (uint32_t rank = 0; table != NULL && rank < job->mem.remote_count; rank++)
+            if (table[rank].has_key)
+                publish_forget_key(job, rank, &table[rank]);
+    }
 }

@@ -25,41 +25,36 @@ pen_status pen_mem_init(pen_mem *mem, pen_log *log, pen_concurrency concurrency,
 {
     memset(mem, 0, sizeof *mem);
     for (uint32_t number = 0; number < PEN_SEGMENTS_MAX; number++)
-        atomic_init(&mem->segments[number], NULL);
+        atomic_init(&mem->exposed[number], NULL);
     pen_lock_init(&mem->lock, concurrency);
     mem->everything = everything;
     mem->slice = slice;
     mem->slice_len = slice == NULL ? 0 : slice_len;
     mem->budget = pen_memory_available() / (ranks == 0 ? 1 : ranks);
     mem->rank = UINT32_MAX;
-    mem->remote = calloc(ranks == 0 ? 1 : ranks, sizeof *mem->remote);
-    if (mem->remote == NULL) {
+    mem->remote_count = ranks;
+    if (pen_mem_remote_table(mem, 0) == NULL) {
         pen_log_error(log,
                       "cannot make the table of segments for %u ranks: calloc: %m; start fewer "
                       "ranks",
                       ranks);
         return PEN_ERR_MEMORY;
     }
-    mem->remote_count = ranks;
     return PEN_OK;
 }
 
 void pen_mem_close(pen_mem *mem)
 {
     for (uint32_t number = 1; number < PEN_SEGMENTS_MAX; number++)
-        pen_mem_destroy(mem, atomic_load_explicit(&mem->segments[number], memory_order_relaxed));
-    free(mem->remote);
-    mem->remote = NULL;
+        pen_mem_destroy(mem, mem->segments[number]);
+    for (uint32_t ep_index = 0; ep_index < PEN_ENDPOINTS_MAX; ep_index++) {
+        free(mem->remote[ep_index]);
+        mem->remote[ep_index] = NULL;
+    }
     mem->remote_count = 0;
 }
 
 /* ---- allocation -------------------------------------------------------------------------- */
-
-static pen_segment *mem_at(const pen_mem *mem, uint32_t number)
-{
-    /* acquire: pairs with the release in pen_mem_create; the segment's fields come with it */
-    return atomic_load_explicit(&mem->segments[number], memory_order_acquire);
-}
 
 static size_t mem_pages_len(size_t len) { return pen_align_up(len, PEN_SEGMENT_GRAIN); }
 
@@ -67,7 +62,7 @@ static size_t mem_pages_len(size_t len) { return pen_align_up(len, PEN_SEGMENT_G
 static size_t mem_slice_conflict(const pen_mem *mem, size_t offset, size_t len)
 {
     for (uint32_t number = 1; number < PEN_SEGMENTS_MAX; number++) {
-        const pen_segment *segment = mem_at(mem, number);
+        const pen_segment *segment = mem->segments[number];
         if (segment == NULL || !segment->in_arena)
             continue;
         size_t start = (size_t)(segment->base - mem->slice);
@@ -151,7 +146,7 @@ static bool mem_in_slice(const pen_mem *mem, const char *base, size_t len)
 static pen_status mem_fill(pen_mem *mem, pen_log *log, void *addr, pen_segment *segment)
 {
     uint32_t number = 1;
-    while (number < PEN_SEGMENTS_MAX && mem_at(mem, number) != NULL)
+    while (number < PEN_SEGMENTS_MAX && mem->segments[number] != NULL)
         number++;
     if (number == PEN_SEGMENTS_MAX) {
         pen_log_error(log, "cannot make a segment: %d exist already; destroy one first",
@@ -168,8 +163,7 @@ static pen_status mem_fill(pen_mem *mem, pen_log *log, void *addr, pen_segment *
         segment->base = addr;
         segment->in_arena = mem_in_slice(mem, addr, segment->len);
     }
-    /* release: pairs with the acquire in mem_at; a peer's message may name the segment at once */
-    atomic_store_explicit(&mem->segments[number], segment, memory_order_release);
+    mem->segments[number] = segment;
     return PEN_OK;
 }
 
@@ -204,8 +198,9 @@ void pen_mem_destroy(pen_mem *mem, pen_segment *segment)
     if (segment->region != NULL)
         segment->link->rma->deregister_region(segment->link, segment->region);
     pen_lock_take(&mem->lock);
-    /* relaxed: by the rules nobody may name the segment any more */
-    atomic_store_explicit(&mem->segments[segment->number], NULL, memory_order_relaxed);
+    mem->segments[segment->number] = NULL;
+    /* relaxed: whoever destroys an exposed segment has ended the link to those who name it */
+    atomic_store_explicit(&mem->exposed[segment->number], NULL, memory_order_relaxed);
     if (segment->owned) {
         size_t len = mem_pages_len(segment->len);
         mem->reserved -= len;
@@ -218,6 +213,14 @@ void pen_mem_destroy(pen_mem *mem, pen_segment *segment)
     free(segment);
 }
 
+void pen_mem_expose(pen_mem *mem, pen_segment *segment)
+{
+    pen_lock_take(&mem->lock);
+    /* release: pairs with the acquire in pen_mem_resolve; the segment's fields come with it */
+    atomic_store_explicit(&mem->exposed[segment->number], segment, memory_order_release);
+    pen_lock_drop(&mem->lock);
+}
+
 /* ---- range checks ------------------------------------------------------------------------- */
 
 void *pen_mem_resolve(const pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len)
@@ -228,18 +231,27 @@ void *pen_mem_resolve(const pen_mem *mem, uint32_t number, uint64_t offset, uint
     }
     if (number >= PEN_SEGMENTS_MAX)
         return NULL;
-    const pen_segment *segment = mem_at(mem, number);
+    /* acquire: pairs with the release in pen_mem_expose */
+    const pen_segment *segment = atomic_load_explicit(&mem->exposed[number], memory_order_acquire);
     if (segment == NULL || offset > segment->len || len > segment->len - offset)
         return NULL;
     return segment->base + offset;
 }
 
-const pen_remote_segment *pen_mem_remote(const pen_mem *mem, uint32_t rank, const void *addr,
-                                         size_t len, uint64_t *offset_out)
+pen_remote_segment *pen_mem_remote_table(pen_mem *mem, uint32_t ep_index)
+{
+    if (mem->remote[ep_index] == NULL)
+        mem->remote[ep_index] =
+            calloc(mem->remote_count == 0 ? 1 : mem->remote_count, sizeof *mem->remote[ep_index]);
+    return mem->remote[ep_index];
+}
+
+const pen_remote_segment *pen_mem_remote(const pen_mem *mem, uint32_t ep_index, uint32_t rank,
+                                         const void *addr, size_t len, uint64_t *offset_out)
 {
     uint64_t at = (uint64_t)(uintptr_t)addr;
-    if (rank < mem->remote_count) {
-        const pen_remote_segment *remote = &mem->remote[rank];
+    const pen_remote_segment *remote = pen_mem_remote_row(mem, ep_index, rank);
+    if (remote != NULL) {
         uint64_t offset = at - remote->base; /* wraps below the base: larger than any length */
         if (remote->len != 0 && offset <= remote->len && len <= remote->len - offset) {
             *offset_out = offset;

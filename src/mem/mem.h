@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 enum { PEN_SEGMENTS_MAX = 1024 };
+enum { PEN_ENDPOINTS_MAX = 64 };  /* of a rank; GASNET_MAXEPS */
 #define PEN_SEGMENT_EVERYWHERE 0u /* the number of "any address" */
 
 typedef struct pen_segment { /* ours; a gex_Segment_t points here */
@@ -44,18 +45,21 @@ typedef struct pen_remote_segment { /* what a peer published of an endpoint's bo
 } pen_remote_segment;
 
 typedef struct pen_mem {
-    /* By number; NULL: free. Written under the lock, read without it: release at creation pairs
-     * with acquire in pen_mem_resolve. A segment is destroyed only when no peer can name it any
-     * more. */
-    _Atomic(pen_segment *) segments[PEN_SEGMENTS_MAX];
+    pen_segment *segments[PEN_SEGMENTS_MAX]; /* by number; NULL: free; guarded by lock */
+    /* Those that peers may name, by number. Written under the lock, read without it: release in
+     * pen_mem_expose pairs with acquire in pen_mem_resolve. An exposed segment stays to the end of
+     * the job, so that nothing late can name a number's next owner. */
+    _Atomic(pen_segment *) exposed[PEN_SEGMENTS_MAX];
     pen_lock lock;
     bool everything; /* number 0 is legal in this job */
     char *slice;     /* this rank's part of the arena; NULL: none */
     size_t slice_len;
     uint64_t reserved,
         budget; /* bytes we allocated; the most we may: our share of the host's memory */
-    pen_remote_segment *remote; /* by job rank: the primordial endpoint's */
-    uint32_t remote_count;
+    /* By endpoint number, then by job rank; NULL: nothing was published of that number anywhere
+     * (the primordial endpoint's table is always there). */
+    pen_remote_segment *remote[PEN_ENDPOINTS_MAX];
+    uint32_t remote_count; /* rows of each */
     uint32_t rank; /* ours, whose addresses in an EVERYTHING job need no transport; UINT32_MAX: not
                       told */
 } pen_mem;
@@ -70,16 +74,33 @@ void pen_mem_close(pen_mem *mem); /* destroys the segments that are left */
  * is touched; else the client's memory is adopted. PEN_ERR_MEMORY logs what was wanted, what is
  * there and what to do; PEN_ERR_ARGUMENT: an empty range or one that wraps. */
 pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pen_segment **out);
-void pen_mem_destroy(pen_mem *mem, pen_segment *segment); /* NULL: nothing */
+/* NULL: nothing. Nobody uses it, and no endpoint is bound to it. */
+void pen_mem_destroy(pen_mem *mem, pen_segment *segment);
+
+/* From now on peers may name the segment. */
+void pen_mem_expose(pen_mem *mem, pen_segment *segment);
 
 /* The check of everything that arrives: our address of (number, offset, len), or NULL. len may be
  * 0. */
 void *pen_mem_resolve(const pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len);
 
-/* The initiator's side: which segment of `rank` holds [addr, addr+len), and at which offset. NULL:
- * not in the published segment. In an EVERYTHING job answers a row with number 0 and base 0, mapped
- * (with delta 0) when the rank is our own. */
-const pen_remote_segment *pen_mem_remote(const pen_mem *mem, uint32_t rank, const void *addr,
-                                         size_t len, uint64_t *offset_out);
+/* The table of what is published of endpoints with this number, made when it is not there yet;
+ * NULL: no memory, with errno. Not while others read or make the same one. */
+pen_remote_segment *pen_mem_remote_table(pen_mem *mem, uint32_t ep_index);
+
+/* What `rank` published of its endpoint; NULL: nothing, ever. len 0: no segment was bound to it. */
+static inline const pen_remote_segment *pen_mem_remote_row(const pen_mem *mem, uint32_t ep_index,
+                                                           uint32_t rank)
+{
+    if (ep_index >= PEN_ENDPOINTS_MAX || mem->remote[ep_index] == NULL || rank >= mem->remote_count)
+        return NULL;
+    return &mem->remote[ep_index][rank];
+}
+
+/* The initiator's side: whether the segment of `rank`'s endpoint holds [addr, addr+len), and at
+ * which offset. NULL: not in what was published. In an EVERYTHING job answers a row with number 0
+ * and base 0, mapped (with delta 0) when the rank is our own. */
+const pen_remote_segment *pen_mem_remote(const pen_mem *mem, uint32_t ep_index, uint32_t rank,
+                                         const void *addr, size_t len, uint64_t *offset_out);
 
 #endif

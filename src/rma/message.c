@@ -33,6 +33,7 @@ struct rma_transfer {
     uint32_t generation;               /* of this number: one more each time it is freed */
     uint32_t next;                     /* in the free or the stalled list */
     uint32_t jobrank, segment, pieces; /* in flight */
+    uint16_t ep_index;
     int value;
     rma_kind kind;
 };
@@ -97,6 +98,7 @@ static uint32_t transfer_open(const rma_call *call, uint32_t segment, uint64_t o
                                 .generation = transfer->generation,
                                 .next = NONE,
                                 .jobrank = call->jobrank,
+                                .ep_index = call->ep_index,
                                 .segment = segment,
                                 .value = call->value,
                                 .kind = call->kind };
@@ -350,7 +352,8 @@ static void handle_done(pen_token *token, const int32_t *args, unsigned arg_coun
         return;
     }
     if (args[2] != ANSWER_OK)
-        pen_rma_refuse(job, transfer->kind, transfer->jobrank, transfer->remote, transfer->len);
+        pen_rma_refuse(job, transfer->kind, transfer->jobrank, transfer->ep_index, transfer->remote,
+                       transfer->len);
     pen_op *op = transfer_answered(rma, transfer);
     pen_lock_drop(&rma->lock);
     if (op != NULL)
@@ -376,7 +379,8 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
     rma_transfer *transfer =
         arg_count == DATA_ARGS ? transfer_find(rma, args, token->from, true) : NULL;
     if (transfer != NULL && args[4] != ANSWER_OK)
-        pen_rma_refuse(job, RMA_GET, transfer->jobrank, transfer->remote, transfer->len);
+        pen_rma_refuse(job, RMA_GET, transfer->jobrank, transfer->ep_index, transfer->remote,
+                       transfer->len);
     uint64_t at = arg_count == DATA_ARGS ? arg_u64(&args[2]) : 0;
     if (transfer == NULL || !piece_fits(rma, transfer, at, body_len)) {
         pen_lock_drop(&rma->lock);

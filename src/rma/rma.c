@@ -12,6 +12,7 @@
 #include "rma/rma_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,15 +72,15 @@ static void count_route(const rma_call *call, bool shared_memory)
 static char *mapped_alias(const rma_call *call)
 {
     const pen_job *job = call->job;
-    if (job->mapped != NULL) {
-        const pen_mapped *row = &job->mapped[call->jobrank];
+    if (job->mapped[call->ep_index] != NULL) {
+        const pen_mapped *row = &job->mapped[call->ep_index][call->jobrank];
         uintptr_t offset = (uintptr_t)call->remote - row->base;
         if (offset < row->len && call->len <= row->len - offset)
             return call->remote + row->delta;
     }
     uint64_t offset;
-    if (call->jobrank == job->rank &&
-        pen_mem_remote(&job->mem, job->rank, call->remote, call->len, &offset) != NULL)
+    if (call->jobrank == job->rank && pen_mem_remote(&job->mem, call->ep_index, job->rank,
+                                                     call->remote, call->len, &offset) != NULL)
         return call->remote;
     return NULL;
 }
@@ -249,22 +250,31 @@ static bool link_start(const rma_call *call, const pen_remote_segment *segment, 
  * -------------------------------------------------------------------------------------------- */
 
 PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t jobrank,
-                                       const void *remote, size_t len)
+                                       uint16_t ep_index, const void *remote, size_t len)
 {
     static const char *const names[] = { "put", "get", "memset" };
     const char *name = names[kind];
-    if (job->mem.remote == NULL || job->mem.remote[jobrank].len == 0)
+    const pen_remote_segment *segment = pen_mem_remote_row(&job->mem, ep_index, jobrank);
+    if (segment == NULL || segment->len == 0) {
+        if (ep_index != 0)
+            pen_job_fatal(job,
+                          "%s of %zu bytes at %p of rank %u: no segment of its endpoint %u is "
+                          "known here; bind one there and publish it on both ranks first",
+                          name, len, remote, jobrank, ep_index);
         pen_job_fatal(
             job,
             "%s of %zu bytes at %p of rank %u: that rank has no segment; attach one on every "
             "rank first",
             name, len, remote, jobrank);
-    const pen_remote_segment *segment = &job->mem.remote[jobrank];
+    }
+    char endpoint[32] = "";
+    if (ep_index != 0)
+        (void)snprintf(endpoint, sizeof endpoint, " of endpoint %u", ep_index);
     pen_job_fatal(
         job,
-        "%s of %zu bytes at %p of rank %u is outside its segment [0x%llx, 0x%llx); check the "
+        "%s of %zu bytes at %p of rank %u is outside its segment%s [0x%llx, 0x%llx); check the "
         "address and the length",
-        name, len, remote, jobrank, (unsigned long long)segment->base,
+        name, len, remote, jobrank, endpoint, (unsigned long long)segment->base,
         (unsigned long long)(segment->base + segment->len));
 }
 
@@ -274,9 +284,9 @@ static bool start(const rma_call *call, pen_op *op)
     pen_job *job = call->job;
     uint64_t offset;
     const pen_remote_segment *segment =
-        pen_mem_remote(&job->mem, call->jobrank, call->remote, call->len, &offset);
+        pen_mem_remote(&job->mem, call->ep_index, call->jobrank, call->remote, call->len, &offset);
     if (segment == NULL)
-        pen_rma_refuse(job, call->kind, call->jobrank, call->remote, call->len);
+        pen_rma_refuse(job, call->kind, call->jobrank, call->ep_index, call->remote, call->len);
     const pen_link *link = job->routes[call->jobrank].port->link;
     bool by_link = call->kind != RMA_SET && segment->has_key && link->rma != NULL &&
                    !(link->caps.flags & PEN_CAP_LOCAL_REGION);
@@ -295,12 +305,10 @@ static rma_call call_of(pen_thread *thread, pen_team *team, uint32_t rank, rma_k
     uint32_t size = team->view.size != 0 ? team->view.size : thread->job->size;
     if (pen_unlikely(rank >= size))
         pen_job_fatal(thread->job, "put or get: there is no rank %u in a team of %u", rank, size);
-    if (pen_unlikely(pen_team_ep_index(team, rank) != 0 && len != 0))
-        pen_job_fatal(thread->job, "put or get: endpoint %u of rank %u has no segment",
-                      (unsigned)pen_team_ep_index(team, rank), rank);
     return (rma_call){ .thread = thread,
                        .job = thread->job,
                        .jobrank = pen_team_jobrank(team, rank),
+                       .ep_index = pen_team_ep_index(team, rank),
                        .kind = kind,
                        .remote = (char *)(uintptr_t)remote,
                        .local = (char *)(uintptr_t)local,

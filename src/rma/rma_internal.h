@@ -91,6 +91,7 @@ typedef struct rma_call {
     pen_thread *thread;
     pen_job *job;
     uint32_t jobrank;
+    uint16_t ep_index; /* of the target */
     rma_kind kind;
     char *remote; /* an address of the target's */
     char *local;  /* PUT: only read; SET: NULL */
@@ -106,7 +107,7 @@ typedef struct rma_call {
 bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op);
 
 PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t jobrank,
-                                       const void *remote, size_t len);
+                                       uint16_t ep_index, const void *remote, size_t len);
 
 /* ---- the job's part
  * ------------------------------------------------------------------------------------ */

@@ -95,26 +95,18 @@ static void check_rank(const pen_thread *thread, const pen_vis_call *call)
                       call->rank, size);
 }
 
-/* Where something is to be moved. */
-static void check_endpoint(const pen_thread *thread, const pen_vis_call *call)
-{
-    uint16_t index = pen_team_ep_index(call->team, call->rank);
-    if (pen_unlikely(index != 0))
-        pen_job_fatal(thread->job, "%s: endpoint %u of rank %u has no segment", call->name,
-                      (unsigned)index, call->rank);
-}
-
-static vis_reach reach_of(const pen_job *job, uint32_t jobrank)
+static vis_reach reach_of(const pen_job *job, uint32_t ep_index, uint32_t jobrank)
 {
     if (jobrank == job->rank && job->mem.everything)
         return (vis_reach){ 0, SIZE_MAX, 0 };
-    if (job->mapped != NULL && job->mapped[jobrank].len != 0) {
-        const pen_mapped *row = &job->mapped[jobrank];
+    if (job->mapped[ep_index] != NULL && job->mapped[ep_index][jobrank].len != 0) {
+        const pen_mapped *row = &job->mapped[ep_index][jobrank];
         return (vis_reach){ row->base, row->len, row->delta };
     }
-    if (jobrank != job->rank || job->mem.remote == NULL)
+    const pen_remote_segment *mine =
+        jobrank == job->rank ? pen_mem_remote_row(&job->mem, ep_index, jobrank) : NULL;
+    if (mine == NULL)
         return (vis_reach){ 0, 0, 0 };
-    const pen_remote_segment *mine = &job->mem.remote[jobrank];
     return (vis_reach){ (uintptr_t)mine->base, mine->len, 0 };
 }
 
@@ -205,9 +197,8 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
     check_rank(thread, call);
     if (strided ? !vis_box_of(call, job, &box) : vis_lists_len(call, job) == 0)
         return NOTHING_LEFT;
-    check_endpoint(thread, call);
     uint32_t jobrank = pen_team_jobrank(call->team, call->rank);
-    const vis_reach reach = reach_of(job, jobrank);
+    const vis_reach reach = reach_of(job, pen_team_ep_index(call->team, call->rank), jobrank);
     if (strided ? vis_box_copy(call, &box, &reach) : vis_lists_copy(call, &reach)) {
         copied(job, call->is_put);
         return NOTHING_LEFT;

@@ -223,19 +223,22 @@ static void open_memory(ranks *world, pen_job *job)
                      params->everything) != PEN_OK)
         abort();
     job->mem.rank = job->rank;
-    job->mapped = calloc(params->size, sizeof *job->mapped);
-    if (params->segment_len != 0)
-        (void)pen_mem_create(&job->mem, &job->log, world->segments[job->rank], params->segment_len,
-                             &segment);
+    job->mapped[0] = calloc(params->size, sizeof *job->mapped[0]);
+    if (params->segment_len != 0) {
+        if (pen_mem_create(&job->mem, &job->log, world->segments[job->rank], params->segment_len,
+                           &segment) != PEN_OK)
+            abort();
+        pen_mem_expose(&job->mem, segment);
+    }
     for (uint32_t i = 0; params->segment_len != 0 && i < params->size; i++) {
         uintptr_t base = (uintptr_t)world->segments[i];
-        job->mem.remote[i] = (pen_remote_segment){ .base = base,
-                                                   .len = params->segment_len,
-                                                   .number = segment->number,
-                                                   .mapped = params->mapped,
-                                                   .has_key = params->link_moves };
+        job->mem.remote[0][i] = (pen_remote_segment){ .base = base,
+                                                      .len = params->segment_len,
+                                                      .number = segment->number,
+                                                      .mapped = params->mapped,
+                                                      .has_key = params->link_moves };
         if (params->mapped)
-            job->mapped[i] = (pen_mapped){ .base = base, .len = params->segment_len };
+            job->mapped[0][i] = (pen_mapped){ .base = base, .len = params->segment_len };
     }
 }
 
@@ -323,7 +326,7 @@ void ranks_close(ranks *world)
         pen_mem_close(&job->mem);
         pen_progress_close(&job->progress);
         free(job->routes);
-        free(job->mapped);
+        free(job->mapped[0]);
         free(world->segments[rank]);
         for (uint32_t lane = 0; lane < PEN_LANES; lane++)
             free_frames(&world->links[rank].inbox[lane]);

@@ -107,8 +107,8 @@ static void a_longer_one_goes_by_the_links_own_put(void **state)
 {
     pair *p = *state;
     pair_publish(p, segment, sizeof segment, false);
-    p->jobs[0].mem.remote[1].has_key = true;
-    p->jobs[0].mem.remote[1].key = 77;
+    p->jobs[0].mem.remote[0][1].has_key = true;
+    p->jobs[0].mem.remote[0][1].key = 77;
     p->ends[0].base.rma = &pair_rma;
     assert_int_equal(send(p, 3, 20000, 0), 0);
     assert_int_equal(p->ends[0].posts, 1); /* the frame; the pieces were put */

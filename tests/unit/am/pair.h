@@ -297,7 +297,8 @@ __attribute__((unused)) static void pair_publish(pair *p, char *base, size_t len
 {
     pen_segment *segment;
     assert_int_equal(pen_mem_create(&p->jobs[1].mem, &p->jobs[1].log, base, len, &segment), PEN_OK);
-    p->jobs[0].mem.remote[1] = (pen_remote_segment){
+    pen_mem_expose(&p->jobs[1].mem, segment);
+    p->jobs[0].mem.remote[0][1] = (pen_remote_segment){
         .base = (uint64_t)(uintptr_t)base, .len = len, .number = segment->number, .mapped = mapped
     };
 }

@@ -256,8 +256,8 @@ static pen_segment *publish_own(member *m, size_t pages)
 
 static void check_peer(member *m, uint32_t rank)
 {
-    const pen_remote_segment *row = &m->job.mem.remote[rank];
-    const pen_mapped *shown = &m->job.mapped[rank];
+    const pen_remote_segment *row = &m->job.mem.remote[0][rank];
+    const pen_mapped *shown = &m->job.mapped[0][rank];
     EXPECT(m, row->len == (rank + 1) * pen_page_len() && row->mapped && row->number != 0);
     EXPECT(m, shown->base == row->base && shown->len == row->len && shown->delta == row->delta);
     EXPECT(m, rank != m->job.rank || row->delta == 0);
@@ -278,7 +278,7 @@ static void publish_and_write(member *m)
     EXPECT(m, job->attached);
     EXPECT(m, job->world.view.mapped_first == 0);
     EXPECT(m, job->world.view.mapped_count == (PEN_CHECKED ? 0 : job->size));
-    EXPECT(m, job->world.view.mapped == job->mapped);
+    EXPECT(m, job->world.view.mapped == job->mapped[0]);
 }
 
 static void a_published_segment_is_written_by_every_peer(void **state)
@@ -294,13 +294,13 @@ static void publish_nothing_then_adopted_memory(member *m)
     pen_segment *segment = NULL;
     uint32_t peer = 1 - job->rank;
     EXPECT(m, pen_job_publish(job, NULL) == PEN_OK);
-    EXPECT(m, job->mem.remote[peer].len == 0 && job->mapped[peer].len == 0);
+    EXPECT(m, job->mem.remote[0][peer].len == 0 && job->mapped[0][peer].len == 0);
     EXPECT(m, pen_mem_create(&job->mem, &job->log, own[job->rank], 64, &segment) == PEN_OK);
     EXPECT(m, pen_job_publish(job, segment) == PEN_OK);
-    const pen_remote_segment *row = &job->mem.remote[peer];
+    const pen_remote_segment *row = &job->mem.remote[0][peer];
     EXPECT(m, row->base == (uint64_t)(uintptr_t)own[peer] && row->len == 64);
-    EXPECT(m, !row->mapped && job->mapped[peer].len == 0); /* only its own process sees it */
-    EXPECT(m, job->mapped[job->rank].len == 64);
+    EXPECT(m, !row->mapped && job->mapped[0][peer].len == 0); /* only its own process sees it */
+    EXPECT(m, job->mapped[0][job->rank].len == 64);
     EXPECT(m, pen_job_publish(job, segment) == PEN_OK); /* again */
 }
 

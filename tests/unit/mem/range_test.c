@@ -26,9 +26,11 @@ static int open_rig(void **state)
     segment = NULL;
     assert_int_equal(pen_mem_init(&mem, &log_off, PEN_ALONE, NULL, 0, RANKS, false), PEN_OK);
     assert_int_equal(pen_mem_create(&mem, &log_off, own, LEN, &segment), PEN_OK);
+    assert_null(pen_mem_resolve(&mem, segment->number, 0, 1)); /* peers may not name it yet */
+    pen_mem_expose(&mem, segment);
     mem.rank = 0;
-    mem.remote[1] = (pen_remote_segment){ .base = 1000, .len = LEN, .number = 7 };
-    mem.remote[2] = (pen_remote_segment){ .base = UINT64_MAX - LEN, .len = LEN, .number = 8 };
+    mem.remote[0][1] = (pen_remote_segment){ .base = 1000, .len = LEN, .number = 7 };
+    mem.remote[0][2] = (pen_remote_segment){ .base = UINT64_MAX - LEN, .len = LEN, .number = 8 };
     return 0;
 }
 
@@ -94,11 +96,11 @@ static void an_address_in_a_peers_segment_becomes_an_offset(void **state)
 {
     (void)state;
     uint64_t offset = 99;
-    assert_ptr_equal(pen_mem_remote(&mem, 1, at(1000), LEN, &offset), &mem.remote[1]);
+    assert_ptr_equal(pen_mem_remote(&mem, 0, 1, at(1000), LEN, &offset), &mem.remote[0][1]);
     assert_int_equal(offset, 0);
-    assert_ptr_equal(pen_mem_remote(&mem, 1, at(1099), 1, &offset), &mem.remote[1]);
+    assert_ptr_equal(pen_mem_remote(&mem, 0, 1, at(1099), 1, &offset), &mem.remote[0][1]);
     assert_int_equal(offset, 99);
-    assert_ptr_equal(pen_mem_remote(&mem, 2, at(UINT64_MAX - 1), 1, &offset), &mem.remote[2]);
+    assert_ptr_equal(pen_mem_remote(&mem, 0, 2, at(UINT64_MAX - 1), 1, &offset), &mem.remote[0][2]);
     assert_int_equal(offset, LEN - 1);
 }
 
@@ -106,14 +108,14 @@ static void an_address_outside_a_peers_segment_is_refused(void **state)
 {
     (void)state;
     uint64_t offset = 99;
-    assert_null(pen_mem_remote(&mem, 1, at(999), 1, &offset));
-    assert_null(pen_mem_remote(&mem, 1, at(1000), LEN + 1, &offset));
-    assert_null(pen_mem_remote(&mem, 1, at(1099), 2, &offset));
-    assert_null(pen_mem_remote(&mem, 1, at(1100), 1, &offset));
-    assert_null(pen_mem_remote(&mem, 1, at(1050), SIZE_MAX, &offset));
-    assert_null(pen_mem_remote(&mem, 2, at(UINT64_MAX - 1), 3, &offset));
-    assert_null(pen_mem_remote(&mem, 0, at(0), 1, &offset)); /* has none */
-    assert_null(pen_mem_remote(&mem, RANKS, at(1000), 1, &offset));
+    assert_null(pen_mem_remote(&mem, 0, 1, at(999), 1, &offset));
+    assert_null(pen_mem_remote(&mem, 0, 1, at(1000), LEN + 1, &offset));
+    assert_null(pen_mem_remote(&mem, 0, 1, at(1099), 2, &offset));
+    assert_null(pen_mem_remote(&mem, 0, 1, at(1100), 1, &offset));
+    assert_null(pen_mem_remote(&mem, 0, 1, at(1050), SIZE_MAX, &offset));
+    assert_null(pen_mem_remote(&mem, 0, 2, at(UINT64_MAX - 1), 3, &offset));
+    assert_null(pen_mem_remote(&mem, 0, 0, at(0), 1, &offset)); /* has none */
+    assert_null(pen_mem_remote(&mem, 0, RANKS, at(1000), 1, &offset));
     assert_int_equal(offset, 99);
 }
 
@@ -122,15 +124,15 @@ static void in_an_everything_job_any_address_will_do(void **state)
     (void)state;
     uint64_t offset = 0;
     mem.everything = true;
-    const pen_remote_segment *row = pen_mem_remote(&mem, 1, at(5), 10, &offset);
+    const pen_remote_segment *row = pen_mem_remote(&mem, 0, 1, at(5), 10, &offset);
     assert_non_null(row);
     assert_int_equal(row->number, PEN_SEGMENT_EVERYWHERE);
     assert_int_equal(offset, 5);
     assert_false(row->mapped);
-    row = pen_mem_remote(&mem, 0, at(5), 10, &offset);
+    row = pen_mem_remote(&mem, 0, 0, at(5), 10, &offset);
     assert_true(row->mapped && row->delta == 0);
-    assert_ptr_equal(pen_mem_remote(&mem, 1, at(1001), 10, &offset), &mem.remote[1]);
-    assert_null(pen_mem_remote(&mem, 1, at(UINT64_MAX), 2, &offset));
+    assert_ptr_equal(pen_mem_remote(&mem, 0, 1, at(1001), 10, &offset), &mem.remote[0][1]);
+    assert_null(pen_mem_remote(&mem, 0, 1, at(UINT64_MAX), 2, &offset));
 }
 
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)

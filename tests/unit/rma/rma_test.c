@@ -478,8 +478,8 @@ static void addresses_outside_the_segment_end_the_job_with_its_bounds(void **sta
     assert_true(ranks_dies(put_outside, &p, p.job, line));
     assert_true(ranks_dies(get_across_the_end, &p, p.job, "get of 16 bytes"));
     assert_true(ranks_dies(put_to_nobody, &p, p.job, "no rank 2 in a team of 2"));
-    p.job->mem.remote[1].len = 0;
-    p.job->mapped[1].len = 0;
+    p.job->mem.remote[0][1].len = 0;
+    p.job->mapped[0][1].len = 0;
     assert_true(ranks_dies(put_outside, &p, p.job, "has no segment"));
     close_world(&p.world);
 }
@@ -489,7 +489,7 @@ static void what_the_target_refuses_ends_the_initiator_with_a_message(void **sta
     (void)state;
     pair p;
     open_pair(&p, (ranks_params){ .frame_max = 512 });
-    p.job->mem.remote[1].len =
+    p.job->mem.remote[0][1].len =
         SEGMENT_LEN + 100; /* as if the peer had published more than it has */
     assert_true(ranks_dies(put_outside, &p, p.job, "put of 1 bytes"));
     assert_true(ranks_dies(get_across_the_end, &p, p.job, "get of 16 bytes"));

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* endpoint.c: making endpoints, binding segments to them, making both known, and asking for
+ * peers'. */
+#include "api/api.h"
+
+_Static_assert(GASNET_MAXEPS == PEN_ENDPOINTS_MAX, "endpoint numbers are public");
+
+int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client, gex_EP_Capabilities_t capabilities,
+                  gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_Create";
+    if (endpoint == NULL || client == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither endpoint nor client may be NULL");
+    if (capabilities == 0 || (capabilities & ~GEX_EP_CAPABILITY_ALL) != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                              "capabilities 0x%x: give some of GEX_EP_CAPABILITY_...",
+                              capabilities);
+    if ((flags & ~GEX_FLAG_HINT_ACCEL_ALL) != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                              "flags 0x%x: only GEX_FLAG_HINT_ACCEL_... are taken", flags);
+    if ((capabilities & GEX_EP_CAPABILITY_AM) != 0)
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+                              "capabilities 0x%x: only the primordial endpoint has active "
+                              "messages; leave out GEX_EP_CAPABILITY_AM",
+                              capabilities);
+    pen_endpoint *made;
+    pen_status status = pen_job_endpoint_make(client->job, capabilities, flags, &made);
+    if (status == PEN_ERR_RESOURCE)
+        return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+                              "this process has GASNET_MAXEPS (%d) endpoints already; let uses "
+                              "share one",
+                              GASNET_MAXEPS);
+    if (status == PEN_OK)
+        *endpoint = made;
+    return pen_api_code(status);
+}
+
+int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_BindSegment";
+    if (endpoint == NULL || segment == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither endpoint nor segment may be NULL");
+    if (flags != 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: must be 0", flags);
+    if (endpoint->segment != NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                              "endpoint %u has a segment already, and there is no way back; make "
+                              "another endpoint",
+                              endpoint->index);
+    pen_job_bind(endpoint, segment);
+    return GASNET_OK;
+}
+
+int gex_EP_PublishBoundSegment(gex_TM_t team, gex_EP_t *endpoints, size_t count, gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_PublishBoundSegment";
+    pen_job *job = pen_api_root.job;
+    if (job == NULL || team != &job->world)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the team is not the primordial one");
+    if (flags != 0 || (endpoints == NULL && count != 0))
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%zu endpoints at %p, flags 0x%x", count,
+                              (void *)endpoints, flags);
+    for (size_t i = 0; i < count; i++)
+        if (endpoints[i] != &job->endpoint)
+            return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "number %zu is no endpoint", i);
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    return pen_api_published(job, pen_job_publish(job, job->endpoint.segment));
+}
+
+/* ---- peers' segments ------------------------------------------------------------------------ */
+
+/* Of our own endpoints what is bound, of others' what they published. */
+static pen_remote_segment bound_segment(const pen_job *job, uint16_t index, uint32_t jobrank)
+{
+    if (jobrank == job->rank && index < PEN_ENDPOINTS_MAX && job->endpoints[index] != NULL) {
+        const pen_segment *ours = job->endpoints[index]->segment;
+        if (ours != NULL)
+            return (pen_remote_segment){ .base = (uintptr_t)ours->base,
+                                         .len = ours->len,
+                                         .mapped = true };
+    }
+    const pen_remote_segment *known = pen_mem_remote_row(&job->mem, index, jobrank);
+    return known != NULL ? *known : (pen_remote_segment){ 0 };
+}
+
+gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
+                                       uintptr_t *len, gex_Flags_t flags)
+{
+    static const char call[] = "gex_EP_QueryBoundSegmentNB";
+    const pen_job *job = pen_api_job(call);
+    uint32_t size = team->is_pair ? job->size : team->view.size;
+    if (rank >= size)
+        pen_api_misuse(call, "there is no rank %u in a team of %u", rank, size);
+    if ((flags & ~GEX_FLAG_IMMEDIATE) != 0)
+        pen_api_misuse(call, "flags 0x%x: only GEX_FLAG_IMMEDIATE is taken", flags);
+    const pen_remote_segment row =
+        bound_segment(job, pen_team_ep_index(team, rank), pen_team_jobrank(team, rank));
+    uintptr_t base = (uintptr_t)row.base;
+    if (owner != NULL)
+        *owner = (void *)base;
+    if (local != NULL)
+        *local = row.mapped ? (void *)(base + (uintptr_t)row.delta) : NULL;
+    if (len != NULL)
+        *len = (uintptr_t)row.len;
+    return GEX_EVENT_INVALID; /* every rank knows what was published */
+}
+
+int gex_Segment_QueryBound(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
+                           uintptr_t *len)
+{
+    uintptr_t bytes;
+    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, rank, owner, local, &bytes, 0));
+    if (len != NULL)
+        *len = bytes;
+    return bytes == 0;
+}
