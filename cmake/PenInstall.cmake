@@ -10,6 +10,16 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/include")
         FILES_MATCHING PATTERN "*.h")
 endif()
 
+# PEN_STATIC_LIBS: what a client of the static library links besides it.
+set(PEN_STATIC_LIBS -lpthread -ldl)
+get_property(needed GLOBAL PROPERTY PEN_CONDUIT_LIBRARIES)
+foreach(target IN LISTS needed)
+    string(REGEX REPLACE "^PkgConfig::" "" prefix "${target}")
+    list(APPEND PEN_STATIC_LIBS ${${prefix}_LDFLAGS})
+endforeach()
+set(PEN_STATIC_LIST "${PEN_STATIC_LIBS}")
+list(JOIN PEN_STATIC_LIBS " " PEN_STATIC_LIBS)
+
 # For pkg-config and find_package; both find the rest from where they lie, so the tree may be moved.
 include(CMakePackageConfigHelpers)
 string(REGEX REPLACE "[^/]+" ".." PEN_PC_UP "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

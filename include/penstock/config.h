@@ -49,6 +49,19 @@
 
 /* ---- the conduit's name: a name only -------------------------------------------------------- */
 
+/* The client says it by -DGASNET_CONDUIT_..., or by the folder <name>-conduit of the installed tree
+ * on its include path; otherwise it is SMP. */
+#ifdef __has_include
+#    if __has_include(<gasnet_core.h>)
+#        include <gasnet_core.h>
+#    endif
+#endif
+#if defined(GASNET_CONDUIT_SMP) + defined(GASNET_CONDUIT_UDP) + defined(GASNET_CONDUIT_MPI) +     \
+        defined(GASNET_CONDUIT_OFI) + defined(GASNET_CONDUIT_UCX) + defined(GASNET_CONDUIT_IBV) + \
+        defined(GASNET_CONDUIT_PORTALS4) + defined(GASNET_CONDUIT_EXTOLL) >                       \
+    1
+#    error more than one GASNET_CONDUIT_...: -D and the <name>-conduit folder included must agree
+#endif
 #if defined(GASNET_CONDUIT_UDP)
 #    define GASNET_CONDUIT_NAME     UDP
 #    define GASNET_CONDUIT_NAME_STR "UDP"

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 COMMAND_DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
-FOLDERS = ["bench", "cmake", "command", "docs", "examples", "include", "scripts", "src", "tests"]
+FOLDERS = ["bench", "cmake", "command", "compat", "docs", "examples", "include", "scripts", "src", "tests"]
 COMMAND_SECONDS = 180
 
 EXEMPT = [  # a line with one of these commands in it, and who tries it instead

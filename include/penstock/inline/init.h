@@ -27,12 +27,39 @@ static const pen_unit pen_this_unit PEN_UNIT_KEEP = { PEN_ABI,       PEN_MODE,
                                                       __BASE_FILE__, 0 };
 #endif
 
-/* How this object file was compiled, and the others of the program or library it is part of. */
+/* What scripts search an executable for in order to know how it was built. The length is the one
+ * that every conduit grants. */
+#define PEN_IDENT_TEXT_OF(x)    #x
+#define PEN_IDENT_TEXT(x)       PEN_IDENT_TEXT_OF(x)
+#define PEN_IDENT_LINE(key, is) "$GASNet" key ": " is " $\n"
+/* clang-format off */
+#define PEN_IDENT \
+    PEN_IDENT_LINE("ConduitName", GASNET_CONDUIT_NAME_STR) \
+    PEN_IDENT_LINE("ThreadModel", "GASNET_" PEN_MODE_NAME) \
+    PEN_IDENT_LINE("Segment", "GASNET_SEGMENT_" PEN_SEGMENT_NAME) \
+    PEN_IDENT_LINE("Config", "(libgasnet) " GASNET_CONFIG_STRING) \
+    PEN_IDENT_LINE("ToolsConfig", "(libgasnet) " GASNET_CONFIG_STRING) \
+    PEN_IDENT_LINE("APIVersion", PEN_IDENT_TEXT(GASNET_VERSION)) \
+    PEN_IDENT_LINE("EXAPIVersion", PEN_IDENT_TEXT(GEX_SPEC_VERSION_MAJOR) "." \
+                                   PEN_IDENT_TEXT(GEX_SPEC_VERSION_MINOR)) \
+    PEN_IDENT_LINE("PSHM", "1") \
+    PEN_IDENT_LINE("AMMaxMedium", "512") \
+    PEN_IDENT_LINE("DefaultSpawnFunction", "L") \
+    PEN_IDENT_LINE("ForkSpawner", "1") \
+    PEN_IDENT_LINE("SSHSpawner", "0") \
+    PEN_IDENT_LINE("MPISpawner", "0") \
+    PEN_IDENT_LINE("PMISpawner", "0")
+/* clang-format on */
+
+/* How this object file was compiled, and the others of the program or library it is part of. Only
+ * files that start a job need it, and so only they contain the text. */
 static __inline__ pen_build pen_this_build(void)
 {
     pen_build build = { PEN_ABI, PEN_MODE, PEN_SEGMENT, (uint32_t)sizeof(pen_build),
                         NULL,    NULL,     NULL };
 #ifndef PEN_LIBRARY
+    static const char ident[] = PEN_IDENT;
+    __asm__ volatile("" : : "r"(ident)); /* used */
     build.file = pen_this_unit.file;
     build.units = __start_pen_units;
     build.units_end = __stop_pen_units;
