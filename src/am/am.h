@@ -80,6 +80,10 @@ typedef enum pen_am_internal {
     PEN_AM_INT_SEGMENT,
     PEN_AM_INT_LONG_PIECE,
     PEN_AM_INT_LONG_ACK,
+    PEN_AM_INT_COLL_DATA,
+    PEN_AM_INT_COLL_READY,
+    PEN_AM_INT_COLL_ASK,
+    PEN_AM_INT_COLL_CREDIT,
     PEN_AM_INT_COUNT
 } pen_am_internal;
 

@@ -101,6 +101,8 @@ void pen_api_check_context(const char *call);
 /* And that it names a member of a team, and flags that exist. */
 void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, uint32_t flags);
 void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags);
+/* That collectives can be begun on it: not GEX_TM_INVALID, no TM pair. In every build. */
+void pen_api_check_team(const char *call, const pen_team *team);
 void pen_api_check_event(const char *call, gex_Event_t event);
 
 /* The job, for calls that are void and need one. */

@@ -16,8 +16,7 @@ gex_Event_t gex_Coll_BarrierNB(gex_TM_t team, gex_Flags_t flags)
 {
     static const char call[] = "gex_Coll_BarrierNB";
     pen_job *job = job_for(call);
-    if (team != &job->world)
-        pen_api_misuse(call, "the team is not the primordial one");
+    pen_api_check_team(call, team);
     if (flags != 0)
         pen_api_misuse(call, "flags 0x%x: must be 0", flags);
     return pen_coll_barrier_nb(pen_api_thread(job), team);

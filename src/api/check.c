@@ -103,6 +103,14 @@ void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flag
                        flags & ~PEN_API_COMM_FLAGS);
 }
 
+void pen_api_check_team(const char *call, const pen_team *team)
+{
+    if (pen_unlikely(team == NULL))
+        pen_api_misuse(call, "the team is GEX_TM_INVALID");
+    if (pen_unlikely(team->is_pair))
+        pen_api_misuse(call, "the team comes from gex_TM_Pair; such a pair has no collectives");
+}
+
 void pen_api_check_event(const char *call, gex_Event_t event)
 {
     pen_api_check_context(call);

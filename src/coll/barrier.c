@@ -8,7 +8,7 @@
 #include "coll/barrier.h"
 
 #include "am/am.h"
-#include "coll/coll_internal.h"
+#include "coll/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,11 +59,11 @@ void pen_meet_look(pen_meet *meet)
 /* ---- the GASNet-EX barrier
  * --------------------------------------------------------------------------- */
 
-static void queue_push(pen_coll *coll, pen_event *event)
+static void queue_push(pen_coll *coll, pen_coll_waiting waiting)
 {
     if (coll->queue_count == coll->queue_len) {
         uint32_t len = coll->queue_len == 0 ? QUEUE_LEN_FIRST : coll->queue_len * 2;
-        pen_event **queue = calloc(len, sizeof(pen_event *));
+        pen_coll_waiting *queue = calloc(len, sizeof *queue);
         if (queue == NULL)
             pen_job_fatal(coll->job,
                           "cannot begin a barrier: calloc: %s; keep fewer than %u outstanding",
@@ -75,7 +75,7 @@ static void queue_push(pen_coll *coll, pen_event *event)
         coll->queue_len = len;
         coll->queue_first = 0;
     }
-    coll->queue[(coll->queue_first + coll->queue_count++) % coll->queue_len] = event;
+    coll->queue[(coll->queue_first + coll->queue_count++) % coll->queue_len] = waiting;
 }
 
 /* Ends what has ended and lets the next ones arrive; answers how many ended. */
@@ -87,33 +87,35 @@ static unsigned plain_advance(pen_coll *coll)
         pen_meet_look(meet);
         if (meet->underway)
             break;
-        pen_event *event = coll->queue[coll->queue_first];
+        pen_coll_waiting first = coll->queue[coll->queue_first];
         coll->queue_first = (coll->queue_first + 1) % coll->queue_len;
         coll->queue_count--;
         if (coll->queue_count != 0)
             pen_meet_arrive(meet, 0);
-        pen_event_finish(event);
+        coll->job->world.coll->all_begun = first.number + 1;
+        pen_event_finish(first.event);
         ended++;
     }
     return ended;
 }
 
-pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team)
+pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
 {
     pen_job *job = thread->job;
     pen_coll *coll = job->coll;
+    pen_coll_team *world = job->world.coll;
     pen_meet *meet = &coll->meets[PEN_MEET_PLAIN];
-    PEN_ASSERT(thread->handler_depth == 0);
-    if (team != &job->world)
-        pen_job_fatal(job, "a barrier was begun on a team other than the primordial one, which has "
-                           "none; use the team of the client");
+    static const pen_coll_what what = { .kind = PEN_COLL_BARRIER };
     pen_event *event = PEN_EVENT_DONE;
     pen_lock_take(&coll->lock);
+    uint32_t number = pen_coll_count(world, &what);
     if (coll->queue_count == 0)
         pen_meet_arrive(meet, 0);
     if (coll->queue_count != 0 || meet->underway) {
         event = pen_event_new(thread);
-        queue_push(coll, event);
+        queue_push(coll, (pen_coll_waiting){ event, number });
+    } else {
+        world->all_begun = number + 1;
     }
     pen_lock_drop(&coll->lock);
     return event;
@@ -209,6 +211,8 @@ static unsigned coll_poll(void *ctx)
         ended = !named->underway;
     }
     ended += plain_advance(coll);
+    if (coll->stalled != NULL)
+        ended += pen_coll_run_stalled(coll);
     pen_lock_drop(&coll->lock);
     return ended;
 }
@@ -293,7 +297,7 @@ pen_status pen_coll_open(pen_job *job)
     pen_status status = way_choose(job, &way);
     if (status != PEN_OK)
         return status;
-    pen_coll *coll = pen_job_calloc(job, 1, sizeof *coll, "the barriers");
+    pen_coll *coll = pen_job_calloc(job, 1, sizeof *coll, "the collectives");
     if (coll == NULL)
         return PEN_ERR_MEMORY;
     coll->job = job;
@@ -304,15 +308,25 @@ pen_status pen_coll_open(pen_job *job)
             coll->meets[i].lines = job->boot.arena + job->boot.page->lines_off;
     }
     job->coll = coll;
+    status = pen_coll_team_open(&job->world);
+    if (status != PEN_OK) {
+        free(coll);
+        job->coll = NULL;
+        return status;
+    }
     pen_am_register_internal(job, PEN_AM_INT_BARRIER, handle_barrier);
+    pen_coll_messages_open(job);
     pen_progress_add_source(&job->progress, coll_poll, coll);
     return PEN_OK;
 }
 
 void pen_coll_close(pen_job *job)
 {
-    if (job->coll != NULL)
-        free(job->coll->queue);
+    if (job->coll == NULL)
+        return;
+    pen_coll_team_close(&job->world);
+    pen_coll_orphans_free(job->coll);
+    free(job->coll->queue);
     free(job->coll);
     job->coll = NULL;
 }

@@ -36,6 +36,9 @@ typedef struct pen_reduction {
     const void *cdata;
 } pen_reduction;
 
+/* Is that a type of ours, and an operation that it has? */
+bool pen_coll_can_combine(uint32_t type, uint32_t operation);
+
 /* Each answers an event; DONE when it is over already. dest and source may be the same address
  * where they have the same length; else they do not overlap. */
 pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team);

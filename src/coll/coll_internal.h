@@ -91,6 +91,12 @@ bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, ui
 /* ---- the job's part
  * --------------------------------------------------------------------------------- */
 
+/* A barrier of the primordial team that was begun. */
+typedef struct pen_coll_waiting {
+    pen_event *event;
+    uint32_t number; /* among the team's collectives */
+} pen_coll_waiting;
+
 typedef struct pen_coll {
     pen_job *job;
     pen_lock lock; /* guards all of it */
@@ -103,8 +109,14 @@ typedef struct pen_coll {
 
     /* the GASNet-EX barrier: events of barriers begun, the oldest first; only the oldest has its
      * phase underway, the others arrive in turn */
-    pen_event **queue; /* a ring */
+    struct pen_coll_waiting *queue; /* a ring */
     uint32_t queue_first, queue_count, queue_len;
+
+    /* collectives: engine.h */
+    struct pen_coll_team *teams;
+    struct pen_coll_op *stalled;   /* a link has no room for what they send */
+    struct pen_coll_kept *orphans; /* messages for teams that are not made here yet, in order */
+    uint64_t pieces_sent;
 } pen_coll;
 
 #endif

@@ -208,7 +208,7 @@ static void poll_without_a_job(void) { (void)gasnet_AMPoll(); }
 static void calls_that_cannot_be_right_end_the_job(void **state)
 {
     (void)state;
-    assert_refused(barrier_over_a_pair, "gex_Coll_BarrierNB: the team is not the primordial one");
+    assert_refused(barrier_over_a_pair, "gex_Coll_BarrierNB: the team comes from gex_TM_Pair");
     assert_refused(wait_for_nothing, "gex_Event_Wait: GEX_EVENT_NO_OP");
     assert_refused(seventeen_arguments, "gasnet_AMRequestShort: 17 arguments");
     assert_refused(poll_without_a_job, "gasnet_AMPoll: called before the job was started");

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll.c: making and ending a team's part, and beginning collectives. */
+#include "coll/coll.h"
+
+#include "coll/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a team's part --------------------------------------------------------------------------- */
+
+pen_status pen_coll_team_open(pen_team *team)
+{
+    pen_job *job = team->job;
+    pen_coll *jobs = job->coll;
+    pen_coll_team *coll = pen_job_calloc(job, 1, sizeof *coll, "a team's collectives");
+    pen_coll_peer *peers =
+        coll == NULL ? NULL
+                     : pen_job_calloc(job, team->view.size, sizeof *peers, "a team's collectives");
+    if (peers == NULL) {
+        free(coll);
+        return PEN_ERR_MEMORY;
+    }
+    coll->team = team;
+    coll->job = job;
+    coll->peers = peers;
+    coll->kept_end = &coll->kept;
+    team->coll = coll;
+    pen_lock_take(&jobs->lock);
+    coll->next = jobs->teams;
+    jobs->teams = coll;
+    pen_coll_orphans_adopt(coll);
+    pen_lock_drop(&jobs->lock);
+    return PEN_OK;
+}
+
+void pen_coll_team_close(pen_team *team)
+{
+    pen_coll_team *coll = team->coll;
+    if (coll == NULL)
+        return;
+    pen_coll *jobs = team->job->coll;
+    pen_lock_take(&jobs->lock);
+    pen_coll_team **at = &jobs->teams;
+    while (*at != coll)
+        at = &(*at)->next;
+    *at = coll->next;
+    pen_coll_team_end(coll);
+    pen_lock_drop(&jobs->lock);
+    team->coll = NULL;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+/* What beginning a collective needs besides its buffers. */
+typedef struct coll_plan {
+    pen_coll_kind kind;
+    uint32_t root;
+    size_t len, section_len;
+    bool settles;
+    uint32_t kind_more; /* for pen_coll_what.kind */
+    const pen_reduction *reduction;
+    void (*build)(pen_coll_op *op, pen_coll_section *section);
+} coll_plan;
+
+static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const void *source,
+                        const coll_plan *plan)
+{
+    pen_coll *jobs = thread->job->coll;
+    PEN_ASSERT(thread->handler_depth == 0);
+    pen_event *event = pen_event_new(thread);
+    /* Ours and the engine's. relaxed: the lock passes the event on */
+    atomic_fetch_add_explicit(&pen_event_op(event)->incomplete, 1, memory_order_relaxed);
+    pen_lock_take(&jobs->lock);
+    pen_coll_op *op = pen_coll_op_new(team->coll);
+    op->event = event;
+    op->dest = dest;
+    op->source = source;
+    op->len = plan->len;
+    op->root = plan->root;
+    op->build = plan->build;
+    op->settles = plan->settles;
+    if (plan->reduction != NULL)
+        op->reduction = *plan->reduction;
+    op->what = (pen_coll_what){ .root = plan->root,
+                                .len = plan->len,
+                                .kind = (uint32_t)plan->kind | plan->kind_more };
+    op->section_len = plan->section_len;
+    op->section_count = 1;
+    if (plan->len == 0 && plan->kind != PEN_COLL_BARRIER)
+        op->section_count = 0;
+    else if (plan->section_len < plan->len)
+        op->section_count = (uint32_t)((plan->len + plan->section_len - 1) / plan->section_len);
+    pen_coll_op_begin(op);
+    pen_lock_drop(&jobs->lock);
+    return pen_event_started(event, NULL);
+}
+
+pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team)
+{
+    if (team == &thread->job->world)
+        return pen_coll_world_barrier_nb(thread);
+    const coll_plan plan = { .kind = PEN_COLL_BARRIER,
+                             .settles = true,
+                             .build = pen_coll_build_barrier };
+    return begin(thread, team, NULL, NULL, &plan);
+}
+
+pen_event *pen_coll_gather_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                              const void *source, size_t len)
+{
+    const coll_plan plan = { .kind = PEN_COLL_GATHER,
+                             .root = root,
+                             .len = len,
+                             .section_len = len,
+                             .settles = root == PEN_COLL_ALL,
+                             .build = pen_coll_build_gather };
+    return begin(thread, team, dest, source, &plan);
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* message.c: the messages of collectives: pieces of data, READY, and credit.
+ *
+ * All of them begin with the team's id and the team ranks of receiver and sender, in 32-bit words,
+ * 64-bit values low half first:
+ *   DATA    id (2), to, from, number, kind and tag << 24, root, length (2), section, piece; body
+ *   READY   id (2), to, from, number, tag, section
+ *   ASK     id (2), to, from, number: tell me when you have begun enough for it
+ *   CREDIT  id (2), to, from, number: of the next collective that I shall begin
+ *
+ * What comes for a team, a collective or a section that is not there yet is kept. There is a bound
+ * for each peer, which one that keeps to the rules never reaches. READY and CREDIT answer messages
+ * of a team that their receiver has made, so there is no need to keep them. */
+#include "coll/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARG_TO = 2, ARG_FROM, ARG_NUMBER, HEAD_ARGS };
+enum { DATA_KIND = HEAD_ARGS, DATA_ROOT, DATA_LEN, DATA_SECTION = DATA_LEN + 2, DATA_PIECE };
+enum { READY_TAG = HEAD_ARGS, READY_SECTION, READY_ARGS };
+enum { TAG_SHIFT = 24 };
+
+_Static_assert(DATA_PIECE + 1 == PEN_COLL_ARGS, "the longest message");
+
+struct pen_coll_kept { /* to a team that is here: DATA; an orphan: DATA or ASK */
+    pen_coll_kept *next;
+    pen_peer from; /* job rank */
+    pen_am_internal index;
+    uint32_t body_len;
+    int32_t args[PEN_COLL_ARGS];
+    char body[];
+};
+
+static uint64_t arg_u64(const int32_t *args)
+{
+    return (uint64_t)(uint32_t)args[0] | (uint64_t)(uint32_t)args[1] << 32;
+}
+
+static void arg_put_u64(int32_t *args, uint64_t value)
+{
+    args[0] = (int32_t)(uint32_t)value;
+    args[1] = (int32_t)(uint32_t)(value >> 32);
+}
+
+static void drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
+
+static bool number_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* Piece 0 is what a receiver may have to keep, so it is short; the others fill a frame. */
+static size_t first_len(const pen_job *job)
+{
+    return job->am->medium_max < PEN_COLL_FIRST_LEN ? job->am->medium_max : PEN_COLL_FIRST_LEN;
+}
+
+static size_t piece_offset(const pen_job *job, uint32_t piece)
+{
+    return piece == 0 ? 0 : first_len(job) + (size_t)(piece - 1) * job->am->medium_max;
+}
+
+static size_t piece_len(const pen_job *job, uint32_t piece, size_t len)
+{
+    size_t max = piece == 0 ? first_len(job) : job->am->medium_max;
+    size_t left = len - piece_offset(job, piece);
+    return left < max ? left : max;
+}
+
+static uint32_t piece_count(const pen_job *job, size_t len)
+{
+    size_t first = first_len(job), max = job->am->medium_max;
+    return len <= first ? 1 : 1 + (uint32_t)((len - first + max - 1) / max);
+}
+
+/* Of the piece that begins there. */
+static uint32_t piece_at(const pen_job *job, size_t offset)
+{
+    return offset == 0 ? 0 : 1 + (uint32_t)((offset - first_len(job)) / job->am->medium_max);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void head_fill(const pen_coll_team *coll, uint32_t to, uint32_t number, int32_t *args)
+{
+    arg_put_u64(args, coll->team->id);
+    args[ARG_TO] = (int32_t)to;
+    args[ARG_FROM] = (int32_t)coll->team->view.rank;
+    args[ARG_NUMBER] = (int32_t)number;
+}
+
+static void send_control(const pen_coll_team *coll, uint32_t to, uint32_t number,
+                         pen_am_internal index)
+{
+    int32_t args[HEAD_ARGS];
+    head_fill(coll, to, number, args);
+    (void)pen_am_send_internal(coll->job, pen_team_jobrank(coll->team, to), PEN_LANE_CONTROL, index,
+                               HEAD_ARGS, args, NULL, 0);
+}
+
+/* May we send this peer something for the collective already? If not, we ask. */
+static bool credit_for(pen_coll_op *op, uint32_t to)
+{
+    pen_coll_team *coll = op->coll;
+    pen_coll_peer *peer = &coll->peers[to];
+    uint32_t number = op->what.number;
+    if (number_before(number, peer->begun + PEN_COLL_WINDOW) ||
+        number_before(number, coll->all_begun + PEN_COLL_WINDOW))
+        return true;
+    op->short_of_credit = true;
+    if (!peer->has_asked || number_before(number, peer->asked)) {
+        peer->has_asked = true;
+        peer->asked = number;
+        send_control(coll, to, number, PEN_AM_INT_COLL_ASK);
+    }
+    return false;
+}
+
+bool pen_coll_send_piece(pen_coll_op *op, const pen_coll_section *section, pen_coll_step *step,
+                         size_t limit)
+{
+    const pen_coll_team *coll = op->coll;
+    pen_job *job = coll->job;
+    uint32_t piece = piece_at(job, step->done);
+    size_t len = piece_len(job, piece, step->len);
+    if (step->done + len > limit || (piece != 0 && !step->ready))
+        return false;
+    if (piece == 0 && !credit_for(op, step->peer))
+        return false;
+    int32_t args[PEN_COLL_ARGS];
+    head_fill(coll, step->peer, op->what.number, args);
+    args[DATA_KIND] = (int32_t)(op->what.kind | (uint32_t)step->tag << TAG_SHIFT);
+    args[DATA_ROOT] = (int32_t)op->what.root;
+    arg_put_u64(&args[DATA_LEN], op->what.len);
+    args[DATA_SECTION] = (int32_t)section->number;
+    args[DATA_PIECE] = (int32_t)piece;
+    if (pen_am_send_internal(job, pen_team_jobrank(coll->team, step->peer), PEN_LANE_REQUEST,
+                             PEN_AM_INT_COLL_DATA, PEN_COLL_ARGS, args, step->from + step->done,
+                             (uint32_t)len) != 0) {
+        op->no_room = true;
+        return false;
+    }
+    job->coll->pieces_sent++;
+    step->done += len;
+    step->complete = step->done == step->len;
+    return true;
+}
+
+static void send_ready(const pen_coll_op *op, uint32_t to, const int32_t *data)
+{
+    const pen_coll_team *coll = op->coll;
+    int32_t args[READY_ARGS];
+    head_fill(coll, to, op->what.number, args);
+    args[READY_TAG] = (int32_t)((uint32_t)data[DATA_KIND] >> TAG_SHIFT);
+    args[READY_SECTION] = data[DATA_SECTION];
+    (void)pen_am_send_internal(coll->job, pen_team_jobrank(coll->team, to), PEN_LANE_CONTROL,
+                               PEN_AM_INT_COLL_READY, READY_ARGS, args, NULL, 0);
+}
+
+/* ---- disagreement ---------------------------------------------------------------------------- */
+
+static pen_coll_what what_of(const int32_t *args)
+{
+    return (pen_coll_what){ .number = (uint32_t)args[ARG_NUMBER],
+                            .root = (uint32_t)args[DATA_ROOT],
+                            .len = arg_u64(&args[DATA_LEN]),
+                            .kind = (uint32_t)args[DATA_KIND] & (((uint32_t)1 << TAG_SHIFT) - 1) };
+}
+
+static bool same(const pen_coll_what *a, const pen_coll_what *b)
+{
+    return a->kind == b->kind && a->root == b->root && a->len == b->len;
+}
+
+static PEN_COLD _Noreturn void disagree(const pen_coll_team *coll, uint32_t rank,
+                                        const pen_coll_what *theirs, const pen_coll_what *ours)
+{
+    char left[PEN_COLL_WHAT_TEXT_MAX], right[PEN_COLL_WHAT_TEXT_MAX];
+    pen_coll_what_text(theirs, left);
+    pen_coll_what_text(ours, right);
+    pen_job_fatal(coll->job,
+                  "collectives do not match: number %u of the team is %s on team rank %u (job rank "
+                  "%u), but %s on team rank %u (this one); all members begin the same collectives, "
+                  "in the same order and with the same arguments",
+                  ours->number, left, rank, pen_team_jobrank(coll->team, rank), right,
+                  coll->team->view.rank);
+}
+
+/* ---- receiving data -------------------------------------------------------------------------- */
+
+/* Keeps a piece that came out of order; false: it was here before. */
+static bool piece_mark(pen_job *job, pen_coll_step *step, uint32_t piece)
+{
+    uint32_t count = piece_count(job, step->len);
+    if (step->early == NULL) {
+        step->early = calloc((count + 63) / 64, sizeof *step->early);
+        if (step->early == NULL)
+            pen_job_fatal(job,
+                          "cannot receive a collective's data: calloc: %s; keep fewer, or smaller "
+                          "ones, in flight at once",
+                          strerror(errno));
+    }
+    uint64_t bit = (uint64_t)1 << piece % 64;
+    if (step->early[piece / 64] & bit)
+        return false;
+    step->early[piece / 64] |= bit;
+    return true;
+}
+
+/* Goes on over the pieces that came before their turn. */
+static void pieces_join(const pen_job *job, pen_coll_step *step)
+{
+    while (step->early != NULL && step->done != step->len) {
+        uint32_t piece = piece_at(job, step->done);
+        if (!(step->early[piece / 64] >> piece % 64 & 1))
+            return;
+        step->done += piece_len(job, piece, step->len);
+    }
+}
+
+static bool step_receive(pen_job *job, pen_coll_step *step, uint32_t piece, const void *body,
+                         uint32_t body_len)
+{
+    if (piece >= piece_count(job, step->len) || body_len != piece_len(job, piece, step->len))
+        return false;
+    size_t offset = piece_offset(job, piece);
+    if (step->done > offset || (step->done != offset && !piece_mark(job, step, piece)))
+        return false;
+    if (body_len != 0)
+        memcpy(step->to + offset, body, body_len);
+    if (step->done == offset)
+        step->done += body_len;
+    pieces_join(job, step);
+    if (step->done == step->len) {
+        step->complete = true;
+        free(step->early);
+        step->early = NULL;
+    }
+    return true;
+}
+
+static pen_coll_step *step_find(pen_coll_section *section, pen_coll_action action, uint32_t peer,
+                                uint32_t tag)
+{
+    for (uint32_t i = section->complete; i < section->count; i++) {
+        pen_coll_step *step = &section->steps[i];
+        if (step->action == action && step->peer == peer && step->tag == tag && !step->complete)
+            return step;
+    }
+    return NULL;
+}
+
+static void section_receive(pen_coll_op *op, pen_coll_section *section, const int32_t *args,
+                            const void *body, uint32_t body_len)
+{
+    pen_job *job = op->coll->job;
+    uint32_t from = (uint32_t)args[ARG_FROM];
+    pen_coll_step *step =
+        step_find(section, PEN_COLL_RECEIVE, from, (uint32_t)args[DATA_KIND] >> TAG_SHIFT);
+    if (step == NULL || !step_receive(job, step, (uint32_t)args[DATA_PIECE], body, body_len)) {
+        drop(job);
+        return;
+    }
+    if (!step->complete && !step->ready) {
+        step->ready = true;
+        send_ready(op, from, args);
+    }
+}
+
+/* ---- what comes early ------------------------------------------------------------------------ */
+
+static pen_coll_kept *keep(pen_job *job, pen_peer from, pen_am_internal index, const int32_t *args,
+                           unsigned arg_count, const void *body, uint32_t body_len)
+{
+    pen_coll_kept *kept = malloc(sizeof *kept + body_len);
+    if (kept == NULL)
+        pen_job_fatal(job,
+                      "cannot keep rank %u's message for a collective that is not begun here yet: "
+                      "malloc: %s; begin fewer ahead of others",
+                      from, strerror(errno));
+    *kept = (pen_coll_kept){ .from = from, .index = index, .body_len = body_len };
+    memcpy(kept->args, args, arg_count * sizeof *args);
+    if (body_len != 0)
+        memcpy(kept->body, body, body_len);
+    return kept;
+}
+
+static void team_keep(pen_coll_team *coll, pen_peer from, const int32_t *args, const void *body,
+                      uint32_t body_len)
+{
+    pen_coll_peer *peer = &coll->peers[(uint32_t)args[ARG_FROM]];
+    if (args[DATA_PIECE] != 0 || body_len > first_len(coll->job) ||
+        peer->kept == PEN_COLL_WINDOW * PEN_COLL_UNSOLICITED_MAX) {
+        drop(coll->job);
+        return;
+    }
+    peer->kept++;
+    pen_coll_kept *kept =
+        keep(coll->job, from, PEN_AM_INT_COLL_DATA, args, PEN_COLL_ARGS, body, body_len);
+    *coll->kept_end = kept;
+    coll->kept_end = &kept->next;
+}
+
+void pen_coll_kept_take(pen_coll_op *op, pen_coll_section *section)
+{
+    pen_coll_team *coll = op->coll;
+    pen_coll_kept **at = &coll->kept;
+    while (*at != NULL) {
+        pen_coll_kept *kept = *at;
+        if ((uint32_t)kept->args[ARG_NUMBER] != op->what.number ||
+            (uint32_t)kept->args[DATA_SECTION] != section->number) {
+            at = &kept->next;
+            continue;
+        }
+        *at = kept->next;
+        if (*at == NULL)
+            coll->kept_end = at;
+        coll->peers[(uint32_t)kept->args[ARG_FROM]].kept--;
+        section_receive(op, section, kept->args, kept->body, kept->body_len);
+        free(kept);
+    }
+}
+
+void pen_coll_kept_check(pen_coll_team *coll, const pen_coll_what *what)
+{
+    for (const pen_coll_kept *kept = coll->kept; kept != NULL; kept = kept->next) {
+        pen_coll_what theirs = what_of(kept->args);
+        if (theirs.number == what->number && !same(&theirs, what))
+            disagree(coll, (uint32_t)kept->args[ARG_FROM], &theirs, what);
+    }
+}
+
+void pen_coll_kept_free(pen_coll_team *coll)
+{
+    while (coll->kept != NULL) {
+        pen_coll_kept *kept = coll->kept;
+        coll->kept = kept->next;
+        free(kept);
+    }
+    coll->kept_end = &coll->kept;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* Of a collective that was begun here. */
+static void data_begun(pen_coll_team *coll, pen_peer from, const int32_t *args, const void *body,
+                       uint32_t body_len)
+{
+    pen_coll_what theirs = what_of(args);
+    const pen_coll_what *recent = &coll->recent[theirs.number % PEN_COLL_WINDOW];
+    pen_coll_op *op = pen_coll_op_find(coll, theirs.number);
+    const pen_coll_what *ours = op != NULL ? &op->what : recent;
+    if (ours->number == theirs.number && !same(&theirs, ours))
+        disagree(coll, (uint32_t)args[ARG_FROM], &theirs, ours);
+    if (op == NULL) {
+        drop(coll->job);
+        return;
+    }
+    uint32_t number = (uint32_t)args[DATA_SECTION];
+    pen_coll_section *section = &op->sections[number % PEN_COLL_SECTIONS];
+    if (section->open && section->number == number) {
+        section_receive(op, section, args, body, body_len);
+        pen_coll_op_run(op);
+    } else if (number < op->section_count && number >= op->sections_opened &&
+               number - op->sections_opened < PEN_COLL_SECTIONS) {
+        team_keep(coll, from, args, body, body_len);
+    } else {
+        drop(coll->job);
+    }
+}
+
+static void team_data(pen_coll_team *coll, pen_peer from, const int32_t *args, const void *body,
+                      uint32_t body_len)
+{
+    uint32_t number = (uint32_t)args[ARG_NUMBER];
+    pen_coll_peer *peer = &coll->peers[(uint32_t)args[ARG_FROM]];
+    if (!number_before(number, coll->begun + PEN_COLL_WINDOW)) {
+        drop(coll->job);
+        return;
+    }
+    if (number_before(peer->begun, number + 1))
+        peer->begun = number + 1;
+    if (number_before(number, coll->begun))
+        data_begun(coll, from, args, body, body_len);
+    else if ((uint32_t)args[DATA_SECTION] < PEN_COLL_SECTIONS)
+        team_keep(coll, from, args, body, body_len);
+    else
+        drop(coll->job);
+}
+
+/* ---- credit ---------------------------------------------------------------------------------- */
+
+/* Enough that the asker can go on while we begin what it has sent already. */
+static bool begun_enough(const pen_coll_team *coll, uint32_t number)
+{
+    return number_before(number, coll->begun + PEN_COLL_WINDOW / 2);
+}
+
+static void team_ask(pen_coll_team *coll, const int32_t *args)
+{
+    uint32_t from = (uint32_t)args[ARG_FROM], number = (uint32_t)args[ARG_NUMBER];
+    pen_coll_peer *peer = &coll->peers[from];
+    if (begun_enough(coll, number)) {
+        send_control(coll, from, coll->begun, PEN_AM_INT_COLL_CREDIT);
+        return;
+    }
+    if (peer->has_wanted && !number_before(number, peer->wanted))
+        return;
+    coll->wanted_count += !peer->has_wanted;
+    peer->has_wanted = true;
+    peer->wanted = number;
+}
+
+void pen_coll_answer_asked(pen_coll_team *coll)
+{
+    for (uint32_t rank = 0; rank < coll->team->view.size && coll->wanted_count != 0; rank++) {
+        pen_coll_peer *peer = &coll->peers[rank];
+        if (!peer->has_wanted || !begun_enough(coll, peer->wanted))
+            continue;
+        peer->has_wanted = false;
+        coll->wanted_count--;
+        send_control(coll, rank, coll->begun, PEN_AM_INT_COLL_CREDIT);
+    }
+}
+
+static void team_credit(pen_coll_team *coll, const int32_t *args)
+{
+    pen_coll_peer *peer = &coll->peers[(uint32_t)args[ARG_FROM]];
+    uint32_t begun = (uint32_t)args[ARG_NUMBER];
+    peer->has_asked = false;
+    if (number_before(peer->begun, begun))
+        peer->begun = begun;
+    pen_coll_run_short(coll);
+}
+
+static void team_ready(pen_coll_team *coll, const int32_t *args)
+{
+    pen_coll_op *op = pen_coll_op_find(coll, (uint32_t)args[ARG_NUMBER]);
+    uint32_t number = (uint32_t)args[READY_SECTION];
+    pen_coll_section *section = op == NULL ? NULL : &op->sections[number % PEN_COLL_SECTIONS];
+    pen_coll_step *step = NULL;
+    if (section != NULL && section->open && section->number == number)
+        step =
+            step_find(section, PEN_COLL_SEND, (uint32_t)args[ARG_FROM], (uint32_t)args[READY_TAG]);
+    if (step == NULL || step->done == 0 || step->ready) {
+        drop(coll->job);
+        return;
+    }
+    step->ready = true;
+    pen_coll_op_run(op);
+}
+
+/* ---- arriving -------------------------------------------------------------------------------- */
+
+static void team_deliver(pen_coll_team *coll, pen_peer from, pen_am_internal index,
+                         const int32_t *args, const void *body, uint32_t body_len)
+{
+    uint32_t rank = (uint32_t)args[ARG_FROM];
+    if (rank >= coll->team->view.size || pen_team_jobrank(coll->team, rank) != from) {
+        drop(coll->job);
+        return;
+    }
+    if (index == PEN_AM_INT_COLL_DATA)
+        team_data(coll, from, args, body, body_len);
+    else if (index == PEN_AM_INT_COLL_ASK)
+        team_ask(coll, args);
+    else if (index == PEN_AM_INT_COLL_CREDIT)
+        team_credit(coll, args);
+    else
+        team_ready(coll, args);
+}
+
+static pen_coll_team *team_find(const pen_coll *jobs, const int32_t *args)
+{
+    uint64_t id = arg_u64(args);
+    for (pen_coll_team *coll = jobs->teams; coll != NULL; coll = coll->next)
+        if (coll->team->id == id && coll->team->view.rank == (uint32_t)args[ARG_TO])
+            return coll;
+    return NULL;
+}
+
+/* A team that we are about to make, or one that lies. */
+static void orphan_keep(pen_job *job, pen_peer from, pen_am_internal index, const int32_t *args,
+                        const void *body, uint32_t body_len)
+{
+    pen_coll_kept **at = &job->coll->orphans;
+    uint32_t count = 0;
+    for (; *at != NULL; at = &(*at)->next)
+        count += (*at)->from == from;
+    bool is_data = index == PEN_AM_INT_COLL_DATA;
+    if (count >= PEN_COLL_ORPHANS_MAX || body_len > first_len(job) ||
+        (is_data && args[DATA_PIECE] != 0)) {
+        drop(job);
+        return;
+    }
+    *at = keep(job, from, index, args, is_data ? PEN_COLL_ARGS : HEAD_ARGS, body, body_len);
+}
+
+void pen_coll_orphans_adopt(pen_coll_team *coll)
+{
+    pen_coll_kept **at = &coll->job->coll->orphans;
+    while (*at != NULL) {
+        pen_coll_kept *orphan = *at;
+        if (team_find(coll->job->coll, orphan->args) != coll) {
+            at = &orphan->next;
+            continue;
+        }
+        *at = orphan->next;
+        team_deliver(coll, orphan->from, orphan->index, orphan->args, orphan->body,
+                     orphan->body_len);
+        free(orphan);
+    }
+}
+
+void pen_coll_orphans_free(pen_coll *jobs)
+{
+    while (jobs->orphans != NULL) {
+        pen_coll_kept *orphan = jobs->orphans;
+        jobs->orphans = orphan->next;
+        free(orphan);
+    }
+}
+
+static void deliver(pen_job *job, pen_peer from, pen_am_internal index, const int32_t *args,
+                    const void *body, uint32_t body_len)
+{
+    pen_coll *jobs = job->coll;
+    pen_lock_take(&jobs->lock);
+    pen_coll_team *coll = team_find(jobs, args);
+    if (coll != NULL)
+        team_deliver(coll, from, index, args, body, body_len);
+    else if (index == PEN_AM_INT_COLL_DATA || index == PEN_AM_INT_COLL_ASK)
+        orphan_keep(job, from, index, args, body, body_len);
+    pen_lock_drop(&jobs->lock);
+}
+
+static void handle_data(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                        uint32_t body_len)
+{
+    if (arg_count == PEN_COLL_ARGS && token->is_request)
+        deliver(token->job, token->from, PEN_AM_INT_COLL_DATA, args, body, body_len);
+    else
+        drop(token->job);
+}
+
+static void handle_ready(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                         uint32_t body_len)
+{
+    if (arg_count == READY_ARGS && body_len == 0)
+        deliver(token->job, token->from, PEN_AM_INT_COLL_READY, args, body, 0);
+    else
+        drop(token->job);
+}
+
+static void handle_ask(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                       uint32_t body_len)
+{
+    if (arg_count == HEAD_ARGS && body_len == 0)
+        deliver(token->job, token->from, PEN_AM_INT_COLL_ASK, args, body, 0);
+    else
+        drop(token->job);
+}
+
+static void handle_credit(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                          uint32_t body_len)
+{
+    if (arg_count == HEAD_ARGS && body_len == 0)
+        deliver(token->job, token->from, PEN_AM_INT_COLL_CREDIT, args, body, 0);
+    else
+        drop(token->job);
+}
+
+void pen_coll_messages_open(pen_job *job)
+{
+    pen_am_register_internal(job, PEN_AM_INT_COLL_DATA, handle_data);
+    pen_am_register_internal(job, PEN_AM_INT_COLL_READY, handle_ready);
+    pen_am_register_internal(job, PEN_AM_INT_COLL_ASK, handle_ask);
+    pen_am_register_internal(job, PEN_AM_INT_COLL_CREDIT, handle_credit);
+}
