@@ -112,7 +112,9 @@ PEN_API int pen_api_reply_long(gex_Token_t token, gex_AM_Index_t handler, const 
 /* An event argument that this call does not accept: says so and ends the job. */
 PEN_API void pen_api_bad_event(const char *call);
 
-/* Put and get, for whatever is not mapped here. */
+/* Put and get, for whatever is not mapped here. Among their flags may be this, by which libraries
+ * with checks know the name that the client used. */
+#define PEN_FLAG_GASNET1 (1u << 31)
 PEN_API int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
                         gex_Flags_t flags);
 PEN_API int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,

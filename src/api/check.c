@@ -2,6 +2,8 @@
 /* check.c: refusing wrong arguments and wrong places. */
 #include "api/api.h"
 
+#include "rma/watch.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +115,19 @@ void pen_api_check_team(const char *call, const pen_team *team)
 
 void pen_api_check_event(const char *call, gex_Event_t event)
 {
-    pen_api_check_context(call);
+    pen_job *job = pen_api_job(call);
+    if (event == GEX_EVENT_INVALID)
+        return;
     if (event == GEX_EVENT_NO_OP)
         pen_api_misuse(call, "GEX_EVENT_NO_OP stands for an operation that was not begun");
+    pen_event_state state = pen_event_look(job, event);
+    if (state == PEN_EVENT_UNKNOWN)
+        pen_api_misuse(call, "%p is no event; pass what a call that begins an operation returned",
+                       (void *)event);
+    if (state == PEN_EVENT_STALE)
+        pen_api_misuse(call,
+                       "event %p was synchronised before, or its root was; each event may "
+                       "be synchronised once",
+                       (void *)event);
+    pen_watch_check_thread(call, pen_api_thread(job), event);
 }

@@ -3,6 +3,7 @@
 #include "rma/event.h"
 
 #include "api/api.h"
+#include "rma/watch.h"
 
 _Static_assert(GEX_EC_GET == PEN_EC_GET && GEX_EC_LC == PEN_EC_LC &&
                    GEX_EC_PUT == (PEN_EC_PUT | PEN_EC_LC) && GEX_EC_RMW == PEN_EC_RMW,
@@ -10,8 +11,10 @@ _Static_assert(GEX_EC_GET == PEN_EC_GET && GEX_EC_LC == PEN_EC_LC &&
 
 static void refuse_no_op(const char *call, gex_Event_t event)
 {
-    if (PEN_CHECKED)
+    if (PEN_CHECKED) {
+        pen_api_check_context(call);
         pen_api_check_event(call, event);
+    }
     if (pen_unlikely(event == GEX_EVENT_NO_OP))
         pen_api_misuse(call, "GEX_EVENT_NO_OP stands for an operation that was not begun");
 }
@@ -102,5 +105,7 @@ void gex_NBI_BeginAccessRegion(gex_Flags_t flags)
 gex_Event_t gex_NBI_EndAccessRegion(gex_Flags_t flags)
 {
     (void)flags;
-    return pen_nbi_end(here("gex_NBI_EndAccessRegion"));
+    pen_thread *thread = here("gex_NBI_EndAccessRegion");
+    pen_event *event = pen_nbi_end(thread);
+    return PEN_CHECKED ? pen_watch_region_end(thread, event) : event;
 }

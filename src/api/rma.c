@@ -3,6 +3,7 @@
 #include "rma/rma.h"
 
 #include "api/api.h"
+#include "rma/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,12 +23,54 @@ static pen_local local_of(const char *call, const gex_Event_t *local, bool may_l
     return PEN_LOCAL_LEAF;
 }
 
+/* ---- checked builds: what a call is about to use ----------------------------------------------
+ */
+
+/* Checks a call's place and arguments, and that nothing it uses is in use. The name is that of
+ * GASNet-EX; another is in flags. */
+static void watch(pen_watch_call *call, gex_TM_t team, gex_Rank_t rank, gex_Flags_t flags)
+{
+    pen_api_check_peer(call->name, team, rank, flags & ~PEN_FLAG_GASNET1);
+    if (call->len != 0 && call->local == NULL)
+        pen_api_misuse(call->name, "the local address is NULL, and the length %zu", call->len);
+    call->thread = pen_api_thread(team->job);
+    call->jobrank = pen_team_jobrank(team, rank);
+    call->of_one_thread = (flags & PEN_FLAG_GASNET1) != 0;
+    pen_watch_begin(call);
+}
+
+static const char *name_of(gex_Flags_t flags, const char *name, const char *gasnet1_name)
+{
+    return (flags & PEN_FLAG_GASNET1) != 0 ? gasnet1_name : name;
+}
+
+static const char *put_name(gex_Flags_t flags, pen_local when)
+{
+    return name_of(flags, "gex_RMA_PutNB",
+                   when == PEN_LOCAL_NOW ? "gasnet_put_nb" : "gasnet_put_nb_bulk");
+}
+
+static const char *put_nbi_name(gex_Flags_t flags, pen_local when)
+{
+    return name_of(flags, "gex_RMA_PutNBI",
+                   when == PEN_LOCAL_NOW ? "gasnet_put_nbi" : "gasnet_put_nbi_bulk");
+}
+
+/* ---- blocking ---------------------------------------------------------------------------------
+ */
+
 int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
                 gex_Flags_t flags)
 {
     pen_job *job = pen_api_job("put");
-    if (PEN_CHECKED)
-        pen_api_check_peer("put", team, rank, flags);
+    if (PEN_CHECKED) {
+        pen_watch_call what = { .name = name_of(flags, "gex_RMA_PutBlocking", "gasnet_put"),
+                                .kind = PEN_WATCH_PUT,
+                                .remote = dest,
+                                .local = source,
+                                .len = len };
+        watch(&what, team, rank, flags);
+    }
     return pen_rma_put(pen_api_thread(job), team, rank, dest, source, len,
                        flags & GEX_FLAG_IMMEDIATE);
 }
@@ -36,23 +79,42 @@ int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, 
                 gex_Flags_t flags)
 {
     pen_job *job = pen_api_job("get");
-    if (PEN_CHECKED)
-        pen_api_check_peer("get", team, rank, flags);
+    if (PEN_CHECKED) {
+        pen_watch_call what = { .name = name_of(flags, "gex_RMA_GetBlocking", "gasnet_get"),
+                                .kind = PEN_WATCH_GET,
+                                .remote = source,
+                                .local = dest,
+                                .len = len };
+        watch(&what, team, rank, flags);
+    }
     return pen_rma_get(pen_api_thread(job), team, dest, rank, source, len,
                        flags & GEX_FLAG_IMMEDIATE);
 }
+
+/* ---- with an event ----------------------------------------------------------------------------
+ */
 
 gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
                            size_t len, gex_Event_t *local, gex_Flags_t flags)
 {
     static const char call[] = "gex_RMA_PutNB";
     pen_job *job = pen_api_job(call);
-    if (PEN_CHECKED)
-        pen_api_check_peer(call, team, rank, flags);
     pen_local when = local_of(call, local, true, false);
+    pen_watch_call what;
+    if (PEN_CHECKED) {
+        what = (pen_watch_call){ .name = put_name(flags, when),
+                                 .kind = PEN_WATCH_PUT,
+                                 .remote = dest,
+                                 .local = source,
+                                 .len = len,
+                                 .when = when };
+        watch(&what, team, rank, flags);
+    }
     pen_event *leaf = PEN_EVENT_DONE;
     pen_event *event = pen_rma_put_nb(pen_api_thread(job), team, rank, dest, source, len, when,
                                       &leaf, flags & GEX_FLAG_IMMEDIATE);
+    if (PEN_CHECKED)
+        event = pen_watch_event(&what, event, &leaf);
     if (when == PEN_LOCAL_LEAF && event != PEN_EVENT_NO_OP)
         *local = leaf;
     return event;
@@ -62,54 +124,114 @@ gex_Event_t pen_api_get_nb(gex_TM_t team, void *dest, gex_Rank_t rank, const voi
                            size_t len, gex_Flags_t flags)
 {
     pen_job *job = pen_api_job("gex_RMA_GetNB");
-    if (PEN_CHECKED)
-        pen_api_check_peer("gex_RMA_GetNB", team, rank, flags);
-    return pen_rma_get_nb(pen_api_thread(job), team, dest, rank, source, len,
-                          flags & GEX_FLAG_IMMEDIATE);
+    pen_watch_call what;
+    if (PEN_CHECKED) {
+        what = (pen_watch_call){ .name = name_of(flags, "gex_RMA_GetNB", "gasnet_get_nb"),
+                                 .kind = PEN_WATCH_GET,
+                                 .remote = source,
+                                 .local = dest,
+                                 .len = len };
+        watch(&what, team, rank, flags);
+    }
+    pen_event *event = pen_rma_get_nb(pen_api_thread(job), team, dest, rank, source, len,
+                                      flags & GEX_FLAG_IMMEDIATE);
+    return PEN_CHECKED ? pen_watch_event(&what, event, NULL) : event;
 }
+
+/* ---- implicit ---------------------------------------------------------------------------------
+ */
 
 int pen_api_put_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
                     gex_Event_t *local, gex_Flags_t flags)
 {
     static const char call[] = "gex_RMA_PutNBI";
     pen_job *job = pen_api_job(call);
-    if (PEN_CHECKED)
-        pen_api_check_peer(call, team, rank, flags);
-    return pen_rma_put_nbi(pen_api_thread(job), team, rank, dest, source, len,
-                           local_of(call, local, false, true), flags & GEX_FLAG_IMMEDIATE);
+    pen_local when = local_of(call, local, false, true);
+    pen_watch_call what;
+    if (PEN_CHECKED) {
+        what = (pen_watch_call){ .name = put_nbi_name(flags, when),
+                                 .kind = PEN_WATCH_PUT,
+                                 .remote = dest,
+                                 .local = source,
+                                 .len = len,
+                                 .when = when };
+        watch(&what, team, rank, flags);
+    }
+    int refused = pen_rma_put_nbi(pen_api_thread(job), team, rank, dest, source, len, when,
+                                  flags & GEX_FLAG_IMMEDIATE);
+    if (PEN_CHECKED && !refused)
+        pen_watch_implicit(&what, PEN_EC_PUT);
+    return refused;
 }
 
 int pen_api_get_nbi(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,
                     gex_Flags_t flags)
 {
     pen_job *job = pen_api_job("gex_RMA_GetNBI");
-    if (PEN_CHECKED)
-        pen_api_check_peer("gex_RMA_GetNBI", team, rank, flags);
-    return pen_rma_get_nbi(pen_api_thread(job), team, dest, rank, source, len,
-                           flags & GEX_FLAG_IMMEDIATE);
+    pen_watch_call what;
+    if (PEN_CHECKED) {
+        what = (pen_watch_call){ .name = name_of(flags, "gex_RMA_GetNBI", "gasnet_get_nbi"),
+                                 .kind = PEN_WATCH_GET,
+                                 .remote = source,
+                                 .local = dest,
+                                 .len = len };
+        watch(&what, team, rank, flags);
+    }
+    int refused = pen_rma_get_nbi(pen_api_thread(job), team, dest, rank, source, len,
+                                  flags & GEX_FLAG_IMMEDIATE);
+    if (PEN_CHECKED && !refused)
+        pen_watch_implicit(&what, PEN_EC_GET);
+    return refused;
 }
 
 /* ---- GASNet-1 only -------------------------------------------------------------------------- */
 
+/* A memset is a put of bytes that are nowhere. */
+static pen_watch_call set_of(const char *name, gex_TM_t team, gex_Rank_t rank, void *dest,
+                             int value, size_t len)
+{
+    pen_api_check_peer(name, team, rank, 0);
+    pen_watch_call what = { .name = name,
+                            .thread = pen_api_thread(team->job),
+                            .kind = PEN_WATCH_PUT,
+                            .jobrank = pen_team_jobrank(team, rank),
+                            .remote = dest,
+                            .len = len,
+                            .of_one_thread = true,
+                            .content = (unsigned char)value };
+    pen_watch_begin(&what);
+    return what;
+}
+
 void pen_api_set(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len)
 {
-    gex_Event_Wait(pen_api_set_nb(team, rank, dest, value, len));
+    pen_job *job = pen_api_job("gasnet_memset");
+    if (PEN_CHECKED)
+        (void)set_of("gasnet_memset", team, rank, dest, value, len);
+    pen_event_wait(job, pen_rma_set_nb(pen_api_thread(job), team, rank, dest, value, len));
 }
 
 gex_Event_t pen_api_set_nb(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len)
 {
-    pen_job *job = pen_api_job("gasnet_memset");
+    static const char call[] = "gasnet_memset_nb";
+    pen_job *job = pen_api_job(call);
+    pen_watch_call what;
     if (PEN_CHECKED)
-        pen_api_check_peer("gasnet_memset", team, rank, 0);
-    return pen_rma_set_nb(pen_api_thread(job), team, rank, dest, value, len);
+        what = set_of(call, team, rank, dest, value, len);
+    pen_event *event = pen_rma_set_nb(pen_api_thread(job), team, rank, dest, value, len);
+    return PEN_CHECKED ? pen_watch_event(&what, event, NULL) : event;
 }
 
 void pen_api_set_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len)
 {
-    pen_job *job = pen_api_job("gasnet_memset_nbi");
+    static const char call[] = "gasnet_memset_nbi";
+    pen_job *job = pen_api_job(call);
+    pen_watch_call what;
     if (PEN_CHECKED)
-        pen_api_check_peer("gasnet_memset_nbi", team, rank, 0);
+        what = set_of(call, team, rank, dest, value, len);
     (void)pen_rma_set_nbi(pen_api_thread(job), team, rank, dest, value, len);
+    if (PEN_CHECKED)
+        pen_watch_implicit(&what, PEN_EC_PUT);
 }
 
 /* A get whose destination is ours until somebody asks for the value. */
@@ -122,16 +244,21 @@ pen_valget pen_api_valget(gex_TM_t team, gex_Rank_t rank, const void *source, si
 {
     static const char call[] = "gasnet_get_nb_val";
     pen_job *job = pen_api_job(call);
-    if (PEN_CHECKED)
-        pen_api_check_peer(call, team, rank, 0);
     if (len == 0 || len > sizeof(gex_RMA_Value_t))
         pen_api_misuse(call, "%zu bytes: a value has 1 to %zu", len, sizeof(gex_RMA_Value_t));
     struct pen_valget_op *op = calloc(1, sizeof *op);
     if (op == NULL)
         pen_job_fatal(job, "%s: calloc: %s; wait for handles before getting more", call,
                       strerror(errno));
-    op->event = pen_rma_get_nb(pen_api_thread(job), team, pen_rma_low_bytes(&op->value, len), rank,
-                               source, len, 0);
+    void *dest = pen_rma_low_bytes(&op->value, len);
+    pen_watch_call what = {
+        .name = call, .kind = PEN_WATCH_GET, .remote = source, .local = dest, .len = len
+    };
+    if (PEN_CHECKED)
+        watch(&what, team, rank, PEN_FLAG_GASNET1);
+    op->event = pen_rma_get_nb(pen_api_thread(job), team, dest, rank, source, len, 0);
+    if (PEN_CHECKED)
+        op->event = pen_watch_event(&what, op->event, NULL);
     return (pen_valget){ 0, op };
 }
 

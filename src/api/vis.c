@@ -3,6 +3,7 @@
 #include "vis/vis.h"
 
 #include "api/api.h"
+#include "rma/watch.h"
 
 #include <gasnet_vis.h>
 
@@ -17,6 +18,31 @@ static pen_thread *enter(pen_vis_call *call, uint32_t flags)
                            call->is_put ? flags & ~GEX_FLAG_ENABLE_LEAF_LC : flags);
     call->flags = flags & GEX_FLAG_IMMEDIATE;
     return pen_api_thread(job);
+}
+
+/* Checked builds: which memory the pieces are in is not compared with other operations. */
+static pen_watch_call watched(pen_thread *thread, const pen_vis_call *call)
+{
+    return (pen_watch_call){ .name = call->name, .thread = thread, .kind = PEN_WATCH_OTHER };
+}
+
+static gex_Event_t with_event(pen_thread *thread, const pen_vis_call *call)
+{
+    pen_event *event = pen_vis_nb(thread, call);
+    if (!PEN_CHECKED)
+        return event;
+    const pen_watch_call what = watched(thread, call);
+    return pen_watch_event(&what, event, NULL);
+}
+
+static int implicit(pen_thread *thread, const pen_vis_call *call)
+{
+    int refused = pen_vis_nbi(thread, call);
+    if (PEN_CHECKED && !refused) {
+        const pen_watch_call what = watched(thread, call);
+        pen_watch_implicit(&what, call->is_put ? PEN_EC_PUT : PEN_EC_GET);
+    }
+    return refused;
 }
 
 /* ---- vector ---------------------------------------------------------------------------------- */
@@ -60,7 +86,7 @@ gex_Event_t gex_VIS_VectorPutNB(gex_TM_t team, gex_Rank_t rank, size_t dest_coun
                           .shape = PEN_VIS_VECTOR,
                           .dest = { .vector = dest, .count = dest_count },
                           .source = { .vector = source, .count = source_count } };
-    return pen_vis_nb(enter(&call, flags), &call);
+    return with_event(enter(&call, flags), &call);
 }
 
 gex_Event_t gex_VIS_VectorGetNB(gex_TM_t team, size_t dest_count, gex_Memvec_t const dest[],
@@ -74,7 +100,7 @@ gex_Event_t gex_VIS_VectorGetNB(gex_TM_t team, size_t dest_count, gex_Memvec_t c
                           .shape = PEN_VIS_VECTOR,
                           .dest = { .vector = dest, .count = dest_count },
                           .source = { .vector = source, .count = source_count } };
-    return pen_vis_nb(enter(&call, flags), &call);
+    return with_event(enter(&call, flags), &call);
 }
 
 int gex_VIS_VectorPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
@@ -88,7 +114,7 @@ int gex_VIS_VectorPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
                           .shape = PEN_VIS_VECTOR,
                           .dest = { .vector = dest, .count = dest_count },
                           .source = { .vector = source, .count = source_count } };
-    return pen_vis_nbi(enter(&call, flags), &call);
+    return implicit(enter(&call, flags), &call);
 }
 
 int gex_VIS_VectorGetNBI(gex_TM_t team, size_t dest_count, gex_Memvec_t const dest[],
@@ -102,7 +128,7 @@ int gex_VIS_VectorGetNBI(gex_TM_t team, size_t dest_count, gex_Memvec_t const de
                           .shape = PEN_VIS_VECTOR,
                           .dest = { .vector = dest, .count = dest_count },
                           .source = { .vector = source, .count = source_count } };
-    return pen_vis_nbi(enter(&call, flags), &call);
+    return implicit(enter(&call, flags), &call);
 }
 
 /* ---- indexed --------------------------------------------------------------------------------- */
@@ -146,7 +172,7 @@ gex_Event_t gex_VIS_IndexedPutNB(gex_TM_t team, gex_Rank_t rank, size_t dest_cou
                           .shape = PEN_VIS_INDEXED,
                           .dest = { .list = dest, .count = dest_count, .len = dest_len },
                           .source = { .list = source, .count = source_count, .len = source_len } };
-    return pen_vis_nb(enter(&call, flags), &call);
+    return with_event(enter(&call, flags), &call);
 }
 
 gex_Event_t gex_VIS_IndexedGetNB(gex_TM_t team, size_t dest_count, void *const dest[],
@@ -160,7 +186,7 @@ gex_Event_t gex_VIS_IndexedGetNB(gex_TM_t team, size_t dest_count, void *const d
                           .shape = PEN_VIS_INDEXED,
                           .dest = { .list = dest, .count = dest_count, .len = dest_len },
                           .source = { .list = source, .count = source_count, .len = source_len } };
-    return pen_vis_nb(enter(&call, flags), &call);
+    return with_event(enter(&call, flags), &call);
 }
 
 int gex_VIS_IndexedPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count, void *const dest[],
@@ -174,7 +200,7 @@ int gex_VIS_IndexedPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count, voi
                           .shape = PEN_VIS_INDEXED,
                           .dest = { .list = dest, .count = dest_count, .len = dest_len },
                           .source = { .list = source, .count = source_count, .len = source_len } };
-    return pen_vis_nbi(enter(&call, flags), &call);
+    return implicit(enter(&call, flags), &call);
 }
 
 int gex_VIS_IndexedGetNBI(gex_TM_t team, size_t dest_count, void *const dest[], size_t dest_len,
@@ -188,7 +214,7 @@ int gex_VIS_IndexedGetNBI(gex_TM_t team, size_t dest_count, void *const dest[], 
                           .shape = PEN_VIS_INDEXED,
                           .dest = { .list = dest, .count = dest_count, .len = dest_len },
                           .source = { .list = source, .count = source_count, .len = source_len } };
-    return pen_vis_nbi(enter(&call, flags), &call);
+    return implicit(enter(&call, flags), &call);
 }
 
 /* ---- strided --------------------------------------------------------------------------------- */
@@ -246,7 +272,7 @@ gex_Event_t gex_VIS_StridedPutNB(gex_TM_t team, gex_Rank_t rank, void *dest,
                           .elem_len = elem_len,
                           .counts = counts,
                           .levels = levels };
-    return pen_vis_nb(enter(&call, flags), &call);
+    return with_event(enter(&call, flags), &call);
 }
 
 gex_Event_t gex_VIS_StridedGetNB(gex_TM_t team, void *dest, const ptrdiff_t dest_strides[],
@@ -264,7 +290,7 @@ gex_Event_t gex_VIS_StridedGetNB(gex_TM_t team, void *dest, const ptrdiff_t dest
                           .elem_len = elem_len,
                           .counts = counts,
                           .levels = levels };
-    return pen_vis_nb(enter(&call, flags), &call);
+    return with_event(enter(&call, flags), &call);
 }
 
 int gex_VIS_StridedPutNBI(gex_TM_t team, gex_Rank_t rank, void *dest,
@@ -283,7 +309,7 @@ int gex_VIS_StridedPutNBI(gex_TM_t team, gex_Rank_t rank, void *dest,
                           .elem_len = elem_len,
                           .counts = counts,
                           .levels = levels };
-    return pen_vis_nbi(enter(&call, flags), &call);
+    return implicit(enter(&call, flags), &call);
 }
 
 int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t dest_strides[],
@@ -300,7 +326,7 @@ int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t dest_stride
                           .elem_len = elem_len,
                           .counts = counts,
                           .levels = levels };
-    return pen_vis_nbi(enter(&call, flags), &call);
+    return implicit(enter(&call, flags), &call);
 }
 
 /* ---- telling the target -----------------------------------------------------------------------

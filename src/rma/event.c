@@ -7,6 +7,7 @@
 #include "rma/event.h"
 
 #include "rma/rma_internal.h"
+#include "rma/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,22 +31,26 @@ static PEN_COLD void pool_grow(pen_event_pool *pool)
             pool->job,
             "cannot make an event: aligned_alloc: %s; keep fewer operations in flight at once",
             strerror(errno));
-    slab->next = pool->slabs;
-    pool->slabs = slab;
+    slab->next = atomic_load_explicit(&pool->slabs, memory_order_relaxed); /* written by us alone */
     for (uint32_t i = SLAB_EVENTS; i-- > 0;) {
         pen_event_root *root = &slab->events[i];
         *root = (pen_event_root){ .pool = pool, .next = pool->free };
         pool->free = root;
     }
+    /* release: pairs with the acquire in pool_has; the slab's link and events are visible */
+    atomic_store_explicit(&pool->slabs, slab, memory_order_release);
 }
 
 void pen_event_pool_close(pen_event_pool *pool)
 {
-    while (pool->slabs != NULL) {
-        pen_event_slab *slab = pool->slabs;
-        pool->slabs = slab->next;
+    /* relaxed: nobody uses the pool any more */
+    pen_event_slab *slab = atomic_load_explicit(&pool->slabs, memory_order_relaxed);
+    while (slab != NULL) {
+        pen_event_slab *next = slab->next;
         free(slab);
+        slab = next;
     }
+    atomic_store_explicit(&pool->slabs, NULL, memory_order_relaxed);
     pool->free = NULL;
 }
 
@@ -72,6 +77,10 @@ pen_event_root *pen_event_take(pen_event_pool *pool)
 void pen_event_give(pen_event_root *root)
 {
     pen_event_pool *pool = root->pool;
+    if (PEN_CHECKED && root->watched != NULL) {
+        pen_watch_end(root->watched);
+        root->watched = NULL;
+    }
     root->generation = (root->generation + 1) % EVENT_GENERATIONS;
     if (!root->op.shared) {
         root->next = pool->free;
@@ -88,25 +97,49 @@ void pen_event_give(pen_event_root *root)
 /* ---- one event ----------------------------------------------------------------------------------
  */
 
-static inline bool event_is_leaf(const pen_event *event)
+static bool slab_has(const pen_event_slab *slab, const pen_event_root *root)
 {
-    return ((uintptr_t)event & EVENT_LEAF_BIT) != 0;
+    return slab != NULL && (uintptr_t)root >= (uintptr_t)&slab->events[0] &&
+           (uintptr_t)root < (uintptr_t)&slab->events[SLAB_EVENTS];
 }
 
-static inline pen_event_root *event_root(const pen_event *event)
+static bool pool_has(pen_event_pool *pool, const pen_event_root *root)
 {
-    PEN_INVARIANT(event != PEN_EVENT_NO_OP); /* GEX_EVENT_NO_OP stands for no operation at all */
-    return (pen_event_root *)((uintptr_t)event & ~(uintptr_t)(EVENT_ALIGN - 1));
+    /* acquire, here and below: pairs with the release in pool_grow; slabs stay until the end */
+    if (slab_has(atomic_load_explicit(&pool->looked_at, memory_order_acquire), root))
+        return true;
+    pen_event_slab *slab = atomic_load_explicit(&pool->slabs, memory_order_acquire);
+    while (slab != NULL && !slab_has(slab, root))
+        slab = slab->next;
+    if (slab != NULL) /* release: passes on what the load above acquired */
+        atomic_store_explicit(&pool->looked_at, slab, memory_order_release);
+    return slab != NULL;
+}
+
+static bool is_stale(const pen_event *event)
+{
+    uint32_t generation =
+        (uint32_t)((uintptr_t)event >> EVENT_GENERATION_SHIFT) % EVENT_GENERATIONS;
+    return generation != pen_event_root_of(event)->generation;
+}
+
+pen_event_state pen_event_look(pen_job *job, const pen_event *event)
+{
+    bool found = false;
+    pen_lock_take(&job->threads_lock);
+    for (pen_thread *thread = &job->first_thread; !found && thread != NULL; thread = thread->next)
+        found = thread->rma != NULL && pool_has(&thread->rma->pool, pen_event_root_of(event));
+    pen_lock_drop(&job->threads_lock);
+    if (!found)
+        return PEN_EVENT_UNKNOWN;
+    return is_stale(event) ? PEN_EVENT_STALE : PEN_EVENT_LIVE;
 }
 
 /* Checked builds: a handle whose event was synchronised, and perhaps taken again, since. */
 static void event_check(const pen_event *event)
 {
-    const pen_event_root *root = event_root(event);
-    uint32_t generation =
-        (uint32_t)((uintptr_t)event >> EVENT_GENERATION_SHIFT) % EVENT_GENERATIONS;
-    if (PEN_CHECKED && pen_unlikely(generation != root->generation))
-        pen_job_fatal(root->pool->job,
+    if (PEN_CHECKED && pen_unlikely(is_stale(event)))
+        pen_job_fatal(pen_event_root_of(event)->pool->job,
                       "event %p was synchronised before; each event, or its root, may be "
                       "synchronised once",
                       (const void *)event);
@@ -114,12 +147,20 @@ static void event_check(const pen_event *event)
 
 static bool root_is_done(pen_event_root *root) { return pen_count_is_zero(&root->op.incomplete); }
 
+static bool leaf_is_done(pen_event_root *root)
+{
+    bool done = pen_count_is_zero(&root->op.source_busy);
+    if (PEN_CHECKED && done && root->watched != NULL)
+        pen_watch_source_end(root->watched);
+    return done;
+}
+
 pen_event *pen_event_new(pen_thread *thread)
 {
     return pen_event_handle(pen_event_take(&pen_rma_thread_of(thread)->pool));
 }
 
-void pen_event_finish(pen_event *event) { pen_op_done(&event_root(event)->op); }
+void pen_event_finish(pen_event *event) { pen_op_done(&pen_event_root_of(event)->op); }
 
 pen_event *pen_event_settle(pen_event_root *root, pen_event **leaf)
 {
@@ -127,29 +168,28 @@ pen_event *pen_event_settle(pen_event_root *root, pen_event **leaf)
     bool source_busy = !pen_count_is_zero(&root->op.source_busy);
     bool done = pen_count_drop(&root->op.incomplete, root->op.shared) == 0;
     if (leaf != NULL)
-        *leaf = done || !source_busy ? PEN_EVENT_DONE
-                                     : (pen_event *)((uintptr_t)handle | EVENT_LEAF_BIT);
+        *leaf = done || !source_busy ? PEN_EVENT_DONE : pen_event_leaf_handle(handle);
     if (!done)
         return handle;
     pen_event_give(root);
     return PEN_EVENT_DONE;
 }
 
-pen_op *pen_event_op(pen_event *event) { return &event_root(event)->op; }
+pen_op *pen_event_op(pen_event *event) { return &pen_event_root_of(event)->op; }
 
 pen_event *pen_event_started(pen_event *event, pen_event **leaf)
 {
-    return pen_event_settle(event_root(event), leaf);
+    return pen_event_settle(pen_event_root_of(event), leaf);
 }
 
 pen_event *pen_event_leaf(pen_event *event)
 {
-    if (event == PEN_EVENT_DONE || event_is_leaf(event))
+    if (event == PEN_EVENT_DONE || pen_event_is_leaf(event))
         return event;
     event_check(event);
-    if (pen_count_is_zero(&event_root(event)->op.source_busy))
+    if (pen_count_is_zero(&pen_event_root_of(event)->op.source_busy))
         return PEN_EVENT_DONE;
-    return (pen_event *)((uintptr_t)event | EVENT_LEAF_BIT);
+    return pen_event_leaf_handle(event);
 }
 
 bool pen_event_test(pen_event *event)
@@ -157,9 +197,9 @@ bool pen_event_test(pen_event *event)
     if (event == PEN_EVENT_DONE)
         return true;
     event_check(event);
-    pen_event_root *root = event_root(event);
-    if (event_is_leaf(event))
-        return pen_count_is_zero(&root->op.source_busy);
+    pen_event_root *root = pen_event_root_of(event);
+    if (pen_event_is_leaf(event))
+        return leaf_is_done(root);
     if (!root_is_done(root))
         return false;
     pen_event_give(root);
@@ -187,8 +227,8 @@ static void array_claim(pen_event **events, size_t count)
         if (events[i] == PEN_EVENT_DONE)
             continue;
         event_check(events[i]);
-        if (!event_is_leaf(events[i]) && root_is_done(event_root(events[i])))
-            event_root(events[i])->claimed = true;
+        if (!pen_event_is_leaf(events[i]) && root_is_done(pen_event_root_of(events[i])))
+            pen_event_root_of(events[i])->claimed = true;
     }
 }
 
@@ -196,10 +236,10 @@ static size_t array_clear_leaves(pen_event **events, size_t count)
 {
     size_t cleared = 0;
     for (size_t i = 0; i < count; i++) {
-        if (events[i] == PEN_EVENT_DONE || !event_is_leaf(events[i]))
+        if (events[i] == PEN_EVENT_DONE || !pen_event_is_leaf(events[i]))
             continue;
-        pen_event_root *root = event_root(events[i]);
-        if (root->claimed || pen_count_is_zero(&root->op.source_busy)) {
+        pen_event_root *root = pen_event_root_of(events[i]);
+        if (root->claimed || leaf_is_done(root)) {
             events[i] = PEN_EVENT_DONE;
             cleared++;
         }
@@ -215,8 +255,8 @@ static size_t array_sweep(pen_event **events, size_t count, size_t *left_out)
     for (size_t i = 0; i < count; i++) {
         if (events[i] == PEN_EVENT_DONE)
             continue;
-        pen_event_root *root = event_root(events[i]);
-        if (event_is_leaf(events[i]) || !root->claimed) {
+        pen_event_root *root = pen_event_root_of(events[i]);
+        if (pen_event_is_leaf(events[i]) || !root->claimed) {
             left++;
             continue;
         }

@@ -33,6 +33,15 @@ bool pen_event_test_some(pen_event **events, size_t count);
 void pen_event_wait_all(pen_job *job, pen_event **events, size_t count);
 void pen_event_wait_some(pen_job *job, pen_event **events, size_t count);
 
+/* What a handle is, that is neither DONE nor NO_OP; for checks. */
+typedef enum pen_event_state {
+    PEN_EVENT_LIVE,
+    PEN_EVENT_STALE,   /* it, or its root, was synchronised */
+    PEN_EVENT_UNKNOWN, /* no event at all */
+} pen_event_state;
+
+pen_event_state pen_event_look(pen_job *job, const pen_event *event);
+
 /* For modules that make operations of their own (coll/): an event in flight, and its end, which any
  * thread may bring about. Fatal with a message when memory is short. */
 pen_event *pen_event_new(pen_thread *thread);

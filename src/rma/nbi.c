@@ -5,6 +5,7 @@
  * source_busy of the puts for local completion. An access region is an event with the same counts,
  * made only when an operation in it is not done at once. */
 #include "rma/rma_internal.h"
+#include "rma/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +65,11 @@ bool pen_nbi_test(pen_thread *thread, uint32_t categories)
         return false;
     if ((categories & PEN_EC_RMW) && !pen_count_is_zero(&mine->rmw.incomplete))
         return false;
-    return !(categories & (PEN_EC_PUT | PEN_EC_LC)) || pen_count_is_zero(&mine->put.source_busy);
+    if ((categories & (PEN_EC_PUT | PEN_EC_LC)) && !pen_count_is_zero(&mine->put.source_busy))
+        return false;
+    if (PEN_CHECKED && mine->watched != NULL)
+        pen_watch_implicit_end(thread, categories);
+    return true;
 }
 
 void pen_nbi_wait(pen_thread *thread, uint32_t categories)

@@ -10,6 +10,7 @@
 
 #include "os/os.h"
 #include "rma/rma_internal.h"
+#include "rma/watch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -435,6 +436,11 @@ pen_status pen_rma_open(pen_job *job)
         return PEN_ERR_MEMORY;
     pen_lock_init(&rma->lock, job->concurrency);
     job->rma = rma;
+    if (pen_watch_open(job) != PEN_OK) {
+        free(rma);
+        job->rma = NULL;
+        return PEN_ERR_MEMORY;
+    }
     pen_rma_messages_open(job);
     return PEN_OK;
 }
@@ -449,6 +455,7 @@ static void close_thread(pen_thread *thread)
 
 void pen_rma_close(pen_job *job)
 {
+    pen_watch_close(job);
     close_thread(&job->first_thread);
     for (pen_thread *thread = job->first_thread.next; thread != NULL; thread = thread->next)
         close_thread(thread);

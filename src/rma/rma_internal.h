@@ -21,18 +21,23 @@ typedef struct pen_event_root {
     pen_event_pool *pool;        /* where it goes back to */
     struct pen_event_root *next; /* of a free list */
     pen_op *parent;              /* of a child: the operation it is a part of, else NULL */
+    struct pen_watched *watched; /* checked builds: what the client knows it as; NULL: nothing */
     uint32_t generation;         /* 0..EVENT_GENERATIONS - 1; changed by whoever frees the event */
     bool claimed;                /* found done by the array call that will free it */
 } __attribute__((aligned(EVENT_ALIGN))) pen_event_root;
+
+/* An event is a line, and its pool's slabs are made of lines. */
+_Static_assert(sizeof(pen_event_root) == EVENT_ALIGN, "the low bits of a handle are free");
 
 typedef struct pen_event_slab pen_event_slab;
 
 /* One thread takes events from it, any thread gives them back. */
 struct pen_event_pool {
     pen_job *job;
-    pen_event_root *free;               /* the owner's alone */
-    _Atomic(pen_event_root *) returned; /* pushed by any thread, taken whole by the owner */
-    pen_event_slab *slabs;              /* freed when the job is closed */
+    pen_event_root *free;                /* the owner's alone */
+    _Atomic(pen_event_root *) returned;  /* pushed by any thread, taken whole by the owner */
+    _Atomic(pen_event_slab *) slabs;     /* pushed by the owner; freed when the job is closed */
+    _Atomic(pen_event_slab *) looked_at; /* that the last check found an event in */
 };
 
 void pen_event_pool_close(pen_event_pool *pool);
@@ -42,6 +47,23 @@ void pen_event_give(pen_event_root *root);
 static inline pen_event *pen_event_handle(const pen_event_root *root)
 {
     return (pen_event *)((uintptr_t)root | (uintptr_t)root->generation << EVENT_GENERATION_SHIFT);
+}
+
+/* A handle's parts, for handles that stand for an event. */
+static inline pen_event_root *pen_event_root_of(const pen_event *event)
+{
+    PEN_INVARIANT(event != PEN_EVENT_NO_OP); /* GEX_EVENT_NO_OP stands for no operation at all */
+    return (pen_event_root *)((uintptr_t)event & ~(uintptr_t)(EVENT_ALIGN - 1));
+}
+
+static inline bool pen_event_is_leaf(const pen_event *event)
+{
+    return ((uintptr_t)event & EVENT_LEAF_BIT) != 0;
+}
+
+static inline pen_event *pen_event_leaf_handle(const pen_event *event)
+{
+    return (pen_event *)((uintptr_t)event | EVENT_LEAF_BIT);
 }
 
 /* The event of a new operation that has been started: its leaf, and the caller's own count dropped.
@@ -75,6 +97,8 @@ struct pen_rma_thread {
     pen_event_root
         *region; /* of the open access region; NULL: every operation in it was done at once */
     bool region_open;
+    /* Checked builds: implicit operations, and those in the region; guarded by the watch's lock. */
+    struct pen_watched *watched, *region_watched;
 };
 
 typedef struct pen_rma_thread pen_rma_thread;
@@ -115,6 +139,7 @@ PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t job
 typedef struct rma_transfer rma_transfer; /* message.c */
 
 typedef struct pen_rma {
+    struct pen_watch *watch;  /* checked builds: outstanding operations; else NULL */
     _Atomic bool cma_refused; /* the kernel said no once: never asked again */
     pen_lock lock;            /* guards everything below */
     rma_transfer *transfers;  /* the table that answers name by number and generation */

@@ -260,12 +260,12 @@ static void empty(gex_Rank_t peer, char *remote)
     const size_t counts[] = { 3, 0 };
     void *places[] = { remote };
     CHECK_EQ(gex_VIS_VectorPutBlocking(ex_tm, peer, 2, none, 0, NULL, 0), 0, rule);
-    CHECK(gex_VIS_VectorGetNB(ex_tm, 0, NULL, peer, 0, NULL, 0) == GEX_EVENT_INVALID, rule);
-    CHECK(gex_VIS_IndexedPutNB(ex_tm, peer, 1, places, 0, 0, NULL, 8, 0) == GEX_EVENT_INVALID,
-          rule);
-    CHECK(gex_VIS_StridedGetNB(ex_tm, back, strides, peer, remote, strides, 8, counts, 2, 0) ==
-              GEX_EVENT_INVALID,
-          rule);
+    gex_Event_t event = gex_VIS_VectorGetNB(ex_tm, 0, NULL, peer, 0, NULL, 0);
+    CHECK_EQ(gex_Event_Test(event), GASNET_OK, rule);
+    event = gex_VIS_IndexedPutNB(ex_tm, peer, 1, places, 0, 0, NULL, 8, 0);
+    CHECK_EQ(gex_Event_Test(event), GASNET_OK, rule);
+    event = gex_VIS_StridedGetNB(ex_tm, back, strides, peer, remote, strides, 8, counts, 2, 0);
+    CHECK_EQ(gex_Event_Test(event), GASNET_OK, rule);
     CHECK_EQ(gex_VIS_StridedPutNBI(ex_tm, peer, remote, strides, source, strides, 0, counts, 1, 0),
              0, rule);
 }

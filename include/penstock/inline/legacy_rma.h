@@ -14,22 +14,22 @@ extern "C" {
 
 GEX_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
-    (void)gex_RMA_GetBlocking(pen_world, dest, node, src, nbytes, 0);
+    (void)gex_RMA_GetBlocking(pen_world, dest, node, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_get_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
-    (void)gex_RMA_GetBlocking(pen_world, dest, node, src, nbytes, 0);
+    (void)gex_RMA_GetBlocking(pen_world, dest, node, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
-    (void)gex_RMA_PutBlocking(pen_world, node, dest, src, nbytes, 0);
+    (void)gex_RMA_PutBlocking(pen_world, node, dest, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
-    (void)gex_RMA_PutBlocking(pen_world, node, dest, src, nbytes, 0);
+    (void)gex_RMA_PutBlocking(pen_world, node, dest, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 /* Fills the peer's memory if it is mapped here; otherwise answers 0. */
@@ -53,24 +53,24 @@ GEX_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nb
 
 GEX_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
-    return gex_RMA_GetNB(pen_world, dest, node, src, nbytes, 0);
+    return gex_RMA_GetNB(pen_world, dest, node, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
                                               size_t nbytes)
 {
-    return gex_RMA_GetNB(pen_world, dest, node, src, nbytes, 0);
+    return gex_RMA_GetNB(pen_world, dest, node, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
-    return gex_RMA_PutNB(pen_world, node, dest, src, nbytes, GEX_EVENT_NOW, 0);
+    return gex_RMA_PutNB(pen_world, node, dest, src, nbytes, GEX_EVENT_NOW, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
                                               size_t nbytes)
 {
-    return gex_RMA_PutNB(pen_world, node, dest, src, nbytes, GEX_EVENT_DEFER, 0);
+    return gex_RMA_PutNB(pen_world, node, dest, src, nbytes, GEX_EVENT_DEFER, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes)
@@ -84,22 +84,22 @@ GEX_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int 
 
 GEX_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
-    (void)gex_RMA_GetNBI(pen_world, dest, node, src, nbytes, 0);
+    (void)gex_RMA_GetNBI(pen_world, dest, node, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
-    (void)gex_RMA_GetNBI(pen_world, dest, node, src, nbytes, 0);
+    (void)gex_RMA_GetNBI(pen_world, dest, node, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
-    (void)gex_RMA_PutNBI(pen_world, node, dest, src, nbytes, GEX_EVENT_NOW, 0);
+    (void)gex_RMA_PutNBI(pen_world, node, dest, src, nbytes, GEX_EVENT_NOW, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
-    (void)gex_RMA_PutNBI(pen_world, node, dest, src, nbytes, GEX_EVENT_DEFER, 0);
+    (void)gex_RMA_PutNBI(pen_world, node, dest, src, nbytes, GEX_EVENT_DEFER, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
@@ -112,25 +112,25 @@ GEX_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_
 
 GEX_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
-    return gex_RMA_GetBlockingVal(pen_world, node, src, nbytes, 0);
+    return gex_RMA_GetBlockingVal(pen_world, node, src, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t val,
                                size_t nbytes)
 {
-    (void)gex_RMA_PutBlockingVal(pen_world, node, dest, val, nbytes, 0);
+    (void)gex_RMA_PutBlockingVal(pen_world, node, dest, val, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
                                              gasnet_register_value_t val, size_t nbytes)
 {
-    return gex_RMA_PutNBVal(pen_world, node, dest, val, nbytes, 0);
+    return gex_RMA_PutNBVal(pen_world, node, dest, val, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t val,
                                    size_t nbytes)
 {
-    (void)gex_RMA_PutNBIVal(pen_world, node, dest, val, nbytes, 0);
+    (void)gex_RMA_PutNBIVal(pen_world, node, dest, val, nbytes, PEN_FLAG_GASNET1);
 }
 
 GEX_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src, size_t nbytes)

@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 /* Flags that change nothing when the peer's memory is mapped. */
-#define PEN_RMA_INLINE_FLAGS                                                        \
-    (GEX_FLAG_IMMEDIATE | GEX_FLAG_SELF_SEG_UNKNOWN | GEX_FLAG_SELF_SEG_SOME |      \
-     GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME | \
+#define PEN_RMA_INLINE_FLAGS                                                                      \
+    (PEN_FLAG_GASNET1 | GEX_FLAG_IMMEDIATE | GEX_FLAG_SELF_SEG_UNKNOWN | GEX_FLAG_SELF_SEG_SOME | \
+     GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME |               \
      GEX_FLAG_PEER_SEG_BOUND)
 
 /* Whether the peer's memory is mapped here, and at which of our addresses. */
