@@ -10,6 +10,20 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/include")
         FILES_MATCHING PATTERN "*.h")
 endif()
 
+# A manual page of every call, from the comments of the headers.
+set(man3 "${PROJECT_BINARY_DIR}/man/man3")
+file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.h")
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/man/made"
+    COMMAND "${PEN_PYTHON}" "${PROJECT_SOURCE_DIR}/scripts/make_man" "${man3}"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${PROJECT_BINARY_DIR}/man/made"
+    DEPENDS ${public_headers} "${PROJECT_SOURCE_DIR}/scripts/make_man"
+        "${PROJECT_SOURCE_DIR}/scripts/headers.py" "${PROJECT_SOURCE_DIR}/docs/man/penstock.1"
+        "${PROJECT_SOURCE_DIR}/tests/abi/symbols.txt"
+    COMMENT "Making manual pages" VERBATIM)
+add_custom_target(manual ALL DEPENDS "${PROJECT_BINARY_DIR}/man/made")
+add_dependencies(shipped manual)
+install(DIRECTORY "${man3}" DESTINATION "${CMAKE_INSTALL_MANDIR}" FILES_MATCHING PATTERN "*.3")
+
 # PEN_STATIC_LIBS: what a client of the static library links besides it.
 set(PEN_STATIC_LIBS -lpthread -ldl)
 get_property(needed GLOBAL PROPERTY PEN_CONDUIT_LIBRARIES)

@@ -67,13 +67,17 @@ PEN_API int gex_NBI_Test(gex_EC_t mask, gex_Flags_t flags);
 PEN_API void gex_NBI_Wait(gex_EC_t mask, gex_Flags_t flags);
 
 /* Begins an access region: implicit operations of this thread are from now on counted apart.
- * Regions do not nest. flags  0 Context: no handler. Does not poll. GASNet-EX, chapter "Events":
- * implicit operations. */
+ * Regions do not nest.
+ *   flags  0
+ * Context: no handler. Does not poll.
+ * GASNet-EX, chapter "Events": implicit operations. */
 PEN_API void gex_NBI_BeginAccessRegion(gex_Flags_t flags);
 
 /* Ends the access region. Returns one event for all implicit operations begun in it;
- * GEX_EVENT_INVALID if they are done. flags  0 Context: no handler. Does not poll. GASNet-EX,
- * chapter "Events": implicit operations. */
+ * GEX_EVENT_INVALID if they are done.
+ *   flags  0
+ * Context: no handler. Does not poll.
+ * GASNet-EX, chapter "Events": implicit operations. */
 PEN_API gex_Event_t gex_NBI_EndAccessRegion(gex_Flags_t flags);
 
 #ifdef __cplusplus

@@ -53,9 +53,10 @@ GEX_INLINE int gasnet_init(int *argc, char ***argv);
  *   table    handlers; where an index is 0 the library chooses one and writes it back
  *   count    entries
  *   segsize  bytes on this rank, may differ between ranks: a multiple of GASNET_PAGESIZE, at most
- *            gasnet_getMaxLocalSegmentSize(); 0 gives one page; ignored in
- * GASNET_SEGMENT_EVERYTHING minheapoffset  ignored Collective, once, after gasnet_init, and ends
- * with a barrier. Returns GASNET_OK, GASNET_ERR_NOT_INIT, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE.
+ *            gasnet_getMaxLocalSegmentSize(); 0 gives one page; GASNET_SEGMENT_EVERYTHING: ignored
+ *   minheapoffset  ignored
+ * Collective, once, after gasnet_init, and ends with a barrier.
+ * Returns GASNET_OK, GASNET_ERR_NOT_INIT, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE.
  * Context: no handler. Blocks and polls.
  * GASNet-1, chapter "Core API": job control. */
 PEN_API int gasnet_attach(gasnet_handlerentry_t *table, int count, uintptr_t segsize,

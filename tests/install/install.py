@@ -151,9 +151,10 @@ class Tree(Installed):
         for name in ("RELEASE_VERSION", "BUILD_ID", "CONFIGURE_ARGS"):
             self.assertRegex(text, rf'(?m)^#define GASNETI_{name}\s+"[^"]+"$')
 
-    def test_command_says_its_version_and_has_a_page(self):
+    def test_command_and_calls_have_pages(self):
         self.assertRegex(run([self.in_tree("bin/penstock"), "--version"]), r"^penstock \d")
-        self.assertTrue(os.path.exists(self.in_tree("share/man/man1/penstock.1")))
+        for page in ("man1/penstock.1", "man3/gex_RMA_PutNB.3", "man3/gex_AM_RequestLong16.3"):
+            self.assertTrue(os.path.exists(self.in_tree("share/man/" + page)))
 
 
 class PkgConfig(Installed):
