@@ -5,7 +5,7 @@
 #include "coll/engine.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 
 /* ---- a team's part --------------------------------------------------------------------------- */
 
@@ -106,14 +106,92 @@ pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team)
     return begin(thread, team, NULL, NULL, &plan);
 }
 
+/* Everything but reductions: one section. */
+static pen_event *begin_move(pen_thread *thread, pen_team *team, void *dest, const void *source,
+                             coll_plan *plan)
+{
+    plan->section_len = plan->len;
+    return begin(thread, team, dest, source, plan);
+}
+
+pen_event *pen_coll_broadcast_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                                 const void *source, size_t len)
+{
+    coll_plan plan = {
+        .kind = PEN_COLL_BROADCAST, .root = root, .len = len, .build = pen_coll_build_broadcast
+    };
+    return begin_move(thread, team, dest, source, &plan);
+}
+
 pen_event *pen_coll_gather_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
                               const void *source, size_t len)
 {
-    const coll_plan plan = { .kind = PEN_COLL_GATHER,
-                             .root = root,
-                             .len = len,
-                             .section_len = len,
-                             .settles = root == PEN_COLL_ALL,
-                             .build = pen_coll_build_gather };
-    return begin(thread, team, dest, source, &plan);
+    coll_plan plan = { .kind = PEN_COLL_GATHER,
+                       .root = root,
+                       .len = len,
+                       .settles = root == PEN_COLL_ALL,
+                       .build = pen_coll_build_gather };
+    return begin_move(thread, team, dest, source, &plan);
+}
+
+pen_event *pen_coll_scatter_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                               const void *source, size_t len)
+{
+    coll_plan plan = {
+        .kind = PEN_COLL_SCATTER, .root = root, .len = len, .build = pen_coll_build_scatter
+    };
+    return begin_move(thread, team, dest, source, &plan);
+}
+
+pen_event *pen_coll_exchange_nb(pen_thread *thread, pen_team *team, void *dest, const void *source,
+                                size_t len)
+{
+    coll_plan plan = { .kind = PEN_COLL_EXCHANGE,
+                       .root = PEN_COLL_ALL,
+                       .len = len,
+                       .settles = true,
+                       .build = pen_coll_build_exchange };
+    return begin_move(thread, team, dest, source, &plan);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* Sections of whole elements. */
+static size_t section_len(const pen_reduction *reduction)
+{
+    size_t elements = PEN_COLL_SECTION_LEN / reduction->element_len;
+    return (elements == 0 ? 1 : elements) * reduction->element_len;
+}
+
+static pen_event *begin_reduction(pen_thread *thread, pen_team *team, void *dest,
+                                  const void *source, coll_plan *plan)
+{
+    const pen_reduction *reduction = plan->reduction;
+    plan->len = reduction->count * reduction->element_len;
+    plan->section_len = reduction->element_len == 0 ? 0 : section_len(reduction);
+    plan->kind_more |= ((uint32_t)ffs((int)reduction->type) - 1) << 8 |
+                       ((uint32_t)ffs((int)reduction->operation) - 1) << 16;
+    return begin(thread, team, dest, source, plan);
+}
+
+pen_event *pen_coll_reduce_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
+                              const void *source, const pen_reduction *reduction)
+{
+    coll_plan plan = { .kind = PEN_COLL_REDUCE,
+                       .root = root,
+                       .settles = root == PEN_COLL_ALL,
+                       .reduction = reduction,
+                       .build = pen_coll_build_reduce };
+    return begin_reduction(thread, team, dest, source, &plan);
+}
+
+pen_event *pen_coll_scan_nb(pen_thread *thread, pen_team *team, void *dest, const void *source,
+                            const pen_reduction *reduction, bool exclusive)
+{
+    coll_plan plan = { .kind = PEN_COLL_SCAN,
+                       .root = PEN_COLL_ALL,
+                       .kind_more = exclusive ? PEN_COLL_EXCLUSIVE : 0,
+                       .reduction = reduction,
+                       .build = pen_coll_build_scan };
+    return begin_reduction(thread, team, dest, source, &plan);
 }

@@ -25,9 +25,11 @@ enum {
     PEN_COLL_SECTIONS = 2,                            /* of one collective, underway at once */
     PEN_COLL_UNSOLICITED_MAX = 2 * PEN_COLL_SECTIONS, /* messages of one collective that one member
                                                          may send another before it has begun */
-    PEN_COLL_FIRST_LEN = 8 << 10, /* bytes: the longest first piece of a transfer */
-    PEN_COLL_ORPHANS_MAX = 1024,  /* messages from one peer for teams that are not made here yet */
-    PEN_COLL_ARGS = 11,           /* of a data message, the longest */
+    PEN_COLL_FIRST_LEN = 8 << 10,    /* bytes: the longest first piece of a transfer */
+    PEN_COLL_SECTION_LEN = 64 << 10, /* bytes of a long reduction that go together */
+    PEN_COLL_EXCLUSIVE = 1 << 4,     /* in pen_coll_what.kind */
+    PEN_COLL_ORPHANS_MAX = 1024, /* messages from one peer for teams that are not made here yet */
+    PEN_COLL_ARGS = 11,          /* of a data message, the longest */
 };
 
 typedef enum pen_coll_kind {
@@ -46,8 +48,8 @@ typedef struct pen_coll_what {
     uint32_t number; /* on its team, from 0 on, modulo 2^32 */
     uint32_t root;
     uint64_t len;
-    uint32_t kind; /* pen_coll_kind | exclusive << 4 | number of type's bit << 8 | of operation's <<
-                      16 */
+    uint32_t kind; /* pen_coll_kind | PEN_COLL_EXCLUSIVE | number of type's bit << 8 | of
+                      operation's << 16 */
 } pen_coll_what;
 
 /* "a reduction of 16 bytes (I32, ADD) to rank 3": of length PEN_COLL_WHAT_TEXT_MAX at most. */
@@ -211,6 +213,9 @@ void pen_coll_build_broadcast(pen_coll_op *op, pen_coll_section *section);
 void pen_coll_build_gather(pen_coll_op *op, pen_coll_section *section);
 void pen_coll_build_scatter(pen_coll_op *op, pen_coll_section *section);
 void pen_coll_build_exchange(pen_coll_op *op, pen_coll_section *section);
+/* A part of a list: the section from `from` at the root to `to` at all others. */
+void pen_coll_build_down(pen_coll_op *op, pen_coll_section *section, uint32_t root, uint8_t tag,
+                         const char *from, char *to);
 void pen_coll_build_reduce(pen_coll_op *op, pen_coll_section *section);
 void pen_coll_build_scan(pen_coll_op *op, pen_coll_section *section);
 

@@ -4,11 +4,14 @@
  * so that each byte travels once. */
 #include "coll/engine.h"
 
-/* Up to these lengths, in bytes, trees are taken: of all that a broadcast carries, and of the parts
- * of all members together. */
+#include <string.h>
+
+/* Up to these lengths, in bytes, of the parts of all members together, trees are taken. A broadcast
+ * goes along a chain when there are so many bytes for each member that the chain's length does not
+ * matter. */
 static const struct {
-    size_t broadcast, gather, gather_to_all, scatter;
-} tree_max = { 16 << 10, 64 << 10, 64 << 10, 64 << 10 };
+    size_t broadcast_each, gather, gather_to_all, scatter;
+} tree_max = { 32 << 10, 64 << 10, 64 << 10, 64 << 10 };
 
 /* Dissemination: whoever has heard from all that are 2^i before it, for each i, has heard from
  * everybody. */
@@ -24,43 +27,171 @@ void pen_coll_build_barrier(pen_coll_op *op, pen_coll_section *section)
     }
 }
 
-/* ---- gather to all --------------------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
-/* The part of a member that is so far behind us in a ring of parts. */
-static uint32_t ring(const pen_team_view *view, uint64_t far)
+/* The member that is so far after another in the ring of all. */
+static uint32_t ring(const pen_team_view *view, uint64_t from, uint64_t far)
 {
-    return (uint32_t)((view->rank + far) % view->size);
+    return (uint32_t)((from + far) % view->size);
+}
+
+/* A binomial tree over places, which count from the root on: beneath a place stand the places up
+ * to the next multiple of its lowest set bit; of the root, all. */
+static uint64_t tree_span(const pen_team_view *view, uint32_t place)
+{
+    uint64_t span = 1;
+    while (place == 0 ? span < view->size : (place & span) == 0)
+        span *= 2;
+    return span;
+}
+
+static uint32_t place_of(const pen_team_view *view, uint32_t root)
+{
+    return ring(view, view->rank, view->size - root);
+}
+
+/* Parts beneath a place, itself included, if its span is this. */
+static uint64_t parts_beneath(const pen_team_view *view, uint64_t place, uint64_t span)
+{
+    return span < view->size - place ? span : view->size - place;
+}
+
+/* To those beneath us, the largest subtree first. */
+static void send_down(pen_coll_op *op, pen_coll_section *section, uint32_t root, uint8_t tag,
+                      const char *from, int32_t after)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    uint32_t place = place_of(view, root);
+    for (uint64_t far = tree_span(view, place) / 2; far != 0; far /= 2)
+        if (place + far < view->size)
+            (void)pen_coll_send(op, section, ring(view, root, place + far), tag, from, section->len,
+                                after);
+}
+
+void pen_coll_build_down(pen_coll_op *op, pen_coll_section *section, uint32_t root, uint8_t tag,
+                         const char *from, char *to)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    uint32_t place = place_of(view, root);
+    if (place == 0) {
+        send_down(op, section, root, tag, from, PEN_COLL_AFTER_DATA);
+        return;
+    }
+    uint32_t parent = ring(view, root, place - tree_span(view, place));
+    int32_t received = pen_coll_receive(op, section, parent, tag, to, section->len);
+    send_down(op, section, root, tag, to, received);
+}
+
+/* ---- broadcast ------------------------------------------------------------------------------- */
+
+/* Each hands on to the next what it has. */
+static void build_chain(pen_coll_op *op, pen_coll_section *section)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    uint32_t place = place_of(view, op->root);
+    int32_t received = PEN_COLL_AT_ONCE;
+    const char *from = op->source;
+    if (place != 0) {
+        received =
+            pen_coll_receive(op, section, ring(view, op->root, place - 1), 0, op->dest, op->len);
+        from = op->dest;
+    }
+    if (place + 1 < view->size)
+        (void)pen_coll_send(op, section, ring(view, op->root, place + 1), 0, from, op->len,
+                            received);
+}
+
+void pen_coll_build_broadcast(pen_coll_op *op, pen_coll_section *section)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    if (op->len / view->size > tree_max.broadcast_each)
+        build_chain(op, section);
+    else
+        pen_coll_build_down(op, section, op->root, 0, op->source, op->dest);
+    if (view->rank == op->root)
+        (void)pen_coll_copy(op, section, op->dest, op->source, op->len, PEN_COLL_AT_ONCE);
+}
+
+/* ---- gather ---------------------------------------------------------------------------------- */
+
+/* Parts that begin with those of `first`, to where they begin with those of rank 0. */
+static void turn_parts(pen_coll_op *op, pen_coll_section *section, const char *parts,
+                       uint32_t first)
+{
+    size_t all = op->coll->team->view.size * op->len, before = first * op->len;
+    (void)pen_coll_copy(op, section, op->dest + before, parts, all - before, PEN_COLL_AFTER_DATA);
+    (void)pen_coll_copy(op, section, op->dest, parts + all - before, before, PEN_COLL_AFTER_DATA);
+}
+
+static void build_gather_tree(pen_coll_op *op, pen_coll_section *section)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    uint32_t place = place_of(view, op->root);
+    uint64_t span = tree_span(view, place), count = parts_beneath(view, place, span);
+    const char *parts = op->source;
+    if (count > 1) {
+        pen_coll_scratch_reserve(op, section, count * op->len + PEN_CACHE_LINE);
+        char *room = pen_coll_scratch(section, count * op->len);
+        (void)pen_coll_copy(op, section, room, op->source, op->len, PEN_COLL_AT_ONCE);
+        for (uint64_t far = 1; far < span && place + far < view->size; far *= 2)
+            (void)pen_coll_receive(op, section, ring(view, op->root, place + far), 0,
+                                   room + far * op->len,
+                                   parts_beneath(view, place + far, far) * op->len);
+        parts = room;
+    }
+    if (place == 0)
+        turn_parts(op, section, parts, op->root);
+    else
+        (void)pen_coll_send(op, section, ring(view, op->root, place - span), 0, parts,
+                            count * op->len, PEN_COLL_AFTER_DATA);
+}
+
+static void build_gather_straight(pen_coll_op *op, pen_coll_section *section)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    size_t len = op->len;
+    if (view->rank != op->root) {
+        (void)pen_coll_send(op, section, op->root, 0, op->source, len, PEN_COLL_AT_ONCE);
+        return;
+    }
+    for (uint32_t far = 1; far < view->size; far++) {
+        uint32_t from = ring(view, view->rank, far);
+        (void)pen_coll_receive(op, section, from, 0, op->dest + from * len, len);
+    }
+    (void)pen_coll_copy(op, section, op->dest + view->rank * len, op->source, len,
+                        PEN_COLL_AT_ONCE);
 }
 
 /* Bruck: in each round the number of parts that a member has doubles; its own comes first, and the
  * whole is turned at the end. */
-static void build_gather_short(pen_coll_op *op, pen_coll_section *section)
+static void build_gather_all_rounds(pen_coll_op *op, pen_coll_section *section)
 {
     const pen_team_view *view = &op->coll->team->view;
-    size_t len = op->len, turn = (view->size - view->rank) * len, all = view->size * len;
+    size_t len = op->len, all = view->size * len;
     pen_coll_scratch_reserve(op, section, all + PEN_CACHE_LINE);
     char *parts = pen_coll_scratch(section, all);
     uint8_t round = 0;
     (void)pen_coll_copy(op, section, parts, op->source, len, PEN_COLL_AT_ONCE);
     for (uint64_t have = 1; have < view->size; have *= 2, round++) {
         size_t more = (have < view->size - have ? have : view->size - have) * len;
-        (void)pen_coll_send(op, section, ring(view, view->size - have), round, parts, more,
-                            PEN_COLL_AFTER_DATA);
-        (void)pen_coll_receive(op, section, ring(view, have), round, parts + have * len, more);
+        (void)pen_coll_send(op, section, ring(view, view->rank, view->size - have), round, parts,
+                            more, PEN_COLL_AFTER_DATA);
+        (void)pen_coll_receive(op, section, ring(view, view->rank, have), round, parts + have * len,
+                               more);
     }
-    (void)pen_coll_copy(op, section, op->dest + view->rank * len, parts, turn, PEN_COLL_AFTER_ALL);
-    (void)pen_coll_copy(op, section, op->dest, parts + turn, all - turn, PEN_COLL_AFTER_ALL);
+    turn_parts(op, section, parts, view->rank);
 }
 
 /* Everybody to everybody, each beginning with its neighbour. */
-static void build_gather_long(pen_coll_op *op, pen_coll_section *section)
+static void build_gather_all_straight(pen_coll_op *op, pen_coll_section *section)
 {
     const pen_team_view *view = &op->coll->team->view;
     size_t len = op->len;
     for (uint32_t far = 1; far < view->size; far++) {
-        uint32_t from = ring(view, view->size - far);
+        uint32_t from = ring(view, view->rank, view->size - far);
         (void)pen_coll_receive(op, section, from, 0, op->dest + from * len, len);
-        (void)pen_coll_send(op, section, ring(view, far), 0, op->source, len, PEN_COLL_AT_ONCE);
+        (void)pen_coll_send(op, section, ring(view, view->rank, far), 0, op->source, len,
+                            PEN_COLL_AT_ONCE);
     }
     (void)pen_coll_copy(op, section, op->dest + view->rank * len, op->source, len,
                         PEN_COLL_AT_ONCE);
@@ -68,9 +199,90 @@ static void build_gather_long(pen_coll_op *op, pen_coll_section *section)
 
 void pen_coll_build_gather(pen_coll_op *op, pen_coll_section *section)
 {
-    const pen_team_view *view = &op->coll->team->view;
-    if (op->len <= tree_max.gather_to_all / view->size)
-        build_gather_short(op, section);
+    uint32_t size = op->coll->team->view.size;
+    if (op->root == PEN_COLL_ALL && op->len <= tree_max.gather_to_all / size)
+        build_gather_all_rounds(op, section);
+    else if (op->root == PEN_COLL_ALL)
+        build_gather_all_straight(op, section);
+    else if (op->len <= tree_max.gather / size)
+        build_gather_tree(op, section);
     else
-        build_gather_long(op, section);
+        build_gather_straight(op, section);
+}
+
+/* ---- scatter --------------------------------------------------------------------------------- */
+
+static void build_scatter_tree(pen_coll_op *op, pen_coll_section *section)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    uint32_t place = place_of(view, op->root);
+    uint64_t span = tree_span(view, place), count = parts_beneath(view, place, span);
+    size_t before = op->root * op->len;
+    char *parts = op->dest;
+    if (count > 1) {
+        pen_coll_scratch_reserve(op, section, count * op->len + PEN_CACHE_LINE);
+        parts = pen_coll_scratch(section, count * op->len);
+    }
+    if (place == 0) { /* turned so that our own comes first */
+        size_t all = view->size * op->len;
+        (void)pen_coll_copy(op, section, parts, op->source + before, all - before,
+                            PEN_COLL_AT_ONCE);
+        (void)pen_coll_copy(op, section, parts + all - before, op->source, before,
+                            PEN_COLL_AT_ONCE);
+    } else {
+        (void)pen_coll_receive(op, section, ring(view, op->root, place - span), 0, parts,
+                               count * op->len);
+    }
+    for (uint64_t far = span / 2; far != 0; far /= 2)
+        if (place + far < view->size)
+            (void)pen_coll_send(
+                op, section, ring(view, op->root, place + far), 0, parts + far * op->len,
+                parts_beneath(view, place + far, far) * op->len, PEN_COLL_AFTER_DATA);
+    (void)pen_coll_copy(op, section, op->dest, parts, op->len, PEN_COLL_AFTER_DATA);
+}
+
+static void build_scatter_straight(pen_coll_op *op, pen_coll_section *section)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    size_t len = op->len;
+    if (view->rank != op->root) {
+        (void)pen_coll_receive(op, section, op->root, 0, op->dest, len);
+        return;
+    }
+    for (uint32_t far = 1; far < view->size; far++) {
+        uint32_t to = ring(view, view->rank, far);
+        (void)pen_coll_send(op, section, to, 0, op->source + to * len, len, PEN_COLL_AT_ONCE);
+    }
+    (void)pen_coll_copy(op, section, op->dest, op->source + view->rank * len, len,
+                        PEN_COLL_AT_ONCE);
+}
+
+void pen_coll_build_scatter(pen_coll_op *op, pen_coll_section *section)
+{
+    if (op->len <= tree_max.scatter / op->coll->team->view.size)
+        build_scatter_tree(op, section);
+    else
+        build_scatter_straight(op, section);
+}
+
+/* ---- exchange -------------------------------------------------------------------------------- */
+
+void pen_coll_build_exchange(pen_coll_op *op, pen_coll_section *section)
+{
+    const pen_team_view *view = &op->coll->team->view;
+    size_t len = op->len;
+    const char *source = op->source;
+    if (op->source == op->dest) { /* what arrives would overwrite what is not sent yet */
+        pen_coll_scratch_reserve(op, section, view->size * len + PEN_CACHE_LINE);
+        char *parts = pen_coll_scratch(section, view->size * len);
+        memcpy(parts, op->source, view->size * len);
+        source = parts;
+    }
+    for (uint32_t far = 1; far < view->size; far++) {
+        uint32_t from = ring(view, view->rank, view->size - far), to = ring(view, view->rank, far);
+        (void)pen_coll_receive(op, section, from, 0, op->dest + from * len, len);
+        (void)pen_coll_send(op, section, to, 0, source + to * len, len, PEN_COLL_AT_ONCE);
+    }
+    (void)pen_coll_copy(op, section, op->dest + view->rank * len, source + view->rank * len, len,
+                        PEN_COLL_AT_ONCE);
 }

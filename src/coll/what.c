@@ -46,7 +46,7 @@ void pen_coll_what_text(const pen_coll_what *what, char *text)
         (void)snprintf(how, sizeof how, " (%s, %s%s)",
                        word(types, sizeof types / sizeof *types, what->kind >> 8 & 15),
                        word(operations, 32, what->kind >> 16 & 31),
-                       what->kind >> 4 & 1 ? ", exclusive" : "");
+                       what->kind & PEN_COLL_EXCLUSIVE ? ", exclusive" : "");
     if (kind == PEN_COLL_BARRIER)
         (void)snprintf(text, PEN_COLL_WHAT_TEXT_MAX, "%s", names[kind]);
     else

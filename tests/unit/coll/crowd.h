@@ -88,8 +88,9 @@ static inline void crowd_close(crowd *all)
 typedef struct crowd_call {
     pen_coll_kind kind;
     uint32_t root;
-    size_t len; /* of a part */
-    bool in_place;
+    size_t len; /* of a part; of a reduction: of all */
+    bool in_place, exclusive;
+    pen_reduction reduction;
 } crowd_call;
 
 typedef struct crowd_run { /* one member at one call */
@@ -99,14 +100,9 @@ typedef struct crowd_run { /* one member at one call */
     size_t dest_len;
 } crowd_run;
 
-static inline char crowd_byte(uint32_t call, uint32_t rank, size_t at)
+static inline bool crowd_reduces(const crowd_call *call)
 {
-    return (char)(call * 7 + rank * 31 + at * 13 + (at >> 8) * 5);
-}
-
-static inline bool crowd_has_result(const crowd_call *call, uint32_t rank)
-{
-    return call->root == PEN_COLL_ALL || call->root == rank;
+    return call->kind == PEN_COLL_REDUCE || call->kind == PEN_COLL_SCAN;
 }
 
 static inline size_t crowd_source_len(const crowd *all, const crowd_call *call)
@@ -121,23 +117,65 @@ static inline size_t crowd_dest_len(const crowd *all, const crowd_call *call)
                                                                             : call->len;
 }
 
-/* What stands at a place of the member's destination when the call is over. */
-static inline char crowd_expect(const crowd *all, const crowd_call *call, uint32_t call_i,
-                                uint32_t rank, size_t at)
+/* Small odd numbers, of which products and sums are exact in every type. */
+static inline void crowd_put_number(char *to, uint32_t type, int value)
 {
-    size_t part = call->len == 0 ? 0 : at / call->len,
-           in_part = call->len == 0 ? 0 : at % call->len;
-    (void)all;
-    switch (call->kind) {
-    case PEN_COLL_BROADCAST:
-        return crowd_byte(call_i, call->root, at);
-    case PEN_COLL_GATHER:
-        return crowd_byte(call_i, (uint32_t)part, in_part);
-    case PEN_COLL_SCATTER:
-        return crowd_byte(call_i, call->root, rank * call->len + at);
-    default: /* an exchange */
-        return crowd_byte(call_i, (uint32_t)part, rank * call->len + in_part);
+    int32_t i32 = value;
+    int64_t i64 = value;
+    float flt = (float)value;
+    double dbl = value;
+    if (type == 1 || type == 2)
+        memcpy(to, &i32, sizeof i32);
+    else if (type == 4 || type == 8)
+        memcpy(to, &i64, sizeof i64);
+    else if (type == 16)
+        memcpy(to, &flt, sizeof flt);
+    else
+        memcpy(to, &dbl, sizeof dbl);
+}
+
+static inline void crowd_fill(const crowd *all, const crowd_call *call, uint32_t call_i,
+                              uint32_t rank, char *to)
+{
+    size_t len = crowd_source_len(all, call);
+    bool numbers = crowd_reduces(call) && call->reduction.type != 64;
+    for (size_t at = 0; at < len && !numbers; at++)
+        to[at] = (char)(call_i * 7 + rank * 31 + at * 13 + (at >> 8) * 5);
+    for (size_t i = 0; numbers && i < call->reduction.count; i++)
+        crowd_put_number(to + i * call->reduction.element_len, call->reduction.type,
+                         (int)((rank * 5 + i + call_i) % 7) - (call->reduction.type & 10 ? 0 : 3));
+}
+
+/* Of member `rank`: false: it gets nothing. */
+static inline bool crowd_expected(const crowd *all, const crowd_call *call, uint32_t call_i,
+                                  uint32_t rank, char *to)
+{
+    size_t len = call->len;
+    char *theirs = malloc(crowd_source_len(all, call) + 1);
+    uint32_t end = call->kind == PEN_COLL_SCAN ? rank + !call->exclusive : all->size;
+    for (uint32_t from = 0; from < all->size; from++) {
+        crowd_fill(all, call, call_i, from, theirs);
+        if (call->kind == PEN_COLL_BROADCAST && from == call->root)
+            memcpy(to, theirs, len);
+        else if (call->kind == PEN_COLL_GATHER)
+            memcpy(to + from * len, theirs, len);
+        else if (call->kind == PEN_COLL_SCATTER && from == call->root)
+            memcpy(to, theirs + rank * len, len);
+        else if (call->kind == PEN_COLL_EXCHANGE)
+            memcpy(to + from * len, theirs + rank * len, len);
+        else if (crowd_reduces(call) && from < end) {
+            /* one after the other, from the left */
+            if (from != 0 && call->reduction.function != NULL)
+                call->reduction.function(to, theirs, call->reduction.count, call->reduction.cdata);
+            else if (from != 0)
+                pen_coll_combine_elements(&call->reduction, to, theirs, call->reduction.count);
+            memcpy(to, theirs, len);
+        }
     }
+    free(theirs);
+    if (call->kind == PEN_COLL_GATHER || call->kind == PEN_COLL_REDUCE)
+        return call->root == PEN_COLL_ALL || call->root == rank;
+    return call->kind != PEN_COLL_SCAN || end != 0;
 }
 
 static inline pen_event *crowd_start(pen_team *team, const crowd_call *call, crowd_run *run)
@@ -148,10 +186,19 @@ static inline pen_event *crowd_start(pen_team *team, const crowd_call *call, cro
         return pen_coll_barrier_nb(thread, team);
     case PEN_COLL_GATHER:
         return pen_coll_gather_nb(thread, team, call->root, run->dest, run->source, call->len);
+    case PEN_COLL_BROADCAST:
+        return pen_coll_broadcast_nb(thread, team, call->root, run->dest, run->source, call->len);
+    case PEN_COLL_SCATTER:
+        return pen_coll_scatter_nb(thread, team, call->root, run->dest, run->source, call->len);
+    case PEN_COLL_EXCHANGE:
+        return pen_coll_exchange_nb(thread, team, run->dest, run->source, call->len);
+    case PEN_COLL_REDUCE:
+        return pen_coll_reduce_nb(thread, team, call->root, run->dest, run->source,
+                                  &call->reduction);
     default:
-        fail();
+        return pen_coll_scan_nb(thread, team, run->dest, run->source, &call->reduction,
+                                call->exclusive);
     }
-    return NULL;
 }
 
 static inline void crowd_begin(crowd *all, const crowd_call *calls, uint32_t call_i, uint32_t rank,
@@ -163,8 +210,7 @@ static inline void crowd_begin(crowd *all, const crowd_call *calls, uint32_t cal
     run->source = malloc(source_len + 1);
     run->dest = call->in_place ? run->source : malloc(run->dest_len + 1);
     memset(run->dest, 0x55, run->dest_len + 1);
-    for (size_t at = 0; at < source_len; at++)
-        run->source[at] = crowd_byte(call_i, rank, at);
+    crowd_fill(all, call, call_i, rank, run->source);
     run->begun = true;
     run->event = crowd_start(&all->teams[rank], call, run);
 }
@@ -173,12 +219,15 @@ static inline void crowd_check(crowd *all, const crowd_call *calls, uint32_t cal
                                crowd_run *run)
 {
     const crowd_call *call = &calls[call_i];
-    bool has = call->kind == PEN_COLL_SCATTER || call->kind == PEN_COLL_BROADCAST ||
-               call->kind == PEN_COLL_EXCHANGE || crowd_has_result(call, rank);
-    for (size_t at = 0; has && at < run->dest_len; at++)
-        if (run->dest[at] != crowd_expect(all, call, call_i, rank, at))
-            fail_msg("call %u (kind %d, root %u, len %zu) on rank %u of %u: byte %zu", call_i,
-                     (int)call->kind, call->root, call->len, rank, all->size, at);
+    char *expected = malloc(run->dest_len + 1);
+    bool has = crowd_expected(all, call, call_i, rank, expected);
+    size_t at = 0;
+    while (has && at < run->dest_len && run->dest[at] == expected[at])
+        at++;
+    if (has && at != run->dest_len)
+        fail_msg("call %u (kind %d, root %u, len %zu, place %d) on rank %u of %u: byte %zu", call_i,
+                 (int)call->kind, call->root, call->len, call->in_place, rank, all->size, at);
+    free(expected);
     if (!call->in_place) {
         assert_int_equal(run->dest[run->dest_len], 0x55);
         free(run->dest);

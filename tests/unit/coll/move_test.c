@@ -2,8 +2,8 @@
 /* move_test.c: collectives that move data, on teams of any order and size. */
 #include "unit/coll/crowd.h"
 
-static const size_t lens[] = { 0, 1, 8, 100, 511, 513, 3000, 9000 };
-enum { LENS = sizeof lens / sizeof *lens, CALLS = 40 };
+static const size_t lens[] = { 0, 1, 8, 100, 511, 513, 3000, 9000, 70000 };
+enum { LENS = sizeof lens / sizeof *lens, CALLS = 20 };
 
 static crowd_call draw_call(ranks *world, uint32_t size, const pen_coll_kind *kinds, uint32_t count)
 {
@@ -13,10 +13,10 @@ static crowd_call draw_call(ranks *world, uint32_t size, const pen_coll_kind *ki
     if (call.kind == PEN_COLL_EXCHANGE ||
         (call.kind == PEN_COLL_GATHER && ranks_random(world, 2) == 0))
         call.root = PEN_COLL_ALL;
-    if (call.kind == PEN_COLL_GATHER)
-        call.root = PEN_COLL_ALL;
     if (call.kind == PEN_COLL_BARRIER)
         call.len = 0;
+    if (call.kind == PEN_COLL_BROADCAST || call.kind == PEN_COLL_EXCHANGE)
+        call.in_place = ranks_random(world, 2) == 0;
     return call;
 }
 
@@ -41,20 +41,50 @@ static void walk(uint32_t size, uint64_t seed, const pen_coll_kind *kinds, uint3
 static void walk_kinds(const pen_coll_kind *kinds, uint32_t kind_count)
 {
     for (uint32_t size = 1; size <= 9; size++)
-        for (uint64_t seed = 1; seed <= 10; seed++)
+        for (uint64_t seed = 1; seed <= 4; seed++)
             walk(size, seed * 100 + size, kinds, kind_count);
 }
 
-static void every_member_gathers_every_part(void **state)
+static void gathers_put_every_part_in_its_place(void **state)
 {
     (void)state;
     walk_kinds((const pen_coll_kind[]){ PEN_COLL_GATHER, PEN_COLL_BARRIER }, 2);
 }
 
+static void broadcasts_bring_the_roots_bytes_to_all(void **state)
+{
+    (void)state;
+    walk_kinds((const pen_coll_kind[]){ PEN_COLL_BROADCAST }, 1);
+}
+
+static void scatters_bring_each_member_its_part(void **state)
+{
+    (void)state;
+    walk_kinds((const pen_coll_kind[]){ PEN_COLL_SCATTER }, 1);
+}
+
+static void exchanges_transpose_the_parts(void **state)
+{
+    (void)state;
+    walk_kinds((const pen_coll_kind[]){ PEN_COLL_EXCHANGE }, 1);
+}
+
+static void collectives_of_all_kinds_are_underway_together(void **state)
+{
+    (void)state;
+    walk_kinds((const pen_coll_kind[]){ PEN_COLL_GATHER, PEN_COLL_BROADCAST, PEN_COLL_SCATTER,
+                                        PEN_COLL_EXCHANGE, PEN_COLL_BARRIER },
+               5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_gathers_every_part),
+        cmocka_unit_test(gathers_put_every_part_in_its_place),
+        cmocka_unit_test(broadcasts_bring_the_roots_bytes_to_all),
+        cmocka_unit_test(scatters_bring_each_member_its_part),
+        cmocka_unit_test(exchanges_transpose_the_parts),
+        cmocka_unit_test(collectives_of_all_kinds_are_underway_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
