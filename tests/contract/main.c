@@ -16,6 +16,8 @@
 /* 32-bit counters wrap after 4096 frames: past the first lap of every ring. */
 static void start_near_wrap(void *config) { ((shm_config *)config)->position_start = 0xfffff000u; }
 
+static void start_unfenced(void *config) { ((shm_config *)config)->unfenced = true; }
+
 static void start_fenced(void *config) { ((shm_config *)config)->fenced = true; }
 
 /* Besides the defaults. A conduit needs rows here only where a path of its own is otherwise not
@@ -37,6 +39,7 @@ static const struct variant {
       { "PENSTOCK_SHM_CHANNELS=2", "PENSTOCK_SHM_PARK=4" },
       NULL },
     { "shm", "parking at once", 12, { "PENSTOCK_SHM_PARK=1" }, NULL },
+    { "shm", "parking, barriers in vain", 12, { "PENSTOCK_SHM_PARK=1" }, start_unfenced },
     { "shm", "counters about to wrap", 2, { NULL }, start_near_wrap },
     { "shm", "claimed channels about to wrap", 3, { "PENSTOCK_SHM_CHANNELS=1" }, start_near_wrap },
     { "shm",

@@ -21,6 +21,7 @@ typedef struct shm_config {
     /* Not variables, for tests: */
     uint32_t position_start; /* where all counters start */
     bool fenced;             /* do as if the kernel had no membarrier */
+    bool unfenced;           /* do as if what came before a barrier were seen after it only */
 } shm_config;
 
 /* ---- sending: guarded by the post lock ------------------------------------------------------ */
@@ -87,7 +88,8 @@ typedef struct shm_link {
 
     PEN_CACHE_ALIGNED shm_rx_channel *active[SHM_CHANNELS_MAX];
     uint32_t active_count;
-    uint32_t park_countdown;
+    uint32_t look_countdown; /* polls until parked channels are looked at ... */
+    uint32_t park_countdown; /* ... and looks until idle ones are parked */
     shm_rx inboxes[PEN_LANES];
     shm_rx_channel *channel; /* by number */
     bool *lost;              /* by peer: peer_lost has been called */
