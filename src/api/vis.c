@@ -45,19 +45,48 @@ static int implicit(pen_thread *thread, const pen_vis_call *call)
     return refused;
 }
 
+/* The parameters of a call of each shape, which have the same names in all six. */
+#define VECTOR_CALL(call_name, puts)                           \
+    {                                                          \
+        .name = (call_name),                                   \
+        .team = team,                                          \
+        .rank = rank,                                          \
+        .is_put = (puts),                                      \
+        .shape = PEN_VIS_VECTOR,                               \
+        .dest = { .vector = dest, .count = dest_count },       \
+        .source = { .vector = source, .count = source_count }, \
+    }
+#define INDEXED_CALL(call_name, puts)                                           \
+    {                                                                           \
+        .name = (call_name),                                                    \
+        .team = team,                                                           \
+        .rank = rank,                                                           \
+        .is_put = (puts),                                                       \
+        .shape = PEN_VIS_INDEXED,                                               \
+        .dest = { .list = dest, .count = dest_count, .len = dest_len },         \
+        .source = { .list = source, .count = source_count, .len = source_len }, \
+    }
+#define STRIDED_CALL(call_name, puts)                                               \
+    {                                                                               \
+        .name = (call_name),                                                        \
+        .team = team,                                                               \
+        .rank = rank,                                                               \
+        .is_put = (puts),                                                           \
+        .shape = PEN_VIS_STRIDED,                                                   \
+        .dest = { .base = dest, .strides = dest_strides },                          \
+        .source = { .base = (char *)(uintptr_t)source, .strides = source_strides }, \
+        .elem_len = elem_len,                                                       \
+        .counts = counts,                                                           \
+        .levels = levels,                                                           \
+    }
+
 /* ---- vector ---------------------------------------------------------------------------------- */
 
 int gex_VIS_VectorPutBlocking(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
                               gex_Memvec_t const dest[], size_t source_count,
                               gex_Memvec_t const source[], gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_VectorPutBlocking",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_VECTOR,
-                          .dest = { .vector = dest, .count = dest_count },
-                          .source = { .vector = source, .count = source_count } };
+    pen_vis_call call = VECTOR_CALL("gex_VIS_VectorPutBlocking", true);
     return pen_vis_blocking(enter(&call, flags), &call);
 }
 
@@ -65,13 +94,7 @@ int gex_VIS_VectorGetBlocking(gex_TM_t team, size_t dest_count, gex_Memvec_t con
                               gex_Rank_t rank, size_t source_count, gex_Memvec_t const source[],
                               gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_VectorGetBlocking",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_VECTOR,
-                          .dest = { .vector = dest, .count = dest_count },
-                          .source = { .vector = source, .count = source_count } };
+    pen_vis_call call = VECTOR_CALL("gex_VIS_VectorGetBlocking", false);
     return pen_vis_blocking(enter(&call, flags), &call);
 }
 
@@ -79,13 +102,7 @@ gex_Event_t gex_VIS_VectorPutNB(gex_TM_t team, gex_Rank_t rank, size_t dest_coun
                                 gex_Memvec_t const dest[], size_t source_count,
                                 gex_Memvec_t const source[], gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_VectorPutNB",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_VECTOR,
-                          .dest = { .vector = dest, .count = dest_count },
-                          .source = { .vector = source, .count = source_count } };
+    pen_vis_call call = VECTOR_CALL("gex_VIS_VectorPutNB", true);
     return with_event(enter(&call, flags), &call);
 }
 
@@ -93,13 +110,7 @@ gex_Event_t gex_VIS_VectorGetNB(gex_TM_t team, size_t dest_count, gex_Memvec_t c
                                 gex_Rank_t rank, size_t source_count, gex_Memvec_t const source[],
                                 gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_VectorGetNB",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_VECTOR,
-                          .dest = { .vector = dest, .count = dest_count },
-                          .source = { .vector = source, .count = source_count } };
+    pen_vis_call call = VECTOR_CALL("gex_VIS_VectorGetNB", false);
     return with_event(enter(&call, flags), &call);
 }
 
@@ -107,13 +118,7 @@ int gex_VIS_VectorPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count,
                          gex_Memvec_t const dest[], size_t source_count,
                          gex_Memvec_t const source[], gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_VectorPutNBI",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_VECTOR,
-                          .dest = { .vector = dest, .count = dest_count },
-                          .source = { .vector = source, .count = source_count } };
+    pen_vis_call call = VECTOR_CALL("gex_VIS_VectorPutNBI", true);
     return implicit(enter(&call, flags), &call);
 }
 
@@ -121,13 +126,7 @@ int gex_VIS_VectorGetNBI(gex_TM_t team, size_t dest_count, gex_Memvec_t const de
                          gex_Rank_t rank, size_t source_count, gex_Memvec_t const source[],
                          gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_VectorGetNBI",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_VECTOR,
-                          .dest = { .vector = dest, .count = dest_count },
-                          .source = { .vector = source, .count = source_count } };
+    pen_vis_call call = VECTOR_CALL("gex_VIS_VectorGetNBI", false);
     return implicit(enter(&call, flags), &call);
 }
 
@@ -137,13 +136,7 @@ int gex_VIS_IndexedPutBlocking(gex_TM_t team, gex_Rank_t rank, size_t dest_count
                                void *const dest[], size_t dest_len, size_t source_count,
                                void *const source[], size_t source_len, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_IndexedPutBlocking",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_INDEXED,
-                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
-                          .source = { .list = source, .count = source_count, .len = source_len } };
+    pen_vis_call call = INDEXED_CALL("gex_VIS_IndexedPutBlocking", true);
     return pen_vis_blocking(enter(&call, flags), &call);
 }
 
@@ -151,13 +144,7 @@ int gex_VIS_IndexedGetBlocking(gex_TM_t team, size_t dest_count, void *const des
                                size_t dest_len, gex_Rank_t rank, size_t source_count,
                                void *const source[], size_t source_len, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_IndexedGetBlocking",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_INDEXED,
-                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
-                          .source = { .list = source, .count = source_count, .len = source_len } };
+    pen_vis_call call = INDEXED_CALL("gex_VIS_IndexedGetBlocking", false);
     return pen_vis_blocking(enter(&call, flags), &call);
 }
 
@@ -165,13 +152,7 @@ gex_Event_t gex_VIS_IndexedPutNB(gex_TM_t team, gex_Rank_t rank, size_t dest_cou
                                  void *const dest[], size_t dest_len, size_t source_count,
                                  void *const source[], size_t source_len, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_IndexedPutNB",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_INDEXED,
-                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
-                          .source = { .list = source, .count = source_count, .len = source_len } };
+    pen_vis_call call = INDEXED_CALL("gex_VIS_IndexedPutNB", true);
     return with_event(enter(&call, flags), &call);
 }
 
@@ -179,13 +160,7 @@ gex_Event_t gex_VIS_IndexedGetNB(gex_TM_t team, size_t dest_count, void *const d
                                  size_t dest_len, gex_Rank_t rank, size_t source_count,
                                  void *const source[], size_t source_len, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_IndexedGetNB",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_INDEXED,
-                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
-                          .source = { .list = source, .count = source_count, .len = source_len } };
+    pen_vis_call call = INDEXED_CALL("gex_VIS_IndexedGetNB", false);
     return with_event(enter(&call, flags), &call);
 }
 
@@ -193,13 +168,7 @@ int gex_VIS_IndexedPutNBI(gex_TM_t team, gex_Rank_t rank, size_t dest_count, voi
                           size_t dest_len, size_t source_count, void *const source[],
                           size_t source_len, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_IndexedPutNBI",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_INDEXED,
-                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
-                          .source = { .list = source, .count = source_count, .len = source_len } };
+    pen_vis_call call = INDEXED_CALL("gex_VIS_IndexedPutNBI", true);
     return implicit(enter(&call, flags), &call);
 }
 
@@ -207,13 +176,7 @@ int gex_VIS_IndexedGetNBI(gex_TM_t team, size_t dest_count, void *const dest[], 
                           gex_Rank_t rank, size_t source_count, void *const source[],
                           size_t source_len, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_IndexedGetNBI",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_INDEXED,
-                          .dest = { .list = dest, .count = dest_count, .len = dest_len },
-                          .source = { .list = source, .count = source_count, .len = source_len } };
+    pen_vis_call call = INDEXED_CALL("gex_VIS_IndexedGetNBI", false);
     return implicit(enter(&call, flags), &call);
 }
 
@@ -224,17 +187,7 @@ int gex_VIS_StridedPutBlocking(gex_TM_t team, gex_Rank_t rank, void *dest,
                                const ptrdiff_t source_strides[], size_t elem_len,
                                const size_t counts[], size_t levels, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_StridedPutBlocking",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_STRIDED,
-                          .dest = { .base = dest, .strides = dest_strides },
-                          .source = { .base = (char *)(uintptr_t)source,
-                                      .strides = source_strides },
-                          .elem_len = elem_len,
-                          .counts = counts,
-                          .levels = levels };
+    pen_vis_call call = STRIDED_CALL("gex_VIS_StridedPutBlocking", true);
     return pen_vis_blocking(enter(&call, flags), &call);
 }
 
@@ -243,16 +196,7 @@ int gex_VIS_StridedGetBlocking(gex_TM_t team, void *dest, const ptrdiff_t dest_s
                                size_t elem_len, const size_t counts[], size_t levels,
                                gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_StridedGetBlocking",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_STRIDED,
-                          .dest = { .base = dest, .strides = dest_strides },
-                          .source = { .base = source, .strides = source_strides },
-                          .elem_len = elem_len,
-                          .counts = counts,
-                          .levels = levels };
+    pen_vis_call call = STRIDED_CALL("gex_VIS_StridedGetBlocking", false);
     return pen_vis_blocking(enter(&call, flags), &call);
 }
 
@@ -261,17 +205,7 @@ gex_Event_t gex_VIS_StridedPutNB(gex_TM_t team, gex_Rank_t rank, void *dest,
                                  const ptrdiff_t source_strides[], size_t elem_len,
                                  const size_t counts[], size_t levels, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_StridedPutNB",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_STRIDED,
-                          .dest = { .base = dest, .strides = dest_strides },
-                          .source = { .base = (char *)(uintptr_t)source,
-                                      .strides = source_strides },
-                          .elem_len = elem_len,
-                          .counts = counts,
-                          .levels = levels };
+    pen_vis_call call = STRIDED_CALL("gex_VIS_StridedPutNB", true);
     return with_event(enter(&call, flags), &call);
 }
 
@@ -280,16 +214,7 @@ gex_Event_t gex_VIS_StridedGetNB(gex_TM_t team, void *dest, const ptrdiff_t dest
                                  size_t elem_len, const size_t counts[], size_t levels,
                                  gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_StridedGetNB",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_STRIDED,
-                          .dest = { .base = dest, .strides = dest_strides },
-                          .source = { .base = source, .strides = source_strides },
-                          .elem_len = elem_len,
-                          .counts = counts,
-                          .levels = levels };
+    pen_vis_call call = STRIDED_CALL("gex_VIS_StridedGetNB", false);
     return with_event(enter(&call, flags), &call);
 }
 
@@ -298,17 +223,7 @@ int gex_VIS_StridedPutNBI(gex_TM_t team, gex_Rank_t rank, void *dest,
                           const ptrdiff_t source_strides[], size_t elem_len, const size_t counts[],
                           size_t levels, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_StridedPutNBI",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = true,
-                          .shape = PEN_VIS_STRIDED,
-                          .dest = { .base = dest, .strides = dest_strides },
-                          .source = { .base = (char *)(uintptr_t)source,
-                                      .strides = source_strides },
-                          .elem_len = elem_len,
-                          .counts = counts,
-                          .levels = levels };
+    pen_vis_call call = STRIDED_CALL("gex_VIS_StridedPutNBI", true);
     return implicit(enter(&call, flags), &call);
 }
 
@@ -316,16 +231,7 @@ int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t dest_stride
                           gex_Rank_t rank, void *source, const ptrdiff_t source_strides[],
                           size_t elem_len, const size_t counts[], size_t levels, gex_Flags_t flags)
 {
-    pen_vis_call call = { .name = "gex_VIS_StridedGetNBI",
-                          .team = team,
-                          .rank = rank,
-                          .is_put = false,
-                          .shape = PEN_VIS_STRIDED,
-                          .dest = { .base = dest, .strides = dest_strides },
-                          .source = { .base = source, .strides = source_strides },
-                          .elem_len = elem_len,
-                          .counts = counts,
-                          .levels = levels };
+    pen_vis_call call = STRIDED_CALL("gex_VIS_StridedGetNBI", false);
     return implicit(enter(&call, flags), &call);
 }
 
