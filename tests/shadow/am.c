@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* am.c: the sending end of active messages: requests of every category with 0 to 16 arguments. */
+#include "am.h"
+
+#include <string.h>
+
+/* A request about to be sent. */
+typedef struct request {
+    gex_TM_t team;
+    gex_Rank_t rank;
+    const void *source;
+    size_t len;
+    void *dest;
+    gex_Event_t *local;
+    gex_Flags_t flags;
+    am_category category;
+    unsigned arg_count;
+    gex_AM_Arg_t args[ARITY_MAX];
+    gex_Rank_t target; /* of the job */
+    am_want want;
+} request;
+
+#define REQUESTS(n)                                                                              \
+    static int request_short_##n(const request *r)                                               \
+    {                                                                                            \
+        return gex_AM_RequestShort##n(r->team, r->rank, AM_SHORT_REQUEST + (n),                  \
+                                      r->flags ARITY_ELEMENTS_##n(r->args));                     \
+    }                                                                                            \
+    static int request_medium_##n(const request *r)                                              \
+    {                                                                                            \
+        return gex_AM_RequestMedium##n(r->team, r->rank, AM_MEDIUM_REQUEST + (n), r->source,     \
+                                       r->len, r->local, r->flags ARITY_ELEMENTS_##n(r->args));  \
+    }                                                                                            \
+    static int request_long_##n(const request *r)                                                \
+    {                                                                                            \
+        return gex_AM_RequestLong##n(r->team, r->rank, AM_LONG_REQUEST + (n), r->source, r->len, \
+                                     r->dest, r->local, r->flags ARITY_ELEMENTS_##n(r->args));   \
+    }
+ARITY_EACH(REQUESTS)
+
+typedef int (*request_fn)(const request *r);
+#define ROW_SHORT(n)  request_short_##n,
+#define ROW_MEDIUM(n) request_medium_##n,
+#define ROW_LONG(n)   request_long_##n,
+static const request_fn request_fns[3][ARITIES] = { { ARITY_EACH(ROW_SHORT) },
+                                                    { ARITY_EACH(ROW_MEDIUM) },
+                                                    { ARITY_EACH(ROW_LONG) } };
+
+/* ---- one request
+ * ------------------------------------------------------------------------------------- */
+
+static size_t longest(const request *r)
+{
+    if (r->category == AM_MEDIUM)
+        return gex_AM_MaxRequestMedium(r->team, r->rank, GEX_EVENT_NOW, 0, r->arg_count);
+    size_t most = gex_AM_MaxRequestLong(r->team, r->rank, GEX_EVENT_NOW, 0, r->arg_count);
+    return most < LEN_MAX ? most : LEN_MAX;
+}
+
+/* The length of a payload: sometimes none, sometimes the longest. */
+static size_t len_draw(worker *w, const burst *b, const request *r)
+{
+    const size_t most = longest(r);
+    size_t len = random_len(&w->random, b->octave);
+    if (len > most)
+        len = 1 + random_below(&w->random, (uint32_t)most);
+    if (random_chance(&w->random, 64))
+        len = b->count == 1 || r->category == AM_MEDIUM ? most : 0;
+    if (r->category == AM_LONG && r->arg_count == 0 && len > BARE_LONG_LEN)
+        len = BARE_LONG_LEN;
+    return len;
+}
+
+static request request_draw(worker *w, const burst *b, am_category category)
+{
+    request r = { .category = category, .target = b->target, .local = GEX_EVENT_NOW };
+    r.team = draw_team(w, b->target, &r.rank);
+    r.arg_count = random_below(&w->random, ARITIES);
+    if (category == AM_LONG && r.arg_count == 0 && w->bare_longs[b->target] == BARE_LONGS_MAX)
+        r.arg_count = 1;
+    if (category != AM_SHORT)
+        r.len = len_draw(w, b, &r);
+    r.want = (am_want)random_below(&w->random, r.arg_count > 1 ? 4 : 3);
+    if (category == AM_LONG && r.want == WANT_NOTHING)
+        r.want = WANT_SHORT; /* its landing is used again once it was seen */
+    if (random_chance(&w->random, 8))
+        r.flags = GEX_FLAG_IMMEDIATE;
+    return r;
+}
+
+/* Room for a Long reply, where it will not meet another. */
+static gex_AM_Arg_t reply_place(worker *w, size_t len)
+{
+    if (w->reply_used + len > LANDING_LEN) {
+        am_wait_replies(w);
+        w->reply_used = 0;
+    }
+    size_t at = w->reply_used;
+    w->reply_used += len;
+    return (gex_AM_Arg_t)at;
+}
+
+static void landing_draw(worker *w, request *r)
+{
+    enum { BARE_PART = BARE_LONGS_MAX * BARE_LONG_LEN };
+    unsigned char *landing = landing_of(r->target, shadow.rank, w->index);
+    if (r->arg_count == 0) {
+        r->dest = landing + (size_t)BARE_LONG_LEN * w->bare_longs[r->target]++;
+        return;
+    }
+    if (BARE_PART + w->landing_used[r->target] + r->len > LANDING_LEN) {
+        am_wait_replies(w);
+        memset(w->landing_used, 0, sizeof w->landing_used);
+    }
+    r->dest = landing + BARE_PART + w->landing_used[r->target];
+    w->landing_used[r->target] += r->len;
+}
+
+/* Gives the message its name and all that follows from it; answers its payload. */
+static const unsigned char *request_name(worker *w, request *r)
+{
+    am_tally *sent = r->arg_count == 0 ? &w->sent_bare[r->target] : &w->sent[r->target];
+    sent->count++;
+    if (r->arg_count == 0) {
+        sent->sum += am_digest(shadow.rank, r->category, 0, r->len);
+        if (r->category != AM_SHORT)
+            am_expect_bare();
+        return am_bare_payload(shadow.rank, r->len);
+    }
+    uint32_t name = am_name(w->index, r->want, w->am_sequence++);
+    uint64_t key = am_key(shadow.rank, name);
+    r->args[0] = (gex_AM_Arg_t)name;
+    for (unsigned i = 1; i < r->arg_count; i++)
+        r->args[i] = am_arg(key, false, i);
+    sent->sum += am_digest(key, r->category, r->arg_count, r->len);
+    if (r->want != WANT_NOTHING) {
+        am_reply reply = am_reply_of(key, r->want, r->target);
+        if (reply.category == AM_LONG)
+            r->args[1] = reply_place(w, reply.len);
+        w->replies.count++;
+        w->replies.sum += am_digest(key, reply.category, reply.arg_count, reply.len);
+    }
+    return am_payload(key, false);
+}
+
+/* The payload at the desk, to be scribbled over once it may be. */
+static void request_local(worker *w, request *r, const unsigned char *payload, gex_Event_t *event)
+{
+    gex_Event_t *const forms[] = { GEX_EVENT_NOW, GEX_EVENT_GROUP, event };
+    r->local = forms[random_below(&w->random, 3)];
+    unsigned char *source = desk_take(w, r->len);
+    if (r->len != 0)
+        memcpy(source, payload, r->len);
+    r->source = source;
+}
+
+static void request_sent(worker *w, const request *r, gex_Event_t event)
+{
+    unsigned char *source = (unsigned char *)(uintptr_t)r->source;
+    if (r->local == GEX_EVENT_NOW || (r->local != GEX_EVENT_GROUP && event == GEX_EVENT_INVALID)) {
+        scribble(source, r->len);
+        return;
+    }
+    pending *wait = pending_add(w, r->local == GEX_EVENT_GROUP ? BY_NBI : BY_EVENT);
+    wait->source = source;
+    wait->source_len = r->len;
+    wait->category = GEX_EC_AM;
+    wait->event = event;
+}
+
+static void request_one(worker *w, const burst *b, am_category category)
+{
+    gex_Event_t event = GEX_EVENT_INVALID;
+    request r = request_draw(w, b, category);
+    op_begin(w, b->target, r.len);
+    if (category == AM_LONG)
+        landing_draw(w,
+                     &r); /* first: it may wait for all replies, and this one is not on its way */
+    const unsigned char *payload = request_name(w, &r);
+    w->am_unchecked++;
+    if (category != AM_SHORT)
+        request_local(w, &r, payload, &event);
+    for (unsigned polls = 0; request_fns[category][r.arg_count](&r) != 0;)
+        poll_once(&polls);
+    if (category != AM_SHORT)
+        request_sent(w, &r, event);
+}
+
+/* ---- bursts
+ * ------------------------------------------------------------------------------------------ */
+
+void am_short(worker *w, unsigned most)
+{
+    burst b = burst_of(w, most, 0, 2);
+    for (unsigned i = 0; i < b.count; i++)
+        request_one(w, &b, AM_SHORT);
+}
+
+void am_medium(worker *w, unsigned most)
+{
+    unsigned octaves = 1;
+    while ((size_t)2 << octaves <= gex_AM_LUBRequestMedium() && octaves < OCTAVES)
+        octaves++;
+    burst b = burst_of(w, most, 1, random_below(&w->random, octaves));
+    if (w->desk_used + (size_t)b.count * (gex_AM_LUBRequestMedium() + 64) > DESK_LEN / 2)
+        pending_finish_all(w);
+    for (unsigned i = 0; i < b.count; i++)
+        request_one(w, &b, AM_MEDIUM);
+}
+
+void am_long(worker *w, unsigned most)
+{
+    burst b = burst_begin(w, most, 1);
+    if (w->desk_used + LEN_MAX + b.count * (((size_t)2 << b.octave) + 64) > DESK_LEN)
+        pending_finish_all(w);
+    for (unsigned i = 0; i < b.count; i++)
+        request_one(w, &b, AM_LONG);
+}

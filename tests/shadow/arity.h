@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arity.h: for each number of arguments, 0 to 16: the parameters of a handler, their names, and
+ * the elements of an array, each with its comma in front. */
+#ifndef PEN_TESTS_SHADOW_ARITY_H
+#define PEN_TESTS_SHADOW_ARITY_H
+
+enum { ARITY_MAX = 16, ARITIES = ARITY_MAX + 1 };
+
+#define ARITY_EACH(X) \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+
+#define ARITY_PARAMETERS_0
+#define ARITY_NAMES_0
+#define ARITY_ELEMENTS_0(a)
+#define ARITY_PARAMETERS_1   ARITY_PARAMETERS_0, gex_AM_Arg_t a1
+#define ARITY_NAMES_1        ARITY_NAMES_0, a1
+#define ARITY_ELEMENTS_1(a)  ARITY_ELEMENTS_0(a), (a)[0]
+#define ARITY_PARAMETERS_2   ARITY_PARAMETERS_1, gex_AM_Arg_t a2
+#define ARITY_NAMES_2        ARITY_NAMES_1, a2
+#define ARITY_ELEMENTS_2(a)  ARITY_ELEMENTS_1(a), (a)[1]
+#define ARITY_PARAMETERS_3   ARITY_PARAMETERS_2, gex_AM_Arg_t a3
+#define ARITY_NAMES_3        ARITY_NAMES_2, a3
+#define ARITY_ELEMENTS_3(a)  ARITY_ELEMENTS_2(a), (a)[2]
+#define ARITY_PARAMETERS_4   ARITY_PARAMETERS_3, gex_AM_Arg_t a4
+#define ARITY_NAMES_4        ARITY_NAMES_3, a4
+#define ARITY_ELEMENTS_4(a)  ARITY_ELEMENTS_3(a), (a)[3]
+#define ARITY_PARAMETERS_5   ARITY_PARAMETERS_4, gex_AM_Arg_t a5
+#define ARITY_NAMES_5        ARITY_NAMES_4, a5
+#define ARITY_ELEMENTS_5(a)  ARITY_ELEMENTS_4(a), (a)[4]
+#define ARITY_PARAMETERS_6   ARITY_PARAMETERS_5, gex_AM_Arg_t a6
+#define ARITY_NAMES_6        ARITY_NAMES_5, a6
+#define ARITY_ELEMENTS_6(a)  ARITY_ELEMENTS_5(a), (a)[5]
+#define ARITY_PARAMETERS_7   ARITY_PARAMETERS_6, gex_AM_Arg_t a7
+#define ARITY_NAMES_7        ARITY_NAMES_6, a7
+#define ARITY_ELEMENTS_7(a)  ARITY_ELEMENTS_6(a), (a)[6]
+#define ARITY_PARAMETERS_8   ARITY_PARAMETERS_7, gex_AM_Arg_t a8
+#define ARITY_NAMES_8        ARITY_NAMES_7, a8
+#define ARITY_ELEMENTS_8(a)  ARITY_ELEMENTS_7(a), (a)[7]
+#define ARITY_PARAMETERS_9   ARITY_PARAMETERS_8, gex_AM_Arg_t a9
+#define ARITY_NAMES_9        ARITY_NAMES_8, a9
+#define ARITY_ELEMENTS_9(a)  ARITY_ELEMENTS_8(a), (a)[8]
+#define ARITY_PARAMETERS_10  ARITY_PARAMETERS_9, gex_AM_Arg_t a10
+#define ARITY_NAMES_10       ARITY_NAMES_9, a10
+#define ARITY_ELEMENTS_10(a) ARITY_ELEMENTS_9(a), (a)[9]
+#define ARITY_PARAMETERS_11  ARITY_PARAMETERS_10, gex_AM_Arg_t a11
+#define ARITY_NAMES_11       ARITY_NAMES_10, a11
+#define ARITY_ELEMENTS_11(a) ARITY_ELEMENTS_10(a), (a)[10]
+#define ARITY_PARAMETERS_12  ARITY_PARAMETERS_11, gex_AM_Arg_t a12
+#define ARITY_NAMES_12       ARITY_NAMES_11, a12
+#define ARITY_ELEMENTS_12(a) ARITY_ELEMENTS_11(a), (a)[11]
+#define ARITY_PARAMETERS_13  ARITY_PARAMETERS_12, gex_AM_Arg_t a13
+#define ARITY_NAMES_13       ARITY_NAMES_12, a13
+#define ARITY_ELEMENTS_13(a) ARITY_ELEMENTS_12(a), (a)[12]
+#define ARITY_PARAMETERS_14  ARITY_PARAMETERS_13, gex_AM_Arg_t a14
+#define ARITY_NAMES_14       ARITY_NAMES_13, a14
+#define ARITY_ELEMENTS_14(a) ARITY_ELEMENTS_13(a), (a)[13]
+#define ARITY_PARAMETERS_15  ARITY_PARAMETERS_14, gex_AM_Arg_t a15
+#define ARITY_NAMES_15       ARITY_NAMES_14, a15
+#define ARITY_ELEMENTS_15(a) ARITY_ELEMENTS_14(a), (a)[14]
+#define ARITY_PARAMETERS_16  ARITY_PARAMETERS_15, gex_AM_Arg_t a16
+#define ARITY_NAMES_16       ARITY_NAMES_15, a16
+#define ARITY_ELEMENTS_16(a) ARITY_ELEMENTS_15(a), (a)[15]
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll.c: what all ranks do together. Each thread has a team of its own for it, and makes the same
+ * calls as the threads of its number on the other ranks. */
+#include "shadow.h"
+
+enum { BARRIERS_AT_ONCE = 8 };
+
+static random_state together(const worker *w)
+{
+    return (random_state){ random_mix2(random_mix2(shadow.options.seed, w->op), 1000 + w->index) };
+}
+
+/* Several barriers in flight: none is over before all ranks have begun it. */
+void coll_barrier(worker *w, unsigned most)
+{
+    random_state random = together(w);
+    gex_Event_t events[BARRIERS_AT_ONCE];
+    while (most > 0) {
+        unsigned count = 1 + random_below(&random, BARRIERS_AT_ONCE);
+        if (count > most)
+            count = most;
+        for (unsigned i = 0; i < count; i++) {
+            op_begin(w, (shadow.rank + 1) % shadow.size, 1);
+            events[i] = gex_Coll_BarrierNB(shadow.world, 0);
+        }
+        gex_Event_WaitAll(events, count, 0);
+        op_checked(w, count);
+        most -= count;
+    }
+}
+
+void coll_open(void) {}
+void coll_close(void) {}

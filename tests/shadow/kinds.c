@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kinds.c: the kinds of operations, and which part of a run each of them is. */
+#include "shadow.h"
+
+const kind kinds[] = {
+    { "put blocking", 30, rma_put_blocking },
+    { "put nb", 60, rma_put_nb },
+    { "put nbi", 60, rma_put_nbi },
+    { "put value", 40, rma_put_value },
+    { "get blocking", 30, rma_get_blocking },
+    { "get nb", 60, rma_get_nb },
+    { "get nbi", 60, rma_get_nbi },
+    { "get value", 27, rma_get_value },
+    { "access region", 40, rma_region },
+    { "legacy put", 40, legacy_put },
+    { "legacy get", 35, legacy_get },
+    { "vis vector", 35, vis_vector },
+    { "vis indexed", 35, vis_indexed },
+    { "vis strided", 35, vis_strided },
+    { "vis legacy", 35, vis_legacy },
+    { "am short", 80, am_short },
+    { "am medium", 60, am_medium },
+    { "am long", 35, am_long },
+    /* together */
+    { "barrier", 30, coll_barrier },
+};
+
+const unsigned kind_count = sizeof kinds / sizeof *kinds;
+const unsigned kind_alone_count = sizeof kinds / sizeof *kinds - 1;

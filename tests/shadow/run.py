@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the shadow-memory checker in every constellation until enough operations are checked.
+
+    run.py <penstock> <folder of shadow.seq, .par and .everything> --ops N [--seed N] [--short]
+
+Each constellation gets its share of N; all have to end well, and together they have to have checked
+N operations. --seed: the first of the seeds, one more for each run, so that the same command makes the
+same operations. --short: few and small constellations, for builds that are slow.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+
+# program, ranks, arguments, share of the operations, environment
+CONSTELLATIONS = [
+    ("seq", 2, ["--memory", "mixed"], 20, {}),
+    ("seq", 2, ["--memory", "own"], 20, {}),
+    ("seq", 4, ["--memory", "mixed"], 10, {}),
+    ("par", 2, ["--threads", "2", "--memory", "mixed"], 15, {}),
+    ("par", 3, ["--threads", "2", "--memory", "own"], 10, {}),
+    ("par", 1, ["--threads", "4", "--memory", "mixed"], 5, {}),
+    ("par", 2, ["--threads", "3", "--memory", "arena"], 8, {}),
+    ("everything", 2, ["--threads", "2"], 8, {}),
+    ("seq", 3, ["--memory", "own"], 2, {"REORDER": "1e-2", "DELAY": "1e-4"}),
+    ("par", 2, ["--threads", "2", "--memory", "own"], 1, {"REORDER": "1e-2", "DELAY": "1e-4"}),
+    ("seq", 2, ["--memory", "mixed", "--burst", "1"], 1, {}),
+]
+SHORT = [
+    ("seq", 2, ["--memory", "own"], 40, {}),
+    ("par", 2, ["--threads", "3", "--memory", "mixed"], 40, {}),
+    ("everything", 2, ["--threads", "2"], 20, {}),
+]
+THREADS_ONLY = [ # what ThreadSanitizer can see
+    ("par", 1, ["--threads", "4", "--memory", "mixed"], 50, {}),
+    ("par", 2, ["--threads", "3", "--memory", "own"], 50, {}),
+]
+DONE = re.compile(r"shadow: (\d+) operations checked, 0 mismatches")
+
+
+def play(command, limit):
+    """Status, output, operations checked."""
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        timeout=limit + 60, check=False,
+    )
+    found = DONE.search(done.stdout)
+    return done.returncode, done.stdout, int(found[1]) if found else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("penstock")
+    parser.add_argument("folder")
+    parser.add_argument("--ops", type=float, default=1e7)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=int, default=600, help="seconds for one constellation")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--threads-only", action="store_true")
+    arguments = parser.parse_args()
+    rows = THREADS_ONLY if arguments.threads_only else SHORT if arguments.short else CONSTELLATIONS
+    shares = sum(row[3] for row in rows)
+    total, faults, begin = 0, 0, time.monotonic()
+    for i, (program, ranks, options, share, impair) in enumerate(rows):
+        ops = int(arguments.ops * share / shares) + 1
+        command = [arguments.penstock, "run", "-n", str(ranks), "--timeout", str(arguments.limit)]
+        for name, value in impair.items():
+            command += ["--env", f"PENSTOCK_IMPAIR_{name}={value}"]
+        command += [os.path.join(arguments.folder, f"shadow.{program}"), *options]
+        command += ["--seed", str(arguments.seed + i), "--ops", str(ops), "--stall", "120"]
+        start = time.monotonic()
+        status, output, checked = play(command, arguments.limit)
+        total += checked
+        print(f"{' '.join(command)}: {checked} checked, {time.monotonic() - start:.0f} s", flush=True)
+        if i == 0 or status:
+            print(output)
+        if status or checked < ops:
+            print(f"FAILED: status {status}, {checked} of {ops} operations checked", flush=True)
+            faults += 1
+    print(f"{total} operations checked in {time.monotonic() - begin:.0f} s, {faults} faults")
+    return 1 if faults or total < arguments.ops else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
