@@ -10,7 +10,7 @@ R       = build/release
 
 export JOBS
 
-.PHONY: help run test test-long bench bench-check build install format check clean \
+.PHONY: help run test test-long bench bench-check build install format reference check clean \
         distclean deps deps-test configure
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
 	@echo 'make format         lay the sources out with clang-format'
+	@echo 'make reference     write the tables of docs/reference anew, from headers and tests'
 	@echo 'make clean          remove the build folders (distclean: the Python tools too)'
 
 deps:
@@ -63,6 +64,9 @@ bench-check:
 
 format: deps-test
 	@scripts/check_format --write
+
+reference:
+	@scripts/make_coverage
 
 clean:
 	@for folder in build/*; do case $$folder in build/venv) ;; *) rm -rf "$$folder" ;; esac; done

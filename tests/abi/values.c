@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* values.c: the constants whose values compiled clients contain, and which wrappers compiled apart
+ * from the library assert. One that changes does not compile. */
+#include <gasnet.h>
+
+#define VALUE_IS(name, value) _Static_assert((name) == (value), "clients know the value of " #name)
+#define BIT_IS(name, bit)     VALUE_IS(name, 1u << (bit))
+
+/* ---- versions, limits, widths --------------------------------------------------------------- */
+
+VALUE_IS(GASNET_VERSION, 1);
+VALUE_IS(GASNET_SPEC_VERSION_MAJOR, 1);
+VALUE_IS(GASNET_SPEC_VERSION_MINOR, 8);
+VALUE_IS(GEX_SPEC_VERSION_MAJOR, 0);
+VALUE_IS(GEX_SPEC_VERSION_MINOR, 19);
+VALUE_IS(SIZEOF_GEX_RMA_VALUE_T, sizeof(gex_RMA_Value_t));
+VALUE_IS(SIZEOF_GASNET_REGISTER_VALUE_T, sizeof(gasnet_register_value_t));
+VALUE_IS(GEX_AM_INDEX_BASE, 128);
+VALUE_IS(GEX_RANK_INVALID, UINT32_MAX);
+VALUE_IS(GASNET_MAXNODES, 0x7FFFFFFF);
+VALUE_IS(GEX_VIS_MAX_PEERCOMPLETION, 127);
+
+/* ---- types of data and operations ----------------------------------------------------------- */
+
+BIT_IS(GEX_DT_I32, 0);
+BIT_IS(GEX_DT_U32, 1);
+BIT_IS(GEX_DT_I64, 2);
+BIT_IS(GEX_DT_U64, 3);
+BIT_IS(GEX_DT_FLT, 4);
+BIT_IS(GEX_DT_DBL, 5);
+BIT_IS(GEX_DT_USER, 6);
+BIT_IS(GEX_OP_AND, 0);
+BIT_IS(GEX_OP_OR, 1);
+BIT_IS(GEX_OP_XOR, 2);
+BIT_IS(GEX_OP_ADD, 3);
+BIT_IS(GEX_OP_SUB, 4);
+BIT_IS(GEX_OP_MULT, 5);
+BIT_IS(GEX_OP_MIN, 6);
+BIT_IS(GEX_OP_MAX, 7);
+BIT_IS(GEX_OP_INC, 8);
+BIT_IS(GEX_OP_DEC, 9);
+BIT_IS(GEX_OP_SET, 10);
+BIT_IS(GEX_OP_CAS, 11);
+BIT_IS(GEX_OP_FAND, 15);
+BIT_IS(GEX_OP_FOR, 16);
+BIT_IS(GEX_OP_FXOR, 17);
+BIT_IS(GEX_OP_FADD, 18);
+BIT_IS(GEX_OP_FSUB, 19);
+BIT_IS(GEX_OP_FMULT, 20);
+BIT_IS(GEX_OP_FMIN, 21);
+BIT_IS(GEX_OP_FMAX, 22);
+BIT_IS(GEX_OP_FINC, 23);
+BIT_IS(GEX_OP_FDEC, 24);
+BIT_IS(GEX_OP_SWAP, 25);
+BIT_IS(GEX_OP_FCAS, 26);
+VALUE_IS(GEX_OP_CSWAP, GEX_OP_FCAS);
+BIT_IS(GEX_OP_GET, 27);
+BIT_IS(GEX_OP_USER, 30);
+BIT_IS(GEX_OP_USER_NC, 31);
+VALUE_IS(GEX_OP_TO_FETCHING(GEX_OP_XOR), GEX_OP_FXOR);
+VALUE_IS(GEX_OP_TO_NONFETCHING(GEX_OP_FXOR), GEX_OP_XOR);
+
+/* ---- flags: disjoint for each call ---------------------------------------------------------- */
+
+BIT_IS(GEX_FLAG_IMMEDIATE, 0);
+BIT_IS(GEX_FLAG_AD_REL, 1);
+BIT_IS(GEX_FLAG_AD_ACQ, 2);
+BIT_IS(GEX_FLAG_SELF_SEG_UNKNOWN, 3);
+BIT_IS(GEX_FLAG_SELF_SEG_SOME, 4);
+BIT_IS(GEX_FLAG_SELF_SEG_BOUND, 5);
+BIT_IS(GEX_FLAG_SELF_SEG_OFFSET, 6);
+BIT_IS(GEX_FLAG_PEER_SEG_UNKNOWN, 7);
+BIT_IS(GEX_FLAG_PEER_SEG_SOME, 8);
+BIT_IS(GEX_FLAG_PEER_SEG_BOUND, 9);
+BIT_IS(GEX_FLAG_PEER_SEG_OFFSET, 10);
+BIT_IS(GEX_FLAG_ENABLE_LEAF_LC, 11);
+BIT_IS(GEX_FLAG_AD_MY_RANK, 11);
+BIT_IS(GEX_FLAG_AD_MY_NBRHD, 12);
+BIT_IS(GEX_FLAG_AM_PREPARE_LEAST_CLIENT, 11);
+BIT_IS(GEX_FLAG_AM_PREPARE_LEAST_ALLOC, 12);
+BIT_IS(GEX_FLAG_RANK_IS_JOBRANK, 13);
+BIT_IS(GEX_FLAG_PEER_NEVER_NBRHD, 14);
+BIT_IS(GEX_FLAG_PEER_NEVER_SELF, 15);
+BIT_IS(GEX_FLAG_AD_FAVOR_MY_RANK, 0);
+BIT_IS(GEX_FLAG_AD_FAVOR_MY_NBRHD, 1);
+BIT_IS(GEX_FLAG_AD_FAVOR_REMOTE, 2);
+BIT_IS(GEX_FLAG_AM_SHORT, 0);
+BIT_IS(GEX_FLAG_AM_MEDIUM, 1);
+BIT_IS(GEX_FLAG_AM_LONG, 2);
+BIT_IS(GEX_FLAG_AM_REQUEST, 3);
+BIT_IS(GEX_FLAG_AM_REPLY, 4);
+VALUE_IS(GEX_FLAG_AM_MEDLONG, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_LONG);
+VALUE_IS(GEX_FLAG_AM_REQREP, GEX_FLAG_AM_REQUEST | GEX_FLAG_AM_REPLY);
+BIT_IS(GEX_FLAG_USES_GASNET1, 0);
+BIT_IS(GEX_FLAG_DEFER_THREADS, 1);
+BIT_IS(GEX_FLAG_TM_SCRATCH_SIZE_MIN, 0);
+BIT_IS(GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED, 1);
+BIT_IS(GEX_FLAG_TM_GLOBAL_SCRATCH, 2);
+BIT_IS(GEX_FLAG_TM_LOCAL_SCRATCH, 3);
+BIT_IS(GEX_FLAG_TM_SYMMETRIC_SCRATCH, 4);
+BIT_IS(GEX_FLAG_TM_NO_SCRATCH, 5);
+BIT_IS(GEX_FLAG_SCRATCH_SEG_OFFSET, 6);
+BIT_IS(GEX_FLAG_GLOBALLY_QUIESCED, 13);
+BIT_IS(GEX_FLAG_HINT_ACCEL_AD, 0);
+BIT_IS(GEX_FLAG_HINT_ACCEL_COLL, 1);
+VALUE_IS(GEX_FLAG_HINT_ACCEL_ALL, GEX_FLAG_HINT_ACCEL_AD | GEX_FLAG_HINT_ACCEL_COLL);
+
+/* ---- sets ----------------------------------------------------------------------------------- */
+
+BIT_IS(GEX_EP_CAPABILITY_RMA, 0);
+BIT_IS(GEX_EP_CAPABILITY_AM, 1);
+BIT_IS(GEX_EP_CAPABILITY_VIS, 2);
+BIT_IS(GEX_EP_CAPABILITY_COLL, 3);
+BIT_IS(GEX_EP_CAPABILITY_AD, 4);
+VALUE_IS(GEX_EP_CAPABILITY_ALL, 31);
+BIT_IS(GEX_TI_SRCRANK, 0);
+BIT_IS(GEX_TI_ENTRY, 1);
+BIT_IS(GEX_TI_IS_REQ, 2);
+BIT_IS(GEX_TI_IS_LONG, 3);
+BIT_IS(GEX_TI_EP, 4);
+VALUE_IS(GEX_TI_ALL, 31);
+BIT_IS(GEX_THREAD_ROLE_RCV, 0);
+BIT_IS(GEX_THREAD_ROLE_SND, 1);
+VALUE_IS(GEX_EC_ALL, ~(gex_EC_t)0);
+VALUE_IS(GEX_EC_AM, GEX_EC_LC);
+VALUE_IS(GEX_EC_PUT &GEX_EC_LC, GEX_EC_LC);
+VALUE_IS((GEX_EC_PUT | GEX_EC_GET) & GEX_EC_RMW, 0);
+VALUE_IS(GEX_EC_PUT &GEX_EC_GET, 0);
+
+/* ---- widths of what compiled clients hold --------------------------------------------------- */
+
+#define SIZE_IS(type, size) \
+    _Static_assert(sizeof(type) == (size), "clients know the size of " #type)
+SIZE_IS(gex_DT_t, 4);
+SIZE_IS(gex_OP_t, 4);
+SIZE_IS(gex_EC_t, 4);
+SIZE_IS(gex_TI_t, 4);
+SIZE_IS(gex_EP_Capabilities_t, 4);
+SIZE_IS(gex_AD_t, sizeof(uintptr_t));
+SIZE_IS(gex_AM_SrcDesc_t, sizeof(uintptr_t));
+SIZE_IS(gex_Addr_t, sizeof(uintptr_t));
+
+/* Pointers are constants for initialisers, though not for assertions. */
+static gex_EP_t const no_endpoint = GEX_EP_INVALID;
+static gex_AD_t const no_domain = GEX_AD_INVALID;
+static gex_MK_t const no_kind = GEX_MK_INVALID;
+static gex_AM_SrcDesc_t const nothing = GEX_AM_SRCDESC_NO_OP;
+
+int main(void)
+{
+    return no_endpoint == 0 && no_domain == 0 && no_kind == 0 && nothing == 0 ? 0 : 1;
+}
