@@ -115,18 +115,20 @@ static bool view_is_in_table(const pen_team *team, uint32_t first, uint32_t end)
     return true;
 }
 
+/* The range is the same every time: who shares our host is known from the start. */
 static pen_status view_copy_rows(pen_team *team, uint32_t first, uint32_t end)
 {
     pen_job *job = team->job;
     if (team->rows == NULL)
-        team->rows = pen_job_calloc(job, team->view.size, sizeof *team->rows,
+        team->rows = pen_job_calloc(job, end - first, sizeof *team->rows,
                                     "the table of a team's mapped segments");
     if (team->rows == NULL)
         return PEN_ERR_MEMORY;
     static const pen_mapped none = { 0 };
     for (uint32_t rank = first; rank < end; rank++) {
         const pen_mapped *table = job->mapped[pen_team_ep_index(team, rank)];
-        row_set(&team->rows[rank], table != NULL ? &table[pen_team_jobrank(team, rank)] : &none);
+        row_set(&team->rows[rank - first],
+                table != NULL ? &table[pen_team_jobrank(team, rank)] : &none);
     }
     return PEN_OK;
 }
@@ -142,9 +144,9 @@ pen_status pen_job_show_team(pen_team *team)
         rows = job->mapped[pen_team_ep_index(team, first)];
         if (rows != NULL)
             rows += pen_team_jobrank(team, first);
-    } else {
+    } else if (view_may_show(team)) {
         status = view_copy_rows(team, first, end);
-        rows = status == PEN_OK ? &team->rows[first] : NULL;
+        rows = status == PEN_OK ? team->rows : NULL;
     }
     uint32_t count = rows != NULL && view_may_show(team) ? end - first : 0;
     if (rows != NULL) {
