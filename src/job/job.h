@@ -68,6 +68,7 @@ typedef struct pen_team { /* gex_TM_t */
     uint64_t id;                /* the same on all members, unique in the job; 0: primordial */
     struct pen_coll_team *coll; /* NULL: a pair */
     pen_mapped *rows;      /* the view's, where no table of the job's has them in a row; its own */
+    gex_Memvec_t scratch;  /* what the client lent us; we do not use it */
     struct pen_team *next; /* all teams but the primordial one; guarded by threads_lock */
 } pen_team;
 

@@ -275,6 +275,7 @@ static void open_job(ranks *world, uint32_t rank)
                              .stride = 1 };
     job->endpoint.job = job;
     job->endpoint.client = &job->client;
+    job->endpoints[job->endpoint_count++] = &job->endpoint;
     job->first_thread.job = job;
     job->first_thread.in_use = true;
     pen_lock_init(&job->threads_lock, params->concurrency);
