@@ -1,10 +1,200 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team.c: questions to teams, and translation of ranks. */
+/* team.c: making and ending teams, questions to them, and translation of ranks. */
 #include "team/team.h"
 
 #include "api/api.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 _Static_assert(PEN_TEAM_RANK_NONE == GEX_RANK_INVALID, "no rank is the same number for clients");
+
+/* ---- scratch memory, of which we use none --------------------------------------------------- */
+
+/* What we ask for when we are asked: a size of 0 might be taken for a failure to allocate. */
+enum { SCRATCH_LEN = PEN_CACHE_LINE };
+
+#define SIZE_FLAGS (GEX_FLAG_TM_SCRATCH_SIZE_MIN | GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED)
+#define KIND_FLAGS                                                                            \
+    (GEX_FLAG_TM_GLOBAL_SCRATCH | GEX_FLAG_TM_LOCAL_SCRATCH | GEX_FLAG_TM_SYMMETRIC_SCRATCH | \
+     GEX_FLAG_TM_NO_SCRATCH)
+
+static bool many(gex_Flags_t flags) { return (flags & (flags - 1)) != 0; }
+
+/* Notes what the client lends a team, for gex_TM_Destroy. */
+static void lend(const char *call, pen_team *team, void *scratch, size_t len, gex_Flags_t flags)
+{
+    const pen_segment *segment = team->endpoint->segment;
+    team->flags = flags;
+    if ((flags & GEX_FLAG_TM_NO_SCRATCH) || len == 0)
+        return;
+    uintptr_t base = segment != NULL ? (uintptr_t)segment->base : 0;
+    uintptr_t offset = (uintptr_t)scratch - base;
+    if (flags & GEX_FLAG_SCRATCH_SEG_OFFSET)
+        offset = (uintptr_t)scratch;
+    bool bound = team->job->segment_mode != PEN_SEGMENT_EVERYTHING;
+    if (PEN_CHECKED && bound &&
+        (segment == NULL || offset > segment->len || len > segment->len - offset))
+        pen_api_misuse(call, "%zu bytes of scratch at %p are not in the endpoint's segment", len,
+                       scratch);
+    team->scratch = (gex_Memvec_t){ (void *)(base + offset), len };
+}
+
+/* ---- making teams --------------------------------------------------------------------------- */
+
+static pen_thread *enter(const char *call, const pen_team *team)
+{
+    pen_job *job = pen_api_job(call);
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    if (team == NULL || team->is_pair)
+        pen_api_misuse(call, "the team is %s",
+                       team == NULL ? "GEX_TM_INVALID"
+                                    : "the result of gex_TM_Pair, which is "
+                                      "none");
+    return pen_api_thread(job);
+}
+
+static void check_flags(const char *call, gex_Flags_t flags, gex_Flags_t known)
+{
+    if ((flags & ~known) != 0)
+        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags, flags & ~known);
+    if (many(flags & SIZE_FLAGS))
+        pen_api_misuse(call, "flags 0x%x: ask for one size, the smallest or the recommended one",
+                       flags);
+}
+
+#define SPLIT_FLAGS (SIZE_FLAGS | GEX_FLAG_TM_NO_SCRATCH | GEX_FLAG_SCRATCH_SEG_OFFSET)
+
+size_t gex_TM_Split(gex_TM_t *team, gex_TM_t parent, int color, int key, void *scratch,
+                    size_t scratch_size, gex_Flags_t flags)
+{
+    static const char call[] = "gex_TM_Split";
+    pen_thread *thread = enter(call, parent);
+    check_flags(call, flags, SPLIT_FLAGS);
+    if (flags & SIZE_FLAGS)
+        return SCRATCH_LEN;
+    bool joins = team != NULL;
+    if (joins && color < 0)
+        pen_api_misuse(call, "color %d: must not be negative", color);
+    pen_team *made = pen_team_split(thread, parent, joins, color, key, call);
+    if (joins) {
+        lend(call, made, scratch, scratch_size, flags);
+        *team = made;
+    }
+    return 0;
+}
+
+size_t gex_TM_Dup(gex_TM_t *team, gex_TM_t old, void *scratch, size_t scratch_size,
+                  gex_Flags_t flags)
+{
+    static const char call[] = "gex_TM_Dup";
+    pen_thread *thread = enter(call, old);
+    check_flags(call, flags, SPLIT_FLAGS);
+    if (flags & SIZE_FLAGS)
+        return SCRATCH_LEN;
+    if (team == NULL)
+        pen_api_misuse(call, "there is nowhere to write the team; every member gets one");
+    pen_team *made = pen_team_split(thread, old, true, 0, 0, call);
+    lend(call, made, scratch, scratch_size, flags);
+    *team = made;
+    return 0;
+}
+
+/* The list by job ranks, NULL when it is empty; the caller frees it. */
+static gex_EP_Location_t *by_jobrank(const char *call, const pen_team *parent,
+                                     const gex_EP_Location_t *members, size_t count,
+                                     gex_Flags_t flags)
+{
+    if (count == 0)
+        return NULL;
+    gex_EP_Location_t *list = calloc(count, sizeof *list);
+    if (list == NULL)
+        pen_api_misuse(call, "a list of %zu members: calloc: %s; make a smaller team", count,
+                       strerror(errno));
+    for (size_t i = 0; i < count; i++) {
+        list[i] = members[i];
+        if (flags & GEX_FLAG_RANK_IS_JOBRANK)
+            continue;
+        if (members[i].gex_rank >= parent->view.size)
+            pen_api_misuse(call, "member %zu is rank %u, and the parent team has %u", i,
+                           members[i].gex_rank, parent->view.size);
+        list[i].gex_rank = pen_team_jobrank(parent, members[i].gex_rank);
+    }
+    return list;
+}
+
+static void check_kind(const char *call, const gex_Addr_t *scratch, size_t scratch_size,
+                       gex_Flags_t flags)
+{
+    gex_Flags_t kind = flags & KIND_FLAGS;
+    if (kind == 0 || many(kind))
+        pen_api_misuse(call,
+                       "flags 0x%x: give exactly one of GEX_FLAG_TM_GLOBAL_SCRATCH, "
+                       "GEX_FLAG_TM_LOCAL_SCRATCH, GEX_FLAG_TM_SYMMETRIC_SCRATCH and "
+                       "GEX_FLAG_TM_NO_SCRATCH",
+                       flags);
+    if (kind != GEX_FLAG_TM_NO_SCRATCH && scratch == NULL && scratch_size != 0)
+        pen_api_misuse(call, "%zu bytes of scratch, but no addresses", scratch_size);
+}
+
+/* Of a list of addresses, each new team's. */
+static void lend_all(const char *call, gex_TM_t *teams, size_t team_count,
+                     const gex_Addr_t *scratch, size_t scratch_size, gex_Flags_t flags)
+{
+    for (size_t i = 0; i < team_count; i++) {
+        void *mine = NULL;
+        if (scratch_size == 0 || (flags & GEX_FLAG_TM_NO_SCRATCH))
+            ; /* it may have no addresses */
+        else if (flags & GEX_FLAG_TM_GLOBAL_SCRATCH)
+            mine = scratch[teams[i]->view.rank];
+        else
+            mine = scratch[flags & GEX_FLAG_TM_LOCAL_SCRATCH ? i : 0];
+        lend(call, teams[i], mine, scratch_size, flags);
+    }
+}
+
+#define CREATE_FLAGS \
+    (SIZE_FLAGS | KIND_FLAGS | GEX_FLAG_SCRATCH_SEG_OFFSET | GEX_FLAG_RANK_IS_JOBRANK)
+
+size_t gex_TM_Create(gex_TM_t *teams, size_t team_count, gex_TM_t parent,
+                     gex_EP_Location_t *members, size_t member_count, gex_Addr_t *scratch,
+                     size_t scratch_size, gex_Flags_t flags)
+{
+    static const char call[] = "gex_TM_Create";
+    pen_thread *thread = enter(call, parent);
+    check_flags(call, flags, CREATE_FLAGS);
+    if (many(flags & KIND_FLAGS) || (team_count != 0 && (flags & SIZE_FLAGS) == 0))
+        check_kind(call, scratch, scratch_size, flags);
+    if (flags & SIZE_FLAGS)
+        return SCRATCH_LEN;
+    if ((teams == NULL && team_count != 0) || (members == NULL && member_count != 0))
+        pen_api_misuse(call, "%zu new teams at %p, %zu members at %p", team_count, (void *)teams,
+                       member_count, (void *)members);
+    gex_EP_Location_t *list = by_jobrank(call, parent, members, member_count, flags);
+    pen_team_create(thread, parent, list, member_count, teams, team_count);
+    free(list);
+    lend_all(call, teams, team_count, scratch, scratch_size, flags);
+    return 0;
+}
+
+int gex_TM_Destroy(gex_TM_t team, gex_Memvec_t *scratch, gex_Flags_t flags)
+{
+    static const char call[] = "gex_TM_Destroy";
+    pen_thread *thread = enter(call, team);
+    if ((flags & ~GEX_FLAG_GLOBALLY_QUIESCED) != 0)
+        pen_api_misuse(call, "flags 0x%x: only GEX_FLAG_GLOBALLY_QUIESCED is taken", flags);
+    if (team == &thread->job->world)
+        pen_api_misuse(call, "the primordial team ends with the job");
+    gex_Memvec_t lent = team->scratch;
+    pen_team_destroy(thread, team, (flags & GEX_FLAG_GLOBALLY_QUIESCED) != 0);
+    if (lent.gex_len == 0)
+        return 0;
+    if (scratch != NULL)
+        *scratch = lent;
+    return 1;
+}
 
 /* ---- questions ------------------------------------------------------------------------------ */
 
