@@ -18,6 +18,8 @@ static pending *put_pending(worker *w, pending_how how, const transfer *t)
 {
     pending *wait = pending_add(w, how);
     wait->written = t->stripe;
+    wait->at = (size_t)((unsigned char *)t->there - t->stripe->there);
+    wait->at_len = t->len;
     wait->source = t->scribble;
     wait->source_len = t->len;
     wait->category = GEX_EC_PUT;

@@ -232,6 +232,21 @@ void stripe_read_back(worker *w, gex_Rank_t target)
     w->desk_used = 0;
 }
 
+void stripe_read_last(worker *w)
+{
+    enum { READ_MAX = 512 };
+    const stripe *s = w->last_written;
+    unsigned char found[READ_MAX];
+    size_t len = w->last_len < READ_MAX ? w->last_len : READ_MAX;
+    size_t at = w->last_at + w->last_len - len;
+    w->last_written = NULL;
+    if (s == NULL)
+        return;
+    gex_Rank_t target = (gex_Rank_t)(s - w->stripes);
+    (void)gex_RMA_GetBlocking(shadow.world, found, target, s->there + at, len, 0);
+    compare(w, w->op, "the end of what a finished put wrote", found, s->model + at, len);
+}
+
 static void stripe_begin_again(worker *w, gex_Rank_t target)
 {
     stripe *s = &w->stripes[target];

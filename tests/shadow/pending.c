@@ -43,8 +43,12 @@ void pending_done(worker *w, pending *p)
     }
     if (p->check != NULL)
         p->check(w, p);
-    if (p->written != NULL)
+    if (p->written != NULL) {
+        w->last_written = p->written;
+        w->last_at = p->at;
+        w->last_len = p->at_len;
         stripe_settled(p->written);
+    }
     for (unsigned i = p->first; i < p->first + p->members; i++)
         pending_done(w, &w->pendings[i]);
 }
@@ -286,6 +290,7 @@ void pending_finish_all(worker *w)
 {
     finish_events(w, &w->random);
     finish_nbi(w);
+    stripe_read_last(w);
     clear(w);
     if (w->pending_count != 0)
         mismatch(w, w->op, "the checker itself: operations remain in flight");
@@ -303,6 +308,8 @@ void pending_finish_some(worker *w)
     default:
         break;
     }
+    if (random_chance(&w->random, 4))
+        stripe_read_last(w);
     clear(w);
 }
 

@@ -46,6 +46,8 @@ static pending *put_pending(worker *w, pending_how how, const put *p)
 {
     pending *wait = pending_add(w, how);
     wait->written = p->stripe;
+    wait->at = (size_t)(p->to - p->stripe->there);
+    wait->at_len = p->len;
     wait->source = p->scribble;
     wait->source_len = p->len;
     wait->category = GEX_EC_PUT;

@@ -92,6 +92,7 @@ typedef struct pending {
     bool quick_source;             /* BY_NBI: source is free with GEX_EC_LC already */
     uint64_t op;                   /* number of the operation */
     stripe *written;               /* puts */
+    size_t at, at_len;             /* ... what they wrote of it */
     const unsigned char *expected; /* gets: what len bytes at found must be */
     unsigned char *found;
     size_t len;
@@ -118,6 +119,8 @@ typedef struct worker {
     stripe stripes[RANKS_MAX];
     pending pendings[PENDING_MAX];
     unsigned pending_count;
+    stripe *last_written; /* by a put that is done; NULL: read back already */
+    size_t last_at, last_len;
     unsigned char *desk; /* buffers of operations in flight, freed when none is */
     size_t desk_used;
     /* active messages */
@@ -219,6 +222,8 @@ size_t stripe_take(worker *w, stripe *s, size_t len);
 unsigned char *readable(worker *w, gex_Rank_t target, size_t len, const unsigned char **expected);
 void stripe_settled(stripe *s); /* the operation that took a part of it is done */
 void stripe_read_back(worker *w, gex_Rank_t target);
+/* Gets what the last finished put wrote: whoever is told that it is done has to see it. */
+void stripe_read_last(worker *w);
 const unsigned char *pool_draw(worker *w, size_t len);
 /* Random bytes; sometimes at the desk, and then *scribble is their address: they are to be
  * overwritten as soon as the operation lets go of them. */

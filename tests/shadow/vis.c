@@ -39,6 +39,8 @@ void vis_put_memory(worker *w, vis_call *call, size_t there_extent, size_t here_
     memcpy(call->here, call->pool, here_extent);
     call->wait = wait_for(w, call);
     call->wait->written = s;
+    call->wait->at = at;
+    call->wait->at_len = there_extent;
     call->wait->source = call->here;
     call->wait->source_len = here_extent;
     call->wait->category = GEX_EC_PUT;

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bugs that the shadow-memory checker has to find: each is an edit of one source file.
+
+A row names what is planted, the file, the text that is there (once) and the text that takes its place,
+the program and its arguments, and variables. An edit whose text is not found, or found twice, fails the
+test: the engine has changed, and the row has to follow.
+"""
+from collections import namedtuple
+
+Plant = namedtuple("Plant", "name file old new program ranks arguments variables")
+
+OWN, ARENA, MIXED = ["--memory", "own"], ["--memory", "arena"], ["--memory", "mixed"]
+REORDER = {"PENSTOCK_IMPAIR_REORDER": "0.05"}
+
+PLANTS = [
+    Plant(
+        "put: the last byte of a long piece is not copied", "src/rma/message.c",
+        "        memcpy(to, body, body_len);\n",
+        "        memcpy(to, body, body_len - (body_len > 4096));\n",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "get: done one piece early", "src/rma/message.c",
+        "    if (transfer->pieces != 0 || transfer->sent != transfer->len)\n",
+        "    if (transfer->pieces > (transfer->kind == RMA_GET) || transfer->sent != transfer->len)\n",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "memset: a byte too long", "src/rma/message.c",
+        "        memset(to, args[6], (uint32_t)args[5]);\n",
+        "        memset(to, args[6], (uint32_t)args[5] + 1u);\n",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "NBI: puts are not waited for", "src/rma/nbi.c",
+        "    if ((categories & PEN_EC_PUT) && !pen_count_is_zero(&mine->put.incomplete))\n",
+        "    if (false && !pen_count_is_zero(&mine->put.incomplete))\n",
+        "seq", 2, OWN, REORDER,
+    ),
+    Plant(
+        "NBI: an access region is over when it is ended", "src/rma/nbi.c",
+        "    return region == NULL ? PEN_EVENT_DONE : pen_event_settle(region, NULL);\n",
+        "    (void)region;\n    return PEN_EVENT_DONE;\n",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "VIS: the stride before the last row is off by one", "src/vis/strided.c",
+        "        dest_row += p->outer.dest;\n",
+        "        dest_row += p->outer.dest + (row == 2);\n",
+        "seq", 2, ARENA, {},
+    ),
+    Plant(
+        "get by the kernel: the last byte of a long one is forgotten", "src/rma/rma.c",
+        ": pen_cma_read(pid, call->local, call->remote, call->len);\n",
+        ": pen_cma_read(pid, call->local, call->remote, call->len - (call->len > 5000));\n",
+        "everything", 2, [], {},
+    ),
+    Plant(
+        "Medium: one over 4 KiB is cut to a multiple of 8 bytes", "src/conduits/shm/send.c",
+        "    memcpy(tx->ring + offset, frame->body, frame->body_len);\n",
+        "    memcpy(tx->ring + offset, frame->body,\n"
+        "           frame->body_len > 4096 ? frame->body_len & ~7u : frame->body_len);\n",
+        "seq", 2, ARENA, {},
+    ),
+    Plant(
+        "shm: payloads are written over those that are not read yet", "src/conduits/shm/send.c",
+        "        if (start + record - tx->ring_done > ring_len)\n            return -1;\n",
+        "        if (start + record - tx->ring_done > ring_len + 8192)\n            return -1;\n",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "AM: one Short reply in 10000 is lost", "src/am/send.c",
+        "    call.job = token->job;\n    call.route = &token->job->routes[token->from];\n",
+        "    static _Atomic uint32_t replies;\n    if (++replies % 10000 == 0)\n        return 0;\n"
+        "    call.job = token->job;\n    call.route = &token->job->routes[token->from];\n",
+        "seq", 2, MIXED, {},
+    ),
+    Plant(
+        "AM: one reply with payload in 5000 is delivered twice", "src/am/deliver.c",
+        "    if (PEN_CHECKED)\n        am_scope_leave(&scope);\n}\n\nstatic void am_run_internal(",
+        "    static _Atomic uint32_t runs;\n"
+        "    if (!token.is_request && ++runs % 5000 == 0)\n"
+        "        am_call_payload(function, &token, payload, len, arg_count,\n"
+        "                        (const am_arg *)&frame->words[1]);\n"
+        "    if (PEN_CHECKED)\n        am_scope_leave(&scope);\n}\n\nstatic void am_run_internal(",
+        "seq", 2, MIXED, {},
+    ),
+    Plant(
+        "events: an array takes one of many for done too early", "src/rma/event.c",
+        "        if (!pen_event_is_leaf(events[i]) && root_is_done(pen_event_root_of(events[i])))\n",
+        "        if (!pen_event_is_leaf(events[i]) &&\n"
+        "            (i == 9 || root_is_done(pen_event_root_of(events[i]))))\n",
+        "seq", 2, OWN, {},
+    ),
+]
