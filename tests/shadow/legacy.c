@@ -17,6 +17,7 @@ enum { PUT_FORMS = 12, PUT_VALUES = 6, PUT_FILLS = 9, GET_FORMS = 8, GET_VALUES 
 static pending *put_pending(worker *w, pending_how how, const transfer *t)
 {
     pending *wait = pending_add(w, how);
+    wait->own_thread = true;
     wait->written = t->stripe;
     wait->at = (size_t)((unsigned char *)t->there - t->stripe->there);
     wait->at_len = t->len;
@@ -159,6 +160,7 @@ static void get_value(worker *w, gex_Rank_t target, const transfer *t, unsigned 
 static pending *get_pending(worker *w, pending_how how, const transfer *t)
 {
     pending *wait = pending_add(w, how);
+    wait->own_thread = true;
     wait->expected = t->expected;
     wait->found = t->here;
     wait->len = t->len;

@@ -76,24 +76,30 @@ static void await(random_state *random, gex_Event_t event)
         poll_once(&polls);
 }
 
-static void finish_leaves(worker *w, random_state *random)
+/* Whether this thread may, and has to, wait for the event. */
+static bool is_for(const pending *p, const worker *by, const worker *w)
+{
+    return p->how == BY_EVENT && (by == w || !p->own_thread);
+}
+
+static void finish_leaves(worker *w, worker *by)
 {
     for (unsigned i = 0; i < w->pending_count; i++) {
         pending *p = &w->pendings[i];
-        if (p->how != BY_EVENT || p->leaf == GEX_EVENT_INVALID)
+        if (!is_for(p, by, w) || p->leaf == GEX_EVENT_INVALID)
             continue;
-        await(random, p->leaf);
+        await(&by->random, p->leaf);
         p->leaf = GEX_EVENT_INVALID;
         source_free(p);
     }
 }
 
-static void finish_each(worker *w, random_state *random)
+static void finish_each(worker *w, worker *by)
 {
-    finish_leaves(w, random);
+    finish_leaves(w, by);
     for (unsigned i = 0; i < w->pending_count; i++)
-        if (w->pendings[i].how == BY_EVENT) {
-            await(random, w->pendings[i].event);
+        if (is_for(&w->pendings[i], by, w)) {
+            await(&by->random, w->pendings[i].event);
             pending_done(w, &w->pendings[i]);
         }
 }
@@ -121,18 +127,18 @@ static void swap(gathering *g, unsigned a, unsigned b)
     g->is_leaf[b] = one.is_leaf[0];
 }
 
-static void gather(gathering *g, const worker *w, random_state *random)
+static void gather(gathering *g, const worker *w, worker *by)
 {
     g->count = 0;
     for (unsigned i = 0; i < w->pending_count; i++) {
-        if (w->pendings[i].how != BY_EVENT)
+        if (!is_for(&w->pendings[i], by, w))
             continue;
         gather_one(g, w->pendings[i].event, i, false);
         if (w->pendings[i].leaf != GEX_EVENT_INVALID)
             gather_one(g, w->pendings[i].leaf, i, true);
     }
     for (unsigned i = g->count; i > 1; i--)
-        swap(g, i - 1, random_below(random, i));
+        swap(g, i - 1, random_below(&by->random, i));
 }
 
 /* Takes up what the library marked as done; answers how much. */
@@ -200,15 +206,17 @@ static void finish_in_parts(gathering *g, worker *w, unsigned form)
     }
 }
 
-static void finish_events(worker *w, random_state *random)
+static void finish_events(worker *w, worker *by)
 {
     gathering g;
-    unsigned form = random_below(random, 8);
+    static const unsigned char for_others[] = { 0, 1, 2, 3, 5, 6 }; /* not GASNet-1's */
+    unsigned form =
+        by == w ? random_below(&by->random, 8) : for_others[random_below(&by->random, 6)];
     if (form < 2) {
-        finish_each(w, random);
+        finish_each(w, by);
         return;
     }
-    gather(&g, w, random);
+    gather(&g, w, by);
     if (form < 5)
         finish_together(&g, w, form - 2);
     else
@@ -288,7 +296,7 @@ static void finish_nbi(worker *w)
 
 void pending_finish_all(worker *w)
 {
-    finish_events(w, &w->random);
+    finish_events(w, w);
     finish_nbi(w);
     stripe_read_last(w);
     clear(w);
@@ -300,7 +308,7 @@ void pending_finish_some(worker *w)
 {
     switch (random_below(&w->random, 12)) {
     case 0:
-        finish_events(w, &w->random);
+        finish_events(w, w);
         break;
     case 1:
         finish_nbi(w);
@@ -313,4 +321,4 @@ void pending_finish_some(worker *w)
     clear(w);
 }
 
-void pending_finish_for(worker *by, worker *owner) { finish_events(owner, &by->random); }
+void pending_finish_for(worker *by, worker *owner) { finish_events(owner, by); }

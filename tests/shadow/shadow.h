@@ -90,6 +90,7 @@ typedef struct pending {
     pending_how how;
     gex_EC_t category;             /* BY_NBI: what it is waited for with */
     bool quick_source;             /* BY_NBI: source is free with GEX_EC_LC already */
+    bool own_thread;               /* GASNet-1's handles are for who made them */
     uint64_t op;                   /* number of the operation */
     stripe *written;               /* puts */
     size_t at, at_len;             /* ... what they wrote of it */

@@ -24,7 +24,9 @@ vis_call vis_begin(worker *w, const burst *b, bool legacy, size_t len)
 static pending *wait_for(worker *w, const vis_call *call)
 {
     static const pending_how hows[] = { BY_NOTHING, BY_EVENT, BY_EVENT, BY_NBI };
-    return pending_add(w, hows[call->form]);
+    pending *wait = pending_add(w, hows[call->form]);
+    wait->own_thread = call->legacy;
+    return wait;
 }
 
 void vis_put_memory(worker *w, vis_call *call, size_t there_extent, size_t here_extent)
