@@ -149,6 +149,35 @@ static void cancelled_bodies_leave_nothing_behind(struct job *job)
     }
 }
 
+/* Bodies of all lengths, some shorter than their place and some given up, among posted ones that
+ * run all rings round many times. */
+static void places_of_every_length_mix_with_posts(struct job *job)
+{
+    uint32_t max = job->ranks[0].link->caps.frame_max;
+    if (job->ranks[0].link->zcopy == NULL)
+        return;
+    uint32_t random = 12345;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        for (unsigned round = 0; round < 300; round++) {
+            struct rank *from = &job->ranks[round % job->size];
+            pen_peer to = round / 3 % job->size;
+            random = random * 1103515245u + 12345u;
+            uint32_t len_max = (random >> 8) % (round % 16 == 0 ? max : 9000), len = len_max;
+            if (random >> 30 == 1)
+                len = len_max / 3;
+            void *body = reserve_sure(from, to, (pen_lane)lane, len_max);
+            memset(body, 0x3c, len_max); /* all of it is ours, and of nobody who posts meanwhile */
+            for (unsigned i = 0; i < random >> 28; i++)
+                job_post_sure(from, to, (pen_lane)lane, 16, i * 700);
+            if (random >> 30 == 2)
+                cancel(from, to, (pen_lane)lane, body);
+            else
+                commit(from, to, (pen_lane)lane, body, 8 + round % 13 * 8, len);
+        }
+        job_settle(job);
+    }
+}
+
 /* ---- put and get ---------------------------------------------------------------------------- */
 
 struct region {
@@ -264,6 +293,7 @@ static void a_frame_after_a_put_finds_its_data(struct job *job)
 const contract_test body_tests[] = {
     { "bodies_written_in_place_arrive", bodies_written_in_place_arrive, 0, false },
     { "posts_go_on_between_reserve_and_commit", posts_go_on_between_reserve_and_commit, 0, false },
+    { "places_of_every_length_mix_with_posts", places_of_every_length_mix_with_posts, 0, false },
     { "commit_finds_room_in_a_full_lane", commit_finds_room_in_a_full_lane, 0, false },
     { "cancelled_bodies_leave_nothing_behind", cancelled_bodies_leave_nothing_behind, 0, false },
     { "put_and_get_move_memory", put_and_get_move_memory, 0, false },

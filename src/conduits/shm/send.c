@@ -89,8 +89,7 @@ bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots)
     return tx->limit - tx->next >= slots;
 }
 
-/* Room for a body in the channel's ring, all in one piece; -1 when there is none now. */
-static int64_t ring_find(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane, uint32_t record)
+int64_t shm_ring_find(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane, uint32_t record)
 {
     uint32_t ring_len = link->layout.ring_len;
     uint32_t start = tx->ring_next;
@@ -239,7 +238,7 @@ static bool place_in_ring(shm_link *link, shm_peer *peer, pen_lane lane, const p
 {
     shm_tx *tx = &peer->lanes[lane];
     uint32_t record = shm_ring_record(frame->body_len);
-    int64_t start = ring_find(link, peer, tx, lane, record);
+    int64_t start = shm_ring_find(link, peer, tx, lane, record);
     if (start < 0)
         return false;
     uint32_t offset = (uint32_t)start & (link->layout.ring_len - 1);
@@ -260,7 +259,8 @@ static bool place_body(shm_link *link, shm_peer *peer, pen_lane lane, const pen_
         *body_word = shm_word_body(SHM_BODY_IN_SLOT, frame->body_len, 0);
         return true;
     }
-    if (shm_ring_record(frame->body_len) <= shm_ring_record_max(&link->layout))
+    if (shm_ring_record(frame->body_len) <= shm_ring_record_max(&link->layout) &&
+        pen_likely(!shm_tx_of(peer, lane)->ring_held))
         return place_in_ring(link, peer, lane, frame, body_word);
     return place_in_chunk(link, peer, lane, frame, body_word);
 }

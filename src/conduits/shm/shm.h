@@ -35,6 +35,7 @@ typedef struct shm_tx {                /* our side of one channel's ring of slot
     uint32_t ring_next, ring_done;     /* bytes ever taken from it and given back */
     uint32_t reserved;                 /* slots kept for bodies being written in place */
     uint32_t channel;
+    bool ring_held; /* a body is being written at ring_next: others take chunks */
 } shm_tx;
 
 typedef struct shm_peer {
@@ -134,6 +135,8 @@ void shm_connect_peer(shm_link *link, pen_peer to);
 bool shm_open_channel(shm_link *link, pen_peer to); /* false: the peer reads no more channels */
 bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots);
 bool shm_inbox_has_room(const shm_link *link, const shm_peer *peer, pen_lane lane);
+/* Where in the channel's ring a body has room, all in one piece; -1: there is none now. */
+int64_t shm_ring_find(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane, uint32_t record);
 int shm_chunk_take(shm_peer *peer, pen_lane lane); /* -1: all are taken */
 void shm_chunk_give(shm_page *page, pen_lane lane, uint32_t chunk);
 /* Both: room has been made sure of. body_word: the part of the slot's word about the body. */
