@@ -109,6 +109,29 @@ PEN_API int pen_api_reply_medium(gex_Token_t token, gex_AM_Index_t handler, cons
 PEN_API int pen_api_reply_long(gex_Token_t token, gex_AM_Index_t handler, const void *source,
                                size_t len, void *dest, gex_Flags_t flags, unsigned arg_count,
                                uint64_t *words);
+/* A request with an event argument other than GEX_EVENT_NOW. */
+typedef struct pen_am_source {
+    const void *address;
+    size_t len;
+    void *dest; /* Long */
+    gex_Event_t *local;
+    const char *call;
+    int is_long;
+} pen_am_source;
+PEN_API int pen_api_request_local(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
+                                  const pen_am_source *source, gex_Flags_t flags,
+                                  unsigned arg_count, uint64_t *words);
+/* gasnet_AMRequestLongAsync: the source stays as it is until the reply. */
+PEN_API int pen_api_request_long_async(gex_Rank_t rank, gex_AM_Index_t handler, const void *source,
+                                       size_t len, void *dest, unsigned arg_count, uint64_t *words);
+enum {
+    PEN_COMMIT_REQUEST_MEDIUM,
+    PEN_COMMIT_REQUEST_LONG,
+    PEN_COMMIT_REPLY_MEDIUM,
+    PEN_COMMIT_REPLY_LONG
+};
+PEN_API int pen_api_commit(gex_AM_SrcDesc_t desc, unsigned kind, gex_AM_Index_t handler, size_t len,
+                           void *dest, gex_Flags_t flags, unsigned arg_count, uint64_t *words);
 /* An event argument that this call does not accept: says so and ends the job. */
 PEN_API void pen_api_bad_event(const char *call);
 

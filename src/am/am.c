@@ -36,8 +36,7 @@ pen_status pen_am_open(pen_job *job)
     for (unsigned index = 0; index < PEN_AM_HANDLERS; index++)
         am->entries[index].index = (uint8_t)index;
     job->am = am;
-    pen_am_register_internal(job, PEN_AM_INT_LONG_PIECE, pen_am_pieces_piece);
-    pen_am_register_internal(job, PEN_AM_INT_LONG_ACK, pen_am_pieces_ack);
+    pen_am_flights_open(job);
     return PEN_OK;
 }
 
@@ -45,7 +44,8 @@ void pen_am_close(pen_job *job)
 {
     if (job->am == NULL)
         return;
-    pen_am_pieces_close(job->am);
+    pen_am_negotiated_close(job);
+    pen_am_flights_close(job->am);
     free(job->am);
     job->am = NULL;
 }

@@ -87,18 +87,20 @@ typedef enum pen_am_internal {
     PEN_AM_INT_COUNT
 } pen_am_internal;
 
-struct pen_am_pieces; /* am/pieces.c */
+struct pen_am_flight; /* am/flight.c */
+enum { PEN_AM_FLIGHT_BUCKETS = 32 };
 
 typedef struct pen_am {
     /* function NULL: not registered. Written last under the lock, with release; read without it,
      * with acquire. */
     pen_am_entry entries[PEN_AM_HANDLERS];
     pen_am_internal_fn internal[PEN_AM_INT_COUNT];
-    pen_lock lock; /* guards registration, and Longs that travel in pieces */
+    pen_lock lock; /* guards registration, and Longs in flight */
     size_t medium_max, long_request_max, long_reply_max;
-    struct pen_am_pieces *pieces; /* guarded by lock */
-    uint64_t pieces_id;           /* of the youngest; guarded by lock */
-    _Atomic bool cma_refused;     /* relaxed: a hint that spares us a failing system call */
+    struct pen_am_flight *flights[PEN_AM_FLIGHT_BUCKETS]; /* by id; guarded by lock */
+    uint64_t flight_id;                                   /* of the youngest; likewise */
+    uint32_t flight_count;                                /* likewise */
+    _Atomic bool cma_refused; /* relaxed: a hint that spares us a failing system call */
 } pen_am;
 
 pen_status pen_am_open(pen_job *job);
@@ -119,7 +121,10 @@ void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, u
  * was no room (then nothing happened). Without it they poll until there is room: never from a
  * handler. */
 #define PEN_AM_WORDS(arg_count) (1 + ((arg_count) + 1) / 2)
-#define PEN_AM_IMMEDIATE        1u /* GEX_FLAG_IMMEDIATE */
+#define PEN_AM_IMMEDIATE        1u         /* GEX_FLAG_IMMEDIATE */
+#define PEN_AM_COPY             (1u << 16) /* GEX_FLAG_LC_COPY_YES */
+#define PEN_AM_COPY_NOT         (1u << 17) /* GEX_FLAG_LC_COPY_NO: as if nothing was said */
+#define PEN_AM_ASYNC            (1u << 31) /* the source stays as it is until a reply comes */
 
 int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
                          unsigned arg_count, uint64_t *words);
@@ -131,6 +136,20 @@ int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const vo
                         size_t len, void *dest, uint32_t flags, unsigned arg_count,
                         uint64_t *words);
 
+/* A request whose payload may still be read after the call: op counts it as busy (both counts are
+ * raised by one) until the source may change; NULL: that is so on return, unless flags say
+ * PEN_AM_ASYNC. An answer other than 0 leaves op as it was. */
+typedef struct pen_am_payload {
+    const void *source;
+    size_t len;
+    void *dest; /* Long */
+    pen_op *op;
+} pen_am_payload;
+
+int pen_am_request_payload(pen_team *team, uint32_t rank, pen_am_category category, uint8_t handler,
+                           const pen_am_payload *payload, uint32_t flags, unsigned arg_count,
+                           uint64_t *words);
+
 /* Replies: in a request handler, at most one; they never block: what finds no room is queued. With
  * PEN_AM_IMMEDIATE they answer non-zero instead of queueing. */
 int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count,
@@ -139,6 +158,70 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
                         uint32_t flags, unsigned arg_count, uint64_t *words);
 int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, size_t len, void *dest,
                       uint32_t flags, unsigned arg_count, uint64_t *words);
+
+/* ---- negotiated payload (negotiated.c) ---------------------------------------------------------
+ *
+ * Prepare agrees on a length and a buffer, commit sends what is in it. A thread has one such
+ * message at a time, and between the two it neither communicates nor polls. */
+
+typedef enum pen_am_place {
+    PEN_AM_PLACE_CLIENT, /* the client's buffer */
+    PEN_AM_PLACE_FRAME,  /* the body of a frame that the link reserved */
+    PEN_AM_PLACE_OWN     /* memory of ours */
+} pen_am_place;
+
+typedef struct pen_source_desc { /* gex_AM_SrcDesc_t */
+    pen_job *job;
+    void *address; /* where the payload is made, and how much of it there may be */
+    size_t size;
+    void *dest;       /* of a Long; NULL: the commit says */
+    pen_token *token; /* of a reply */
+    const pen_route *route;
+    void *local; /* api/'s: what is to become of the client's event */
+    char *own;   /* the thread's own buffer, kept for its next message */
+    size_t own_len;
+    uint32_t jobrank, flags;
+    unsigned arg_count; /* api/'s: as announced */
+    pen_lane lane;
+    pen_am_category category;
+    pen_am_place place;
+    bool live; /* prepared, and neither committed nor cancelled */
+} pen_source_desc;
+
+typedef struct pen_am_terms {
+    pen_am_category category;
+    const void *buffer; /* the client's; NULL: ours */
+    size_t least, most;
+    void *dest;
+    uint32_t flags;
+} pen_am_terms;
+
+typedef struct pen_am_commit_terms {
+    uint8_t handler;
+    size_t len; /* at most the descriptor's size */
+    void *dest;
+    pen_op *op; /* of a request with a client's buffer: see pen_am_payload */
+    uint32_t flags;
+    unsigned arg_count;
+} pen_am_commit_terms;
+
+/* NULL with PEN_AM_IMMEDIATE only, when there is no room for a buffer of ours. A request waits for
+ * room, and polls meanwhile; a reply does neither. */
+pen_source_desc *pen_am_prepare_request(pen_thread *thread, pen_team *team, uint32_t rank,
+                                        const pen_am_terms *terms);
+pen_source_desc *pen_am_prepare_reply(pen_thread *thread, pen_token *token,
+                                      const pen_am_terms *terms);
+
+/* Answers as the calls that give everything at once do; refused, the descriptor stays live. A
+ * reserved buffer is never refused and never waits. */
+int pen_am_commit(pen_source_desc *desc, const pen_am_commit_terms *terms, uint64_t *words);
+void pen_am_cancel(pen_source_desc *desc);
+
+/* ---- the rest ---------------------------------------------------------------------------------*/
+
+/* Whether a payload of so many bytes, of any message to this rank, has left its source on return,
+ * so that nobody needs an op for it. */
+bool pen_am_copies(const pen_job *job, uint32_t jobrank, size_t len);
 
 /* The engine's own messages. Body at most medium_max, copied before return. `lane` REPLY or
  * CONTROL: never blocks (queued when there is no room), legal in a handler. REQUEST: answers

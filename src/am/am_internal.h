@@ -40,10 +40,55 @@ pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
 
 void pen_am_count_pushed(pen_job *job, const pen_route *route); /* takes that lock */
 
+/* A frame of lane REPLY or CONTROL that found no room: goes later, as a copy. */
+void pen_am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame);
+
+/* Of an internal message; words: PEN_AM_WORDS_MAX of them. */
+pen_frame pen_am_internal_frame(uint64_t *words, pen_lane lane, pen_am_internal index,
+                                unsigned arg_count, const int32_t *args, const void *body,
+                                uint32_t body_len);
+
 /* Sends a client's frame, come what may: a request polls until there is room, a reply is queued.
  * With PEN_AM_IMMEDIATE: non-zero when there is no room, and nothing has happened. */
 int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                 uint32_t flags);
+
+/* The same with a body that op counts as busy while the link reads it. op NULL: the link reads a
+ * copy of ours. */
+int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
+                    uint32_t flags, pen_op *op);
+
+static inline void pen_am_op_raise(pen_op *op)
+{
+    /* relaxed: whoever lowers them learns of the op through a lock or a release of its own */
+    atomic_fetch_add_explicit(&op->source_busy, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&op->incomplete, 1, memory_order_relaxed);
+}
+
+static inline void pen_am_op_drop(pen_op *op)
+{
+    pen_op_source_done(op);
+    pen_op_done(op);
+}
+
+/* A Medium to any rank; lane and token decide nothing here. */
+typedef struct pen_am_medium {
+    pen_job *job;
+    const pen_route *route;
+    const void *source;
+    size_t len;
+    pen_op *op; /* see pen_am_payload */
+    uint32_t flags;
+    pen_lane lane;
+    uint8_t handler;
+} pen_am_medium;
+
+int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_t *words);
+
+PEN_COLD _Noreturn void pen_am_bad_handler(pen_job *job, uint8_t handler);
+PEN_COLD _Noreturn void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len,
+                                       size_t len_max);
+PEN_COLD _Noreturn void pen_am_bad_reply(pen_token *token);
 
 /* ---- Longs ----------------------------------------------------------------------------------- */
 
@@ -55,6 +100,7 @@ typedef struct pen_am_long { /* one on its way out; words hold the head, argumen
     const void *source;
     size_t len;
     void *dest; /* an address of the target */
+    pen_op *op; /* see pen_am_payload */
     uint64_t offset;
     uint32_t jobrank, flags;
     pen_lane lane;
@@ -66,17 +112,24 @@ typedef struct pen_am_long { /* one on its way out; words hold the head, argumen
 /* words: the caller's, as for a request. Answers as pen_am_request_long does. */
 int pen_am_long_send(pen_am_long *message, const uint64_t *words);
 
-/* The frame that runs the handler. */
-int pen_am_long_finish(pen_am_long *message, pen_wire_place place, const void *body,
-                       uint32_t body_len, uint32_t flags);
+/* Finds the route, and the segment unless it is empty, and takes the words over. Ends the job when
+ * the destination is none. */
+void pen_am_long_aim(pen_am_long *message, const uint64_t *words);
 
-/* pieces.c: for what nobody can put there and no frame holds. The handler runs when the target has
- * acknowledged every piece. */
-void pen_am_pieces_send(pen_am_long *message);
-void pen_am_pieces_piece(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
-                         uint32_t body_len);
-void pen_am_pieces_ack(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
-                       uint32_t body_len);
-void pen_am_pieces_close(pen_am *am);
+/* The frame that runs the handler, without its body. */
+pen_frame pen_am_long_frame(pen_am_long *message, pen_wire_place place, uint32_t body_len);
+
+/* Posts that frame of a Long whose payload is there; false: a request that found no room. */
+bool pen_am_long_last(pen_am_long *message);
+
+PEN_COLD _Noreturn void pen_am_no_memory(const pen_am_long *message);
+
+/* flight.c: for what nobody can put there and no frame holds. by_put: parts go by the link's own
+ * put, else as internal messages. Answers as pen_am_request_long does. */
+int pen_am_flight_send(pen_am_long *message, bool by_put);
+void pen_am_flights_open(pen_job *job);
+void pen_am_flights_close(pen_am *am);
+
+void pen_am_negotiated_close(pen_job *job); /* negotiated.c */
 
 #endif

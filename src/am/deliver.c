@@ -180,6 +180,12 @@ static void am_scope_leave(const am_scope *scope)
 {
     if (scope->thread == NULL)
         return;
+    const pen_source_desc *prepared = scope->thread->prepared;
+    if (prepared != NULL && prepared->live)
+        pen_job_fatal(scope->thread->job,
+                      "a handler returns after preparing a reply to rank %u: commit or cancel it "
+                      "first",
+                      prepared->jobrank);
     scope->thread->handler_depth--;
     scope->thread->handler_is_request = scope->outer_is_request;
 }

@@ -2,16 +2,21 @@
 /* long.c: how the payload of a Long gets to its destination before the handler runs, best way
  * first: our own store where the segment is mapped here; in the frame while it is short; by the
  * kernel (CMA) where any address of a same-host peer is legal; by the link's own put; in the frame
- * as long as it fits; else in acknowledged pieces. */
+ * as long as it fits; else in acknowledged pieces. What takes more than one call is flight.c's.
+ *
+ * An immediate one either takes its frame's place before anything moves, where the link has places
+ * to take, or goes by a way of which the first step may be refused and no other: in the frame, or
+ * in pieces. */
 #include "am/am_internal.h"
 #include "os/os.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Up to here a body that is copied twice beats a system call or a put of its own. */
 enum { LONG_BODY_LEN_MAX = 16384 };
 
-static pen_frame long_frame(pen_am_long *message, pen_wire_place place, uint32_t body_len)
+pen_frame pen_am_long_frame(pen_am_long *message, pen_wire_place place, uint32_t body_len)
 {
     unsigned tail = PEN_AM_WORDS(message->arg_count);
     uint32_t payload_len = place == PEN_WIRE_OPAQUE ? 0 : (uint32_t)message->len;
@@ -23,90 +28,117 @@ static pen_frame long_frame(pen_am_long *message, pen_wire_place place, uint32_t
     return (pen_frame){ message->words, NULL, head_len, body_len };
 }
 
-int pen_am_long_finish(pen_am_long *message, pen_wire_place place, const void *body,
-                       uint32_t body_len, uint32_t flags)
+static int long_send_frame(pen_am_long *message, pen_wire_place place, const void *body,
+                           uint32_t body_len, uint32_t flags)
 {
-    pen_frame frame = long_frame(message, place, body_len);
+    pen_frame frame = pen_am_long_frame(message, place, body_len);
     frame.body = body;
-    if (pen_likely(body_len <= message->route->port->link->caps.frame_copy_max) &&
-        pen_likely(pen_am_post(message->job, message->route, message->lane, &frame) !=
-                   PEN_POST_AGAIN))
-        return 0;
-    return pen_am_push(message->job, message->route, message->lane, &frame, flags);
+    if (pen_likely(body_len <= message->route->port->link->caps.frame_copy_max)) {
+        if (pen_likely(pen_am_post(message->job, message->route, message->lane, &frame) !=
+                       PEN_POST_AGAIN))
+            return 0;
+        return pen_am_push(message->job, message->route, message->lane, &frame, flags);
+    }
+    return pen_am_push_for(message->job, message->route, message->lane, &frame, flags, message->op);
+}
+
+bool pen_am_long_last(pen_am_long *message)
+{
+    pen_frame frame = pen_am_long_frame(message, PEN_WIRE_PLACED, 0);
+    if (pen_am_post_any(message->job, message->route, message->lane, &frame) != PEN_POST_AGAIN)
+        return true;
+    if (message->lane == PEN_LANE_REQUEST)
+        return false;
+    pen_am_queue(message->job, message->route, message->lane, &frame);
+    return true;
 }
 
 static int long_in_body(pen_am_long *message)
 {
-    return pen_am_long_finish(message, PEN_WIRE_BODY, message->source, (uint32_t)message->len,
-                              message->flags);
+    return long_send_frame(message, PEN_WIRE_BODY, message->source, (uint32_t)message->len,
+                           message->flags);
 }
 
-/* ---- our own store ------------------------------------------------------------------------------
+/* The payload is at its destination. */
+static int long_placed(pen_am_long *message)
+{
+    return long_send_frame(message, PEN_WIRE_PLACED, NULL, 0, 0);
+}
+
+void pen_am_no_memory(const pen_am_long *message)
+{
+    pen_job_fatal(message->job,
+                  "cannot send a Long of %zu bytes to rank %u: malloc: %s; send smaller ones or "
+                  "start fewer ranks",
+                  message->len, message->jobrank, strerror(errno));
+}
+
+/* ---- our own store, the kernel ------------------------------------------------------------------
  */
 
-static void long_store(const pen_am_long *message)
+static bool long_store(const pen_am_long *message)
 {
     char *alias = (char *)message->dest + message->segment->delta;
     if (alias != message->source) /* a Long onto itself is a way to say "look there" */
         memcpy(alias, message->source, message->len);
+    return true;
 }
-
-/* The frame's place is taken before the data moves, so that a refusal leaves no trace. */
-static int long_store_reserved(pen_am_long *message)
-{
-    pen_port *port = message->route->port;
-    pen_link *link = port->link;
-    pen_peer to = message->route->peer;
-    pen_lock_take(&port->post_lock);
-    void *body = link->zcopy->reserve(link, to, message->lane, sizeof(uint64_t));
-    pen_lock_drop(&port->post_lock);
-    if (body == NULL)
-        return 1;
-    long_store(message);
-    pen_frame frame = long_frame(message, PEN_WIRE_PLACED, 0);
-    pen_lock_take(&port->post_lock);
-    link->zcopy->commit(link, to, message->lane, body, frame.head, frame.head_len, 0);
-    pen_lock_drop(&port->post_lock);
-    pen_am_count_pushed(message->job, message->route);
-    return 0;
-}
-
-static int long_mapped(pen_am_long *message)
-{
-    if (pen_unlikely((message->flags & PEN_AM_IMMEDIATE) != 0)) {
-        if (message->route->port->link->zcopy != NULL)
-            return long_store_reserved(message);
-        if (message->len <= message->job->frame_max)
-            return long_in_body(message); /* all or nothing as well */
-    }
-    long_store(message);
-    /* The data is visible before the handler runs: the link publishes a frame with release. Once
-     * the data has moved there is no way back, so an immediate Long without a reservation waits
-     * here. */
-    return pen_am_long_finish(message, PEN_WIRE_PLACED, NULL, 0, 0);
-}
-
-/* ---- the kernel, the link ----------------------------------------------------------------------
- */
 
 /* In an EVERYTHING job only: elsewhere the target checks each address itself. */
-static bool long_by_cma(const pen_am_long *message)
+static bool long_can_cma(const pen_am_long *message)
+{
+    const pen_job *job = message->job;
+    const pen_host_page *page = job->boot.page;
+    return message->segment->number == PEN_SEGMENT_EVERYWHERE && message->route->same_host &&
+           page != NULL && !atomic_load_explicit(&job->am->cma_refused, memory_order_relaxed) &&
+           atomic_load_explicit(&page->ranks[message->jobrank].pid, memory_order_relaxed) != 0;
+}
+
+static bool long_cma(const pen_am_long *message)
 {
     pen_job *job = message->job;
     const pen_host_page *page = job->boot.page;
-    if (message->segment->number != PEN_SEGMENT_EVERYWHERE || !message->route->same_host ||
-        page == NULL || atomic_load_explicit(&job->am->cma_refused, memory_order_relaxed))
-        return false;
     /* relaxed: written once before the ranks met at the start-up barrier */
     pid_t pid =
         (pid_t)atomic_load_explicit(&page->ranks[message->jobrank].pid, memory_order_relaxed);
-    if (pid == 0)
-        return false;
     if (pen_cma_write(pid, message->source, message->dest, message->len) == PEN_OK)
         return true;
     atomic_store_explicit(&job->am->cma_refused, true, memory_order_relaxed);
     return false;
 }
+
+/* Puts the payload there, with the frame's place taken before. False: there was no place. */
+static bool long_place_reserved(pen_am_long *message, bool (*place)(const pen_am_long *))
+{
+    pen_port *port = message->route->port;
+    pen_link *link = port->link;
+    pen_peer to = message->route->peer;
+    pen_lock_take(&port->post_lock);
+    void *body = link->zcopy->reserve(link, to, message->lane, 0);
+    pen_lock_drop(&port->post_lock);
+    if (body == NULL)
+        return false;
+    bool placed = place(message);
+    pen_frame frame = pen_am_long_frame(message, PEN_WIRE_PLACED, 0);
+    pen_lock_take(&port->post_lock);
+    if (placed) {
+        link->zcopy->commit(link, to, message->lane, body, frame.head, frame.head_len, 0);
+        pen_am_count_sent(message->job, message->route, 1);
+    } else {
+        link->zcopy->cancel(link, to, message->lane, body);
+    }
+    pen_lock_drop(&port->post_lock);
+    return placed;
+}
+
+bool pen_am_copies(const pen_job *job, uint32_t jobrank, size_t len)
+{
+    return len <= LONG_BODY_LEN_MAX && len <= job->frame_max &&
+           len <= job->routes[jobrank].port->link->caps.frame_copy_max;
+}
+
+/* ---- deciding -----------------------------------------------------------------------------------
+ */
 
 static bool long_can_put(const pen_am_long *message)
 {
@@ -116,62 +148,31 @@ static bool long_can_put(const pen_am_long *message)
            (link->caps.flags & PEN_CAP_LOCAL_REGION) == 0;
 }
 
-static pen_post long_put_part(const pen_am_long *message, size_t done, size_t len, pen_op *op)
+static int long_immediate(pen_am_long *message)
 {
-    pen_port *port = message->route->port;
-    /* relaxed: the link's own release and acquire carry the data; these are only counts */
-    atomic_fetch_add_explicit(&op->source_busy, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&op->incomplete, 1, memory_order_relaxed);
-    pen_lock_take(&port->post_lock);
-    pen_post result =
-        port->link->rma->put(port->link, message->route->peer, message->offset + done,
-                             message->segment->key, (const char *)message->source + done, len, op);
-    pen_lock_drop(&port->post_lock);
-    if (result != PEN_POST_PENDING) {
-        (void)pen_count_drop(&op->source_busy, op->shared);
-        (void)pen_count_drop(&op->incomplete, op->shared);
+    bool mapped = message->segment->mapped;
+    if (message->route->port->link->zcopy != NULL && (mapped || long_can_cma(message))) {
+        if (long_place_reserved(message, mapped ? long_store : long_cma))
+            return 0;
+        if (mapped || long_can_cma(message)) /* else the kernel refused, for ever */
+            return 1;
     }
-    return result;
+    if (message->len <= message->job->frame_max)
+        return long_in_body(message);
+    return pen_am_flight_send(message, long_can_put(message));
 }
-
-/* Returns when all of it has landed. */
-static void long_put(const pen_am_long *message)
-{
-    pen_waiter waiter = pen_waiter_of(&message->job->progress, false);
-    size_t put_max = message->route->port->link->caps.put_max;
-    pen_op op = { .shared = message->job->concurrency != PEN_ALONE };
-    for (size_t done = 0; done < message->len;) {
-        size_t left = message->len - done, len = left < put_max ? left : put_max;
-        pen_post result = long_put_part(message, done, len, &op);
-        if (result == PEN_POST_FAILED)
-            break; /* a lost peer; what is posted still has to be reported */
-        if (result == PEN_POST_AGAIN)
-            pen_wait_step(&waiter);
-        else
-            done += len;
-    }
-    /* acquire: pairs with the release of whoever lowers the count to 0 */
-    while (atomic_load_explicit(&op.incomplete, memory_order_acquire) != 0)
-        pen_wait_step(&waiter);
-}
-
-/* ---- deciding -----------------------------------------------------------------------------------
- */
 
 static int long_unmapped(pen_am_long *message)
 {
     if (message->len <= LONG_BODY_LEN_MAX && message->len <= message->job->frame_max)
         return long_in_body(message);
-    if (long_by_cma(message))
-        return pen_am_long_finish(message, PEN_WIRE_PLACED, NULL, 0, 0);
-    if (long_can_put(message)) {
-        long_put(message);
-        return pen_am_long_finish(message, PEN_WIRE_PLACED, NULL, 0, 0);
-    }
+    if (long_can_cma(message) && long_cma(message))
+        return long_placed(message);
+    if (long_can_put(message))
+        return pen_am_flight_send(message, true);
     if (message->len <= message->job->frame_max)
         return long_in_body(message);
-    pen_am_pieces_send(message);
-    return 0;
+    return pen_am_flight_send(message, false);
 }
 
 static PEN_COLD _Noreturn void long_outside(const pen_am_long *message)
@@ -189,21 +190,33 @@ static PEN_COLD _Noreturn void long_outside(const pen_am_long *message)
                   (unsigned long long)remote->base);
 }
 
-int pen_am_long_send(pen_am_long *message, const uint64_t *words)
+void pen_am_long_aim(pen_am_long *message, const uint64_t *words)
 {
     pen_job *job = message->job;
     message->route = &job->routes[message->jobrank];
     message->segment = NULL;
+    message->offset = (uint64_t)(uintptr_t)message->dest;
     unsigned word_count = PEN_AM_WORDS(message->arg_count);
     for (unsigned word = 1; word < word_count; word++)
         message->words[word] = words[word];
-    if (message->len == 0) {
-        message->offset = (uint64_t)(uintptr_t)message->dest;
-        return pen_am_long_finish(message, PEN_WIRE_OPAQUE, NULL, 0, message->flags);
-    }
+    if (message->len == 0)
+        return;
     message->segment = pen_mem_remote(&job->mem, 0, message->jobrank, message->dest, message->len,
                                       &message->offset);
     if (pen_unlikely(message->segment == NULL))
         long_outside(message);
-    return message->segment->mapped ? long_mapped(message) : long_unmapped(message);
+}
+
+int pen_am_long_send(pen_am_long *message, const uint64_t *words)
+{
+    pen_am_long_aim(message, words);
+    if (message->len == 0)
+        return long_send_frame(message, PEN_WIRE_OPAQUE, NULL, 0, message->flags);
+    if (pen_unlikely((message->flags & PEN_AM_IMMEDIATE) != 0))
+        return long_immediate(message);
+    if (!message->segment->mapped)
+        return long_unmapped(message);
+    /* The data is visible before the handler runs: the link publishes a frame with release. */
+    (void)long_store(message);
+    return long_placed(message);
 }

@@ -84,7 +84,7 @@ static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_fra
     } while (pen_am_post_any(job, route, PEN_LANE_REQUEST, frame) == PEN_POST_AGAIN);
 }
 
-static void am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame)
+void pen_am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame)
 {
     pen_status status =
         pen_port_post_or_queue(route->port, &job->counters, route->peer, lane, frame);
@@ -96,6 +96,33 @@ static void am_queue(pen_job *job, const pen_route *route, pen_lane lane, const 
     /* A lost peer hears no reply; peer_lost has ended the job or is about to. */
 }
 
+/* The counts are raised before and taken back unless the link keeps the body; see pen_op. */
+static pen_post am_post_for(const pen_route *route, pen_lane lane, const pen_frame *frame,
+                            pen_op *op)
+{
+    pen_am_op_raise(op);
+    pen_post result = pen_port_post(route->port, route->peer, lane, frame, op);
+    if (result != PEN_POST_PENDING)
+        pen_am_op_drop(op);
+    return result;
+}
+
+int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
+                    uint32_t flags, pen_op *op)
+{
+    if (op == NULL || (flags & PEN_AM_COPY) != 0 ||
+        frame->body_len <= route->port->link->caps.frame_copy_max)
+        return pen_am_push(job, route, lane, frame, flags);
+    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    while (am_post_for(route, lane, frame, op) == PEN_POST_AGAIN) {
+        if ((flags & PEN_AM_IMMEDIATE) != 0)
+            return 1;
+        pen_wait_step(&waiter);
+    }
+    pen_am_count_pushed(job, route);
+    return 0;
+}
+
 int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                 uint32_t flags)
 {
@@ -105,7 +132,7 @@ int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_f
         if (lane == PEN_LANE_REQUEST)
             am_wait_for_room(job, route, frame);
         else
-            am_queue(job, route, lane, frame);
+            pen_am_queue(job, route, lane, frame);
     }
     pen_am_count_pushed(job, route);
     return 0;
@@ -114,7 +141,7 @@ int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_f
 /* ---- misuse, in every build --------------------------------------------------------------------
  */
 
-static PEN_COLD _Noreturn void am_bad_handler(pen_job *job, uint8_t handler)
+void pen_am_bad_handler(pen_job *job, uint8_t handler)
 {
     pen_job_fatal(
         job,
@@ -123,8 +150,7 @@ static PEN_COLD _Noreturn void am_bad_handler(pen_job *job, uint8_t handler)
         handler);
 }
 
-static PEN_COLD _Noreturn void am_bad_len(pen_job *job, const char *what, uint8_t handler,
-                                          size_t len, size_t len_max)
+void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len, size_t len_max)
 {
     pen_job_fatal(
         job,
@@ -133,7 +159,7 @@ static PEN_COLD _Noreturn void am_bad_len(pen_job *job, const char *what, uint8_
         what, handler, len, len_max);
 }
 
-static PEN_COLD _Noreturn void am_bad_reply(pen_token *token)
+void pen_am_bad_reply(pen_token *token)
 {
     const char *name = token->entry->name != NULL ? token->entry->name : "unnamed";
     pen_job_fatal(
@@ -146,7 +172,7 @@ static PEN_COLD _Noreturn void am_bad_reply(pen_token *token)
 static inline void am_check_handler(pen_job *job, uint8_t handler)
 {
     if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
-        am_bad_handler(job, handler);
+        pen_am_bad_handler(job, handler);
 }
 
 /* ---- requests ----------------------------------------------------------------------------------
@@ -219,37 +245,71 @@ static int am_send_body(pen_job *job, const pen_route *route, pen_lane lane, con
     return pen_am_push(job, route, lane, frame, flags);
 }
 
+int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_t *words)
+{
+    pen_job *job = message->job;
+    if (pen_unlikely(message->len > job->am->medium_max))
+        pen_am_bad_len(job, message->lane == PEN_LANE_REQUEST ? "Medium request" : "Medium reply",
+                       message->handler, message->len, job->am->medium_max);
+    am_check_handler(job, message->handler);
+    uint32_t len = (uint32_t)message->len;
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, message->lane, PEN_WIRE_BODY),
+                             message->handler, arg_count, len);
+    pen_frame frame = { words, message->source, pen_wire_head_len(arg_count), len };
+    if (pen_unlikely(message->op != NULL))
+        return pen_am_push_for(job, message->route, message->lane, &frame, message->flags,
+                               message->op);
+    return am_send_body(job, message->route, message->lane, &frame, message->flags);
+}
+
 int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
                           size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
 {
-    pen_job *job = team->job;
-    if (pen_unlikely(len > job->am->medium_max))
-        am_bad_len(job, "Medium request", handler, len, job->am->medium_max);
-    am_check_handler(job, handler);
-    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, PEN_LANE_REQUEST, PEN_WIRE_BODY), handler,
-                             arg_count, (uint32_t)len);
-    pen_frame frame = { words, source, pen_wire_head_len(arg_count), (uint32_t)len };
-    return am_send_body(job, pen_team_route(team, rank), PEN_LANE_REQUEST, &frame, flags);
+    pen_am_medium message = { team->job, pen_team_route(team, rank), source, len, NULL,
+                              flags,     PEN_LANE_REQUEST,           handler };
+    return pen_am_medium_send(&message, arg_count, words);
 }
 
-int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
-                        size_t len, void *dest, uint32_t flags, unsigned arg_count, uint64_t *words)
+static int am_request_long(pen_team *team, uint32_t rank, uint8_t handler,
+                           const pen_am_payload *payload, uint32_t flags, unsigned arg_count,
+                           const uint64_t *words)
 {
     pen_job *job = team->job;
-    if (pen_unlikely(len > job->am->long_request_max))
-        am_bad_len(job, "Long request", handler, len, job->am->long_request_max);
+    if (pen_unlikely(payload->len > job->am->long_request_max))
+        pen_am_bad_len(job, "Long request", handler, payload->len, job->am->long_request_max);
     am_check_handler(job, handler);
     pen_am_long message;
     message.job = job;
     message.jobrank = pen_team_jobrank(team, rank);
     message.lane = PEN_LANE_REQUEST;
-    message.source = source;
-    message.len = len;
-    message.dest = dest;
+    message.source = payload->source;
+    message.len = payload->len;
+    message.dest = payload->dest;
+    message.op = payload->op;
     message.flags = flags;
     message.handler = handler;
     message.arg_count = arg_count;
     return pen_am_long_send(&message, words);
+}
+
+int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+                        size_t len, void *dest, uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_am_payload payload = { source, len, dest, NULL };
+    return am_request_long(team, rank, handler, &payload, flags, arg_count, words);
+}
+
+int pen_am_request_payload(pen_team *team, uint32_t rank, pen_am_category category, uint8_t handler,
+                           const pen_am_payload *payload, uint32_t flags, unsigned arg_count,
+                           uint64_t *words)
+{
+    if (category == PEN_AM_LONG)
+        return am_request_long(team, rank, handler, payload, flags, arg_count, words);
+    pen_am_medium message = { team->job,        pen_team_route(team, rank),
+                              payload->source,  payload->len,
+                              payload->op,      flags,
+                              PEN_LANE_REQUEST, handler };
+    return pen_am_medium_send(&message, arg_count, words);
 }
 
 /* ---- replies -----------------------------------------------------------------------------------
@@ -260,7 +320,7 @@ int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsign
 {
     am_short call;
     if (pen_unlikely(token->replied))
-        am_bad_reply(token);
+        pen_am_bad_reply(token);
     token->replied = true; /* unless refused */
     call.job = token->job;
     call.route = &token->job->routes[token->from];
@@ -274,14 +334,11 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
 {
     pen_job *job = token->job;
     if (pen_unlikely(token->replied))
-        am_bad_reply(token);
-    if (pen_unlikely(len > job->am->medium_max))
-        am_bad_len(job, "Medium reply", handler, len, job->am->medium_max);
-    am_check_handler(job, handler);
-    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, PEN_LANE_REPLY, PEN_WIRE_BODY), handler,
-                             arg_count, (uint32_t)len);
-    pen_frame frame = { words, source, pen_wire_head_len(arg_count), (uint32_t)len };
-    int refused = am_send_body(job, &job->routes[token->from], PEN_LANE_REPLY, &frame, flags);
+        pen_am_bad_reply(token);
+    pen_am_medium message = {
+        job, &job->routes[token->from], source, len, NULL, flags, PEN_LANE_REPLY, handler
+    };
+    int refused = pen_am_medium_send(&message, arg_count, words);
     token->replied = refused == 0;
     return refused;
 }
@@ -291,9 +348,9 @@ int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, siz
 {
     pen_job *job = token->job;
     if (pen_unlikely(token->replied))
-        am_bad_reply(token);
+        pen_am_bad_reply(token);
     if (pen_unlikely(len > job->am->long_reply_max))
-        am_bad_len(job, "Long reply", handler, len, job->am->long_reply_max);
+        pen_am_bad_len(job, "Long reply", handler, len, job->am->long_reply_max);
     am_check_handler(job, handler);
     pen_am_long message;
     message.job = job;
@@ -302,6 +359,7 @@ int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, siz
     message.source = source;
     message.len = len;
     message.dest = dest;
+    message.op = NULL; /* what a reply cannot send it copies */
     message.flags = flags;
     message.handler = handler;
     message.arg_count = arg_count;
@@ -313,24 +371,31 @@ int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, siz
 /* ---- the engine's own --------------------------------------------------------------------------
  */
 
+pen_frame pen_am_internal_frame(uint64_t *words, pen_lane lane, pen_am_internal index,
+                                unsigned arg_count, const int32_t *args, const void *body,
+                                uint32_t body_len)
+{
+    words[PEN_AM_WORDS(arg_count) - 1] = 0; /* the half that an odd count leaves; or the head */
+    if (arg_count != 0)
+        memcpy(&words[1], args, arg_count * sizeof *args);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_INTERNAL, lane, PEN_WIRE_BODY), (uint8_t)index,
+                             arg_count, body_len);
+    return (pen_frame){ words, body_len == 0 ? NULL : body, pen_wire_head_len(arg_count),
+                        body_len };
+}
+
 int pen_am_send_internal(pen_job *job, uint32_t jobrank, pen_lane lane, pen_am_internal index,
                          unsigned arg_count, const int32_t *args, const void *body,
                          uint32_t body_len)
 {
     PEN_INVARIANT(arg_count <= PEN_AM_ARGS_MAX && body_len <= job->am->medium_max);
     uint64_t words[PEN_AM_WORDS_MAX];
-    words[PEN_AM_WORDS(arg_count) - 1] = 0; /* the half that an odd count leaves; or the head */
-    if (arg_count != 0)
-        memcpy(&words[1], args, arg_count * sizeof *args);
-    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_INTERNAL, lane, PEN_WIRE_BODY), (uint8_t)index,
-                             arg_count, body_len);
-    pen_frame frame = { words, body_len == 0 ? NULL : body, pen_wire_head_len(arg_count),
-                        body_len };
+    pen_frame frame = pen_am_internal_frame(words, lane, index, arg_count, args, body, body_len);
     const pen_route *route = &job->routes[jobrank];
     if (pen_am_post_any(job, route, lane, &frame) != PEN_POST_AGAIN)
         return 0;
     if (lane == PEN_LANE_REQUEST)
         return 1;
-    am_queue(job, route, lane, &frame);
+    pen_am_queue(job, route, lane, &frame);
     return 0;
 }

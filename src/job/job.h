@@ -80,12 +80,13 @@ struct pen_event_pool; /* rma/event.h */
  * the job's first; in PAR api/ finds it through one thread-local pointer. */
 typedef struct pen_thread {
     pen_job *job;
-    struct pen_thread *next;    /* all threads of the job; guarded by threads_lock */
-    struct pen_rma_thread *rma; /* rma/'s part; made on first use */
-    struct pen_vis_peer *vis;   /* vis/'s part; made on first use */
-    uint32_t handler_depth;     /* > 0: inside a handler */
-    bool handler_is_request;    /* of the innermost handler */
-    bool in_use;                /* false: the thread has ended; the next new one takes its place */
+    struct pen_thread *next;          /* all threads of the job; guarded by threads_lock */
+    struct pen_rma_thread *rma;       /* rma/'s part; made on first use */
+    struct pen_vis_peer *vis;         /* vis/'s part; made on first use */
+    struct pen_source_desc *prepared; /* am/'s part: its negotiated message; made on first use */
+    uint32_t handler_depth;           /* > 0: inside a handler */
+    bool handler_is_request;          /* of the innermost handler */
+    bool in_use; /* false: the thread has ended; the next new one takes its place */
 } pen_thread;
 
 extern const pen_knob pen_job_knobs[]; /* rows with offset into pen_job_config */

@@ -49,7 +49,8 @@ typedef struct pair_end {
     bool serves_peer; /* polling this end lets the other poll, too */
     bool reserved;
     char *segment_of_peer; /* what put reaches */
-    _Alignas(16) char place[16];
+    uint32_t place_max;    /* of a reserved body */
+    _Alignas(16) char place[PAIR_FRAME_MAX];
 } pair_end;
 
 typedef struct pair {
@@ -177,7 +178,7 @@ static void *pair_reserve(pen_link *link, pen_peer to, pen_lane lane, uint32_t b
 {
     pair_end *end = (pair_end *)link, *target = &end->ends[to];
     assert_true(body_len_max <= sizeof end->place && !end->reserved);
-    if (target->count[lane] >= target->room[lane])
+    if (target->count[lane] >= target->room[lane] || body_len_max > end->place_max)
         return NULL;
     end->reserved = true;
     return end->place;
@@ -193,8 +194,17 @@ static void pair_commit(pen_link *link, pen_peer to, pen_lane lane, void *body, 
     assert_int_equal(pair_post(link, to, lane, &frame, NULL), PEN_POST_DONE);
 }
 
+static void pair_cancel(pen_link *link, pen_peer to, pen_lane lane, void *body)
+{
+    pair_end *end = (pair_end *)link;
+    (void)to, (void)lane;
+    assert_true(end->reserved && body == end->place);
+    end->reserved = false;
+}
+
 __attribute__((unused)) static const pen_zcopy_ops pair_zcopy = { .reserve = pair_reserve,
-                                                                  .commit = pair_commit };
+                                                                  .commit = pair_commit,
+                                                                  .cancel = pair_cancel };
 
 /* ---- the two jobs
  * -------------------------------------------------------------------------------- */
@@ -213,6 +223,7 @@ static void pair_open_rank(pair *p, uint32_t rank)
     job->log.fd = -1;
     job->host = (pen_host){ .ctx = job, .deliver = pen_am_deliver };
     end->ends = p->ends;
+    end->place_max = PAIR_FRAME_MAX;
     end->base.ops = &pair_ops;
     end->base.host = &job->host;
     end->base.self = rank;

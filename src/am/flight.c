@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* flight.c: Longs that are not over when they have been begun: too long for a frame, to memory that
+ * only frames or the link's own put reach. A flight posts its parts as they find room; when the
+ * last one is posted (and the link has let go of it) the source is the caller's again; when all
+ * have landed, the frame that runs the handler follows, since frames keep no order.
+ *
+ * A part is an internal message that the target acknowledges, or a put. Requests that find no room
+ * go on from a progress source, as does their last frame; parts of replies are queued instead, as
+ * everything of a reply is, so that they never wait for a source and never hold the client's
+ * memory. What a flight keeps is bounded by the calls its own rank made.
+ *
+ * Everything here is guarded by am->lock, which is held while parts are posted; nothing that posts
+ * takes it. */
+#include "am/am_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Arguments of a piece and of its acknowledgement. */
+enum {
+    PIECE_ID_LOW,
+    PIECE_ID_HIGH,
+    PIECE_SEGMENT,
+    PIECE_OFFSET_LOW,
+    PIECE_OFFSET_HIGH,
+    PIECE_ARGS
+};
+enum { ACK_ARGS = PIECE_ID_HIGH + 1 };
+
+/* The longest payload that is copied only because the caller would like its source back at once. */
+enum { FLIGHT_COPY_MAX = 1 << 20 };
+
+typedef struct pen_am_flight {
+    struct pen_am_flight *next; /* of its bucket */
+    uint64_t id;
+    pen_am_long message;
+    pen_remote_segment segment; /* message.segment points here */
+    size_t posted;              /* bytes */
+    uint32_t unacknowledged;    /* pieces */
+    pen_op puts;                /* parts that the link moves */
+    pen_op *op;                 /* the caller's; NULL: it has been told, or does not ask */
+    char *copy;                 /* of the payload from copy_at on; NULL: there is none */
+    size_t copy_at;
+    bool by_put;
+    bool source_free; /* the last part has been posted and let go */
+    bool stalled;     /* counted in the progress source's work */
+} pen_am_flight;
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+static pen_am_flight **flight_find(pen_am *am, uint64_t id)
+{
+    pen_am_flight **at = &am->flights[id % PEN_AM_FLIGHT_BUCKETS];
+    while (*at != NULL && (*at)->id != id)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Whether the source has to look after it. */
+static void flight_set_stalled(pen_am_flight *flight, bool stalled)
+{
+    if (flight->stalled == stalled)
+        return;
+    flight->stalled = stalled;
+    /* relaxed: a hint for the poll loop; the lock orders the flights */
+    atomic_fetch_add_explicit(&flight->message.job->progress.source_work,
+                              stalled ? 1 : (uint32_t)-1, memory_order_relaxed);
+}
+
+static void flight_free(pen_am_flight *flight)
+{
+    free(flight->copy);
+    free(flight);
+}
+
+static void flight_close(pen_am_flight *flight)
+{
+    pen_am *am = flight->message.job->am;
+    flight_set_stalled(flight, false);
+    *flight_find(am, flight->id) = flight->next;
+    am->flight_count--;
+    flight_free(flight);
+}
+
+/* NULL: there is no memory. */
+static pen_am_flight *flight_open(const pen_am_long *message, bool by_put)
+{
+    pen_am *am = message->job->am;
+    pen_am_flight *flight = malloc(sizeof *flight);
+    if (flight == NULL)
+        return NULL;
+    *flight = (pen_am_flight){ .message = *message,
+                               .segment = *message->segment,
+                               .puts.shared = message->job->concurrency != PEN_ALONE,
+                               .op = message->op,
+                               .by_put = by_put,
+                               .id = ++am->flight_id };
+    flight->message.segment = &flight->segment;
+    pen_am_flight **bucket = &am->flights[flight->id % PEN_AM_FLIGHT_BUCKETS];
+    flight->next = *bucket;
+    *bucket = flight;
+    am->flight_count++;
+    return flight;
+}
+
+/* ---- parts --------------------------------------------------------------------------------------
+ */
+
+static const char *flight_source(const pen_am_flight *flight)
+{
+    if (flight->copy != NULL)
+        return flight->copy + (flight->posted - flight->copy_at);
+    return (const char *)flight->message.source + flight->posted;
+}
+
+static size_t flight_part_len(const pen_am_flight *flight, size_t len_max)
+{
+    size_t left = flight->message.len - flight->posted;
+    return left < len_max ? left : len_max;
+}
+
+static bool flight_put(pen_am_flight *flight)
+{
+    const pen_am_long *message = &flight->message;
+    pen_port *port = message->route->port;
+    size_t len = flight_part_len(flight, port->link->caps.put_max);
+    pen_am_op_raise(&flight->puts);
+    pen_lock_take(&port->post_lock);
+    pen_post result =
+        port->link->rma->put(port->link, message->route->peer, message->offset + flight->posted,
+                             flight->segment.key, flight_source(flight), len, &flight->puts);
+    pen_lock_drop(&port->post_lock);
+    if (result != PEN_POST_PENDING)
+        pen_am_op_drop(&flight->puts); /* its `then` is NULL */
+    if (result == PEN_POST_AGAIN)
+        return false;
+    flight->posted += len; /* a lost peer takes everything */
+    return true;
+}
+
+static bool flight_piece(pen_am_flight *flight)
+{
+    const pen_am_long *message = &flight->message;
+    size_t len = flight_part_len(flight, message->job->am->medium_max);
+    uint64_t offset = message->offset + flight->posted;
+    int32_t args[PIECE_ARGS] = { (int32_t)(uint32_t)flight->id, (int32_t)(flight->id >> 32),
+                                 (int32_t)flight->segment.number, (int32_t)(uint32_t)offset,
+                                 (int32_t)(offset >> 32) };
+    uint64_t words[PEN_AM_WORDS_MAX];
+    pen_frame frame = pen_am_internal_frame(words, message->lane, PEN_AM_INT_LONG_PIECE, PIECE_ARGS,
+                                            args, flight_source(flight), (uint32_t)len);
+    if (pen_am_post_any(message->job, message->route, message->lane, &frame) == PEN_POST_AGAIN) {
+        /* The first piece of an immediate reply is not queued: then nothing has happened. */
+        if (message->lane == PEN_LANE_REQUEST ||
+            (flight->posted == 0 && (message->flags & PEN_AM_IMMEDIATE) != 0))
+            return false;
+        pen_am_queue(message->job, message->route, message->lane, &frame);
+    }
+    flight->unacknowledged++;
+    flight->posted += len;
+    return true;
+}
+
+static unsigned flight_post_parts(pen_am_flight *flight)
+{
+    unsigned parts = 0;
+    while (flight->posted != flight->message.len &&
+           (flight->by_put ? flight_put(flight) : flight_piece(flight)))
+        parts++;
+    return parts;
+}
+
+/* ---- going on -----------------------------------------------------------------------------------
+ */
+
+static bool count_is_zero(_Atomic uint32_t *count)
+{
+    /* acquire: pairs with the release of whoever lowers it to 0 */
+    return atomic_load_explicit(count, memory_order_acquire) == 0;
+}
+
+static void flight_free_source(pen_am_flight *flight)
+{
+    pen_op *op = flight->op;
+    flight->source_free = true;
+    flight->op = NULL;
+    if (op != NULL)
+        pen_am_op_drop(op);
+}
+
+/* Does what can be done now; answers how much that was. The flight may be over then, and gone. */
+static unsigned flight_step(pen_am_flight *flight)
+{
+    pen_am_long *message = &flight->message;
+    unsigned done = flight_post_parts(flight);
+    bool all_posted = flight->posted == message->len;
+    if (!flight->source_free && all_posted && count_is_zero(&flight->puts.source_busy)) {
+        flight_free_source(flight);
+        done++;
+    }
+    bool landed = all_posted && flight->unacknowledged == 0 && flight->source_free &&
+                  count_is_zero(&flight->puts.incomplete);
+    if (landed && pen_am_long_last(message)) {
+        flight_close(flight);
+        return done + 1;
+    }
+    /* For acknowledgements nobody has to look: they come here by themselves. */
+    flight_set_stalled(flight, !all_posted || landed || flight->by_put);
+    return done;
+}
+
+static unsigned flights_poll(void *ctx)
+{
+    pen_job *job = ctx;
+    pen_am *am = job->am;
+    unsigned done = 0;
+    if (!pen_lock_try(&am->lock))
+        return 0; /* another thread is at it */
+    for (unsigned bucket = 0; bucket < PEN_AM_FLIGHT_BUCKETS; bucket++) {
+        pen_am_flight *next;
+        for (pen_am_flight *flight = am->flights[bucket]; flight != NULL; flight = next) {
+            next = flight->next;
+            if (flight->stalled)
+                done += flight_step(flight);
+        }
+    }
+    pen_lock_drop(&am->lock);
+    return done;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------------
+ */
+
+/* What is left of the payload becomes ours, so that the caller has its source back. */
+static void flight_keep_copy(pen_am_flight *flight, char *copy)
+{
+    if (flight->posted == flight->message.len) {
+        free(copy);
+        return;
+    }
+    flight->copy_at = flight->posted;
+    memcpy(copy, flight_source(flight), flight->message.len - flight->posted);
+    flight->copy = copy;
+    if (flight->op != NULL) {
+        pen_am_op_drop(flight->op);
+        flight->op = NULL;
+    }
+}
+
+/* Under the lock. False: immediate, and nothing happened. copy: room for the whole payload, or
+ * NULL. */
+static bool flight_begin(const pen_am_long *message, bool by_put, char *copy)
+{
+    pen_am_flight *flight = flight_open(message, by_put);
+    if (flight == NULL) {
+        if ((message->flags & PEN_AM_IMMEDIATE) != 0) {
+            free(copy);
+            return false;
+        }
+        pen_am_no_memory(message);
+    }
+    (void)flight_post_parts(flight);
+    if (flight->posted == 0 && (message->flags & PEN_AM_IMMEDIATE) != 0) {
+        flight_close(flight);
+        free(copy);
+        return false;
+    }
+    if (copy != NULL)
+        flight_keep_copy(flight, copy);
+    (void)flight_step(flight);
+    return true;
+}
+
+/* Who wants the source back at once without waiting: an immediate request that nobody collects, and
+ * whoever asked for a copy of a payload that is not too long. */
+static bool flight_wants_copy(const pen_am_long *message)
+{
+    if (message->lane != PEN_LANE_REQUEST || (message->flags & PEN_AM_ASYNC) != 0)
+        return false;
+    if (message->op == NULL)
+        return (message->flags & PEN_AM_IMMEDIATE) != 0;
+    return (message->flags & PEN_AM_COPY) != 0 && message->len <= FLIGHT_COPY_MAX;
+}
+
+static bool flight_launch(pen_am_long *message, bool by_put, char *copy)
+{
+    pen_am *am = message->job->am;
+    if (message->op != NULL)
+        pen_am_op_raise(message->op);
+    pen_lock_take(&am->lock);
+    bool begun = flight_begin(message, by_put, copy);
+    pen_lock_drop(&am->lock);
+    if (!begun && message->op != NULL)
+        pen_am_op_drop(message->op);
+    return begun;
+}
+
+int pen_am_flight_send(pen_am_long *message, bool by_put)
+{
+    pen_op own = { .shared = message->job->concurrency != PEN_ALONE };
+    char *copy = NULL;
+    if (flight_wants_copy(message)) {
+        copy = malloc(message->len);
+        if (copy == NULL && (message->flags & PEN_AM_IMMEDIATE) != 0)
+            return 1;
+        by_put = false; /* the link would go on reading the source */
+    } else if (message->lane == PEN_LANE_REQUEST && message->op == NULL &&
+               (message->flags & PEN_AM_ASYNC) == 0) {
+        message->op = &own;
+    }
+    if (!flight_launch(message, by_put, copy))
+        return 1;
+    if (message->op == &own) {
+        pen_waiter waiter = pen_waiter_of(&message->job->progress, false);
+        while (!count_is_zero(&own.incomplete))
+            pen_wait_step(&waiter);
+    }
+    pen_am_count_pushed(message->job, message->route);
+    return 0;
+}
+
+/* ---- messages -----------------------------------------------------------------------------------
+ */
+
+static void piece_malformed(pen_token *token) { token->job->counters.frame_dropped++; }
+
+static uint64_t piece_u64(const int32_t *low_high)
+{
+    return (uint32_t)low_high[0] | (uint64_t)(uint32_t)low_high[1] << 32;
+}
+
+/* At the target. */
+static void on_piece(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                     uint32_t body_len)
+{
+    pen_job *job = token->job;
+    void *dest = NULL;
+    if (arg_count == PIECE_ARGS && body_len != 0)
+        dest = pen_mem_resolve(&job->mem, (uint32_t)args[PIECE_SEGMENT],
+                               piece_u64(&args[PIECE_OFFSET_LOW]), body_len);
+    if (dest == NULL) {
+        piece_malformed(token);
+        return;
+    }
+    memcpy(dest, body, body_len);
+    pen_lane lane = token->is_request ? PEN_LANE_REPLY : PEN_LANE_CONTROL;
+    (void)pen_am_send_internal(job, token->from, lane, PEN_AM_INT_LONG_ACK, ACK_ARGS, args, NULL,
+                               0);
+}
+
+/* At the initiator. */
+static void on_ack(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                   uint32_t body_len)
+{
+    pen_am *am = token->job->am;
+    (void)body;
+    if (arg_count != ACK_ARGS || body_len != 0) {
+        piece_malformed(token);
+        return;
+    }
+    pen_lock_take(&am->lock);
+    pen_am_flight *flight = *flight_find(am, piece_u64(&args[PIECE_ID_LOW]));
+    bool known = flight != NULL && flight->message.jobrank == token->from &&
+                 flight->unacknowledged != 0; /* none too many */
+    if (known) {
+        flight->unacknowledged--;
+        if (flight->unacknowledged == 0 && flight->source_free)
+            (void)flight_step(flight);
+    }
+    pen_lock_drop(&am->lock);
+    if (!known)
+        piece_malformed(token);
+}
+
+void pen_am_flights_open(pen_job *job)
+{
+    pen_am_register_internal(job, PEN_AM_INT_LONG_PIECE, on_piece);
+    pen_am_register_internal(job, PEN_AM_INT_LONG_ACK, on_ack);
+    pen_progress_add_source(&job->progress, flights_poll, job);
+}
+
+void pen_am_flights_close(pen_am *am)
+{
+    for (unsigned bucket = 0; bucket < PEN_AM_FLIGHT_BUCKETS; bucket++) {
+        while (am->flights[bucket] != NULL) {
+            pen_am_flight *flight = am->flights[bucket];
+            am->flights[bucket] = flight->next;
+            flight_free(flight);
+        }
+    }
+    am->flight_count = 0;
+}
