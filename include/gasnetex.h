@@ -18,6 +18,7 @@
 #include <penstock/error.h>
 
 #include <penstock/am.h>
+#include <penstock/am_negotiated.h>
 #include <penstock/coll.h>
 #include <penstock/event.h>
 #include <penstock/hsl.h>

@@ -91,9 +91,11 @@ PEN_API size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t *loca
  *   dest         Long: where it goes, an address of the peer's in its bound segment; passed through
  *                as it is when len is 0
  *   local        says when source may be changed: GEX_EVENT_NOW: when the call returns;
- *                GEX_EVENT_GROUP: with the thread's implicit operations (GEX_EC_AM); or the
- *                address of an event
- *   flags        0 or GEX_FLAG_IMMEDIATE: do not wait for room
+ *                GEX_EVENT_GROUP: with the thread's implicit operations (GEX_EC_AM), or with the
+ *                event of its open access region; or the address of an event. With the latter two
+ *                a long payload may be on its way when the call returns
+ *   flags        0 or GEX_FLAG_IMMEDIATE: do not wait for room; GEX_FLAG_LC_COPY_YES: rather copy
+ *                up to 1 MiB than keep source; GEX_FLAG_LC_COPY_NO: do not
  * Returns 0; non-zero only with GEX_FLAG_IMMEDIATE when there was no room, and then nothing
  * happened. Short messages, and messages without payload, may be sent before any segment exists.
  * Wrong arguments end the job.

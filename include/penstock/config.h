@@ -121,6 +121,10 @@
 #define GASNET_SUPPORTS_TI_ENTRY           1
 #define GASNET_SUPPORTS_TI_IS_REQ          1
 #define GASNET_SUPPORTS_TI_IS_LONG         1
+#define GASNET_SUPPORTS_AM_CANCEL          20240418L
+#define GASNET_SUPPORTS_AM_COMMIT_V2       20240906L
+#define GASNET_NATIVE_NP_ALLOC_REQ_MEDIUM  1 /* what shares memory is built in place */
+#define GASNET_NATIVE_NP_ALLOC_REP_MEDIUM  1
 
 /* Segments are multiples of this: the largest page the processor family uses. */
 #if defined(__aarch64__)

@@ -132,6 +132,8 @@ typedef struct {
 #define GEX_FLAG_RANK_IS_JOBRANK         (1u << 13)
 #define GEX_FLAG_PEER_NEVER_NBRHD        (1u << 14)
 #define GEX_FLAG_PEER_NEVER_SELF         (1u << 15)
+#define GEX_FLAG_LC_COPY_YES             (1u << 16)
+#define GEX_FLAG_LC_COPY_NO              (1u << 17)
 
 /* registration of handlers */
 #define GEX_FLAG_AM_SHORT   (1u << 0)

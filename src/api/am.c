@@ -81,57 +81,53 @@ void pen_api_bad_event(const char *call)
 unsigned int gex_AM_MaxArgs(void) { return PEN_AM_ARGS_MAX; }
 size_t gasnet_AMMaxArgs(void) { return PEN_AM_ARGS_MAX; }
 
-/* Messages are alike between all peers, whatever their flags and events. */
+/* Messages are alike between all peers, whatever their flags, events and buffers. */
+static size_t limit(const pen_job *job, size_t (*of_kind)(const pen_job *, unsigned),
+                    const gex_Event_t *local, gex_Flags_t flags, unsigned arg_count)
+{
+    (void)local;
+    (void)flags;
+    return of_kind(job, arg_count);
+}
+
 size_t gex_AM_MaxRequestMedium(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
                                gex_Flags_t flags, unsigned int arg_count)
 {
     (void)rank;
-    (void)local;
-    (void)flags;
-    return pen_am_max_medium(team->job, arg_count);
+    return limit(team->job, pen_am_max_medium, local, flags, arg_count);
 }
 
 size_t gex_AM_MaxReplyMedium(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
                              gex_Flags_t flags, unsigned int arg_count)
 {
     (void)rank;
-    (void)local;
-    (void)flags;
-    return pen_am_max_medium(team->job, arg_count);
+    return limit(team->job, pen_am_max_medium, local, flags, arg_count);
 }
 
 size_t gex_AM_MaxRequestLong(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
                              gex_Flags_t flags, unsigned int arg_count)
 {
     (void)rank;
-    (void)local;
-    (void)flags;
-    return pen_am_max_long_request(team->job, arg_count);
+    return limit(team->job, pen_am_max_long_request, local, flags, arg_count);
 }
 
 size_t gex_AM_MaxReplyLong(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
                            gex_Flags_t flags, unsigned int arg_count)
 {
     (void)rank;
-    (void)local;
-    (void)flags;
-    return pen_am_max_long_reply(team->job, arg_count);
+    return limit(team->job, pen_am_max_long_reply, local, flags, arg_count);
 }
 
 size_t gex_Token_MaxReplyMedium(gex_Token_t token, const gex_Event_t *local, gex_Flags_t flags,
                                 unsigned int arg_count)
 {
-    (void)local;
-    (void)flags;
-    return pen_am_max_medium(token->job, arg_count);
+    return limit(token->job, pen_am_max_medium, local, flags, arg_count);
 }
 
 size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t *local, gex_Flags_t flags,
                               unsigned int arg_count)
 {
-    (void)local;
-    (void)flags;
-    return pen_am_max_long_reply(token->job, arg_count);
+    return limit(token->job, pen_am_max_long_reply, local, flags, arg_count);
 }
 
 size_t gex_AM_LUBRequestMedium(void)

@@ -54,8 +54,8 @@ int gasnet_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, void
 {
     uint64_t words[PEN_AM_WORDS_MAX];
     PACK("gasnet_AMRequestLongAsync", words, arg_count);
-    return pen_api_request_long(pen_world, dest, handler, source, len, dest_addr, 0,
-                                (unsigned)arg_count, words);
+    return pen_api_request_long_async(dest, handler, source, len, dest_addr, (unsigned)arg_count,
+                                      words);
 }
 
 int gasnet_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int arg_count, ...)

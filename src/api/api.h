@@ -91,10 +91,11 @@ PEN_COLD _Noreturn void pen_api_misuse(const char *call, const char *format, ...
 /* ---- checks -------------------------------------------------------------------------------- */
 
 /* Flags of messages, puts and gets that we accept; what they promise we do not rely on. */
-#define PEN_API_COMM_FLAGS                                                          \
-    (GEX_FLAG_IMMEDIATE | GEX_FLAG_SELF_SEG_UNKNOWN | GEX_FLAG_SELF_SEG_SOME |      \
-     GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME | \
-     GEX_FLAG_PEER_SEG_BOUND | GEX_FLAG_PEER_NEVER_NBRHD | GEX_FLAG_PEER_NEVER_SELF)
+#define PEN_API_COMM_FLAGS                                                            \
+    (GEX_FLAG_IMMEDIATE | GEX_FLAG_SELF_SEG_UNKNOWN | GEX_FLAG_SELF_SEG_SOME |        \
+     GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME |   \
+     GEX_FLAG_PEER_SEG_BOUND | GEX_FLAG_PEER_NEVER_NBRHD | GEX_FLAG_PEER_NEVER_SELF | \
+     GEX_FLAG_LC_COPY_YES | GEX_FLAG_LC_COPY_NO)
 
 /* That a call which may poll is made where it may be: a job exists, no handler, no lock held. */
 void pen_api_check_context(const char *call);
@@ -112,6 +113,21 @@ static inline pen_job *pen_api_job(const char *call)
         pen_api_misuse(call, "called before the job was started by gasnet_init or gex_Client_Init");
     return pen_api_root.job;
 }
+
+/* ---- local completion of messages (am_local.c) ---------------------------------------------- */
+
+struct pen_event;
+typedef struct pen_api_local { /* of one request */
+    gex_Event_t *local;        /* where the client wants its event; NULL: it wants none */
+    gex_Event_t event;
+    pen_op *op; /* NULL: the source is free on return */
+} pen_api_local;
+
+/* Refuses what is no event argument of a request. */
+pen_api_local pen_api_local_begin(const char *call, gex_Event_t *local, pen_job *job,
+                                  uint32_t jobrank, size_t len);
+/* status: of the request. Writes the client's event unless it was refused. Answers status. */
+int pen_api_local_end(const pen_api_local *when, int status);
 
 /* ---- the end -------------------------------------------------------------------------------- */
 

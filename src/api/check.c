@@ -69,6 +69,10 @@ void pen_api_check_context(const char *call)
     if (pen_api_thread(job)->handler_depth != 0)
         pen_api_misuse(call, "called in a handler, where nothing may poll; reply, or set a flag "
                              "that other code looks at");
+    const pen_source_desc *prepared = pen_api_thread(job)->prepared;
+    if (prepared != NULL && prepared->live)
+        pen_api_misuse(call, "called between Prepare and Commit of a message, where nothing may "
+                             "poll; commit or cancel it first");
     if (pen_api_locks != NULL)
         pen_api_misuse(call, "called while holding a handler-safe lock; drop it first");
     if (pen_api_no_interrupts)

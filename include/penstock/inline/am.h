@@ -12,15 +12,15 @@
 extern "C" {
 #endif
 
-/* Reports local completion. The library has copied the payload before it returns, so an event is
- * done at once; after an immediate call that did nothing it is left alone. For a constant argument
- * the check costs nothing. */
-static __inline__ int pen_am_sent(int status, gex_Event_t *local, int may_group, const char *call)
+/* Reports local completion of a reply. The library has copied or queued the payload before it
+ * returns, so an event is done at once; after an immediate call that did nothing it is left alone.
+ * For a constant argument the check costs nothing. */
+static __inline__ int pen_am_replied(int status, gex_Event_t *local, const char *call)
 {
     if ((uintptr_t)local > 3u) {
         if (status == 0)
             *local = GEX_EVENT_INVALID;
-    } else if (local != GEX_EVENT_NOW && (local != GEX_EVENT_GROUP || !may_group)) {
+    } else if (local != GEX_EVENT_NOW) {
         pen_api_bad_event(call);
     }
     return status;
@@ -38,17 +38,20 @@ static __inline__ int pen_am_sent(int status, gex_Event_t *local, int may_group,
                                            gex_Flags_t flags PEN_AM_PARAMS_##n)                    \
     {                                                                                              \
         uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
-        int status = pen_api_request_medium(team, rank, handler, source, len, flags, n, words);    \
-        return pen_am_sent(status, local, 1, "gex_AM_RequestMedium" #n);                           \
+        pen_am_source when = { source, len, 0, local, "gex_AM_RequestMedium" #n, 0 };              \
+        if (PEN_LIKELY(local == GEX_EVENT_NOW))                                                    \
+            return pen_api_request_medium(team, rank, handler, source, len, flags, n, words);      \
+        return pen_api_request_local(team, rank, handler, &when, flags, n, words);                 \
     }                                                                                              \
     GEX_INLINE int gex_AM_RequestLong##n(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,   \
                                          const void *source, size_t len, void *dest,               \
                                          gex_Event_t *local, gex_Flags_t flags PEN_AM_PARAMS_##n)  \
     {                                                                                              \
         uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
-        int status =                                                                               \
-            pen_api_request_long(team, rank, handler, source, len, dest, flags, n, words);         \
-        return pen_am_sent(status, local, 1, "gex_AM_RequestLong" #n);                             \
+        pen_am_source when = { source, len, dest, local, "gex_AM_RequestLong" #n, 1 };             \
+        if (PEN_LIKELY(local == GEX_EVENT_NOW))                                                    \
+            return pen_api_request_long(team, rank, handler, source, len, dest, flags, n, words);  \
+        return pen_api_request_local(team, rank, handler, &when, flags, n, words);                 \
     }
 
 #define PEN_AM_REPLIES(n)                                                                       \
@@ -64,7 +67,7 @@ static __inline__ int pen_am_sent(int status, gex_Event_t *local, int may_group,
     {                                                                                           \
         uint64_t words[] = { PEN_AM_WORDS_##n };                                                \
         int status = pen_api_reply_medium(token, handler, source, len, flags, n, words);        \
-        return pen_am_sent(status, local, 0, "gex_AM_ReplyMedium" #n);                          \
+        return pen_am_replied(status, local, "gex_AM_ReplyMedium" #n);                          \
     }                                                                                           \
     GEX_INLINE int gex_AM_ReplyLong##n(gex_Token_t token, gex_AM_Index_t handler,               \
                                        const void *source, size_t len, void *dest,              \
@@ -72,7 +75,7 @@ static __inline__ int pen_am_sent(int status, gex_Event_t *local, int may_group,
     {                                                                                           \
         uint64_t words[] = { PEN_AM_WORDS_##n };                                                \
         int status = pen_api_reply_long(token, handler, source, len, dest, flags, n, words);    \
-        return pen_am_sent(status, local, 0, "gex_AM_ReplyLong" #n);                            \
+        return pen_am_replied(status, local, "gex_AM_ReplyLong" #n);                            \
     }
 
 PEN_AM_ARITIES(PEN_AM_REQUESTS)

@@ -11,31 +11,34 @@
 extern "C" {
 #endif
 
-#define PEN_AM_LEGACY_LONG(name, n)                                                         \
-    GEX_INLINE int gasnet_AMRequest##name##n(gasnet_node_t dest, gasnet_handler_t handler,  \
-                                             void *source, size_t len,                      \
-                                             void *dest_addr PEN_AM_PARAMS_##n)             \
-    {                                                                                       \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                            \
-        return pen_api_request_long(pen_world, dest, handler, source, len, dest_addr, 0, n, \
-                                    words);                                                 \
+#define PEN_AM_LEGACY_REQUESTS(n)                                                             \
+    GEX_INLINE int gasnet_AMRequestShort##n(gasnet_node_t dest,                               \
+                                            gasnet_handler_t handler PEN_AM_PARAMS_##n)       \
+    {                                                                                         \
+        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
+        return pen_api_request_short(pen_world, dest, handler, 0, n, words);                  \
+    }                                                                                         \
+    GEX_INLINE int gasnet_AMRequestMedium##n(gasnet_node_t dest, gasnet_handler_t handler,    \
+                                             void *source, size_t len PEN_AM_PARAMS_##n)      \
+    {                                                                                         \
+        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
+        return pen_api_request_medium(pen_world, dest, handler, source, len, 0, n, words);    \
+    }                                                                                         \
+    GEX_INLINE int gasnet_AMRequestLong##n(gasnet_node_t dest, gasnet_handler_t handler,      \
+                                           void *source, size_t len,                          \
+                                           void *dest_addr PEN_AM_PARAMS_##n)                 \
+    {                                                                                         \
+        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
+        return pen_api_request_long(pen_world, dest, handler, source, len, dest_addr, 0, n,   \
+                                    words);                                                   \
+    }                                                                                         \
+    GEX_INLINE int gasnet_AMRequestLongAsync##n(gasnet_node_t dest, gasnet_handler_t handler, \
+                                                void *source, size_t len,                     \
+                                                void *dest_addr PEN_AM_PARAMS_##n)            \
+    {                                                                                         \
+        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
+        return pen_api_request_long_async(dest, handler, source, len, dest_addr, n, words);   \
     }
-
-#define PEN_AM_LEGACY_REQUESTS(n)                                                          \
-    GEX_INLINE int gasnet_AMRequestShort##n(gasnet_node_t dest,                            \
-                                            gasnet_handler_t handler PEN_AM_PARAMS_##n)    \
-    {                                                                                      \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                           \
-        return pen_api_request_short(pen_world, dest, handler, 0, n, words);               \
-    }                                                                                      \
-    GEX_INLINE int gasnet_AMRequestMedium##n(gasnet_node_t dest, gasnet_handler_t handler, \
-                                             void *source, size_t len PEN_AM_PARAMS_##n)   \
-    {                                                                                      \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                           \
-        return pen_api_request_medium(pen_world, dest, handler, source, len, 0, n, words); \
-    }                                                                                      \
-    PEN_AM_LEGACY_LONG(Long, n)                                                            \
-    PEN_AM_LEGACY_LONG(LongAsync, n)
 
 #define PEN_AM_LEGACY_REPLIES(n)                                                           \
     GEX_INLINE int gasnet_AMReplyShort##n(gasnet_token_t token,                            \
