@@ -215,8 +215,8 @@ static void with_an_op_puts_go_on_after_the_call(void **state)
     pair *p = *state;
     pen_op op = { 0 };
     pair_publish(p, segment, sizeof segment, false);
-    p->jobs[0].mem.remote[1].has_key = true;
-    p->jobs[0].mem.remote[1].key = 77;
+    p->jobs[0].mem.remote[0][1].has_key = true;
+    p->jobs[0].mem.remote[0][1].key = 77;
     p->ends[0].base.rma = &pair_rma;
     assert_int_equal(send_for(p, SEGMENT_LEN, 0, &op), 0);
     assert_int_equal(op.source_busy, 1);
