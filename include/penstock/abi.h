@@ -41,6 +41,23 @@ typedef struct pen_team_view {
     uint64_t reserved[2];                /* zero */
 } pen_team_view;
 
+/* What inline code may read of a gex_AD_t: the first member of struct pen_atomic_domain. */
+typedef struct pen_atomic_view {
+    gex_TM_t team;
+    uint64_t reserved[3]; /* zero */
+} pen_atomic_view;
+
+/* A remote atomic operation for the library. Values are bits, 32-bit ones in the low half. */
+typedef struct pen_atomic_call {
+    void *result; /* receives the old value when op fetches it */
+    void *target; /* an address of the target's */
+    gex_Rank_t rank;
+    gex_DT_t type;
+    gex_OP_t op;
+    gex_Flags_t flags;
+    uint64_t operands[2];
+} pen_atomic_call;
+
 /* One object file of the client, in the linker section pen_units. 32 bytes, because compilers align
  * objects of this size to 32 at most: so the linker leaves no gaps. */
 typedef struct pen_unit {
@@ -156,6 +173,10 @@ PEN_API gex_Event_t pen_api_set_nb(gex_TM_t team, gex_Rank_t rank, void *dest, i
 PEN_API void pen_api_set_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len);
 PEN_API pen_valget pen_api_valget(gex_TM_t team, gex_Rank_t rank, const void *source, size_t len);
 PEN_API gex_RMA_Value_t pen_api_valget_wait(pen_valget handle);
+
+/* Remote atomics, for whatever is not mapped here, or not worth its place in the client. */
+PEN_API gex_Event_t pen_api_atomic_nb(gex_AD_t domain, const pen_atomic_call *call);
+PEN_API int pen_api_atomic_nbi(gex_AD_t domain, const pen_atomic_call *call);
 
 /* Events that are not GEX_EVENT_INVALID. */
 PEN_API int pen_api_event_test(gex_Event_t event);

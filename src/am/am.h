@@ -84,6 +84,8 @@ typedef enum pen_am_internal {
     PEN_AM_INT_COLL_READY,
     PEN_AM_INT_COLL_ASK,
     PEN_AM_INT_COLL_CREDIT,
+    PEN_AM_INT_ATOMIC,
+    PEN_AM_INT_ATOMIC_DONE,
     PEN_AM_INT_COUNT
 } pen_am_internal;
 

@@ -3,6 +3,7 @@
  * joined, modules are opened from the bottom up, and the process's end is watched. */
 #include "api/api.h"
 
+#include "atomic/atomic.h"
 #include "coll/barrier.h"
 #include "rma/rma.h"
 #include "vis/vis.h"
@@ -159,11 +160,16 @@ static pen_status open_modules(pen_job *job, const pen_build *build)
     status = pen_rma_open(job);
     if (status != PEN_OK)
         goto err_close_am;
-    status = pen_coll_open(job);
+    status = pen_atomic_open(job);
     if (status != PEN_OK)
         goto err_close_rma;
+    status = pen_coll_open(job);
+    if (status != PEN_OK)
+        goto err_close_atomic;
     return PEN_OK;
 
+err_close_atomic:
+    pen_atomic_close(job);
 err_close_rma:
     pen_vis_close(job);
     pen_rma_close(job);

@@ -9,3 +9,5 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #include <gasnet.h>
+
+#include <gasnet_ratomic.h>

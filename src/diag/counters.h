@@ -10,18 +10,20 @@
 /* How an operation reached its target: inline (the client's own load or store through the frozen
  * view; counted by clients who ask, never on the fast path), the host's shared memory, or a
  * network. */
-#define PEN_COUNTER_LIST(X)                                         \
-    X(am_sent_shm, "active messages sent through shared memory")    \
-    X(am_sent_net, "active messages sent through a network")        \
-    X(am_handled, "active messages whose handler ran here")         \
-    X(put_shm, "puts done by the library in shared memory")         \
-    X(put_net, "puts sent through a network or by messages")        \
-    X(get_shm, "gets done by the library in shared memory")         \
-    X(get_net, "gets sent through a network or by messages")        \
-    X(frame_dropped, "malformed frames dropped")                    \
-    X(again_room, "posts that had to wait for room at the peer")    \
-    X(again_backlog, "replies queued because the peer had no room") \
-    X(wait_yield, "times a waiting rank gave its core away")        \
+#define PEN_COUNTER_LIST(X)                                              \
+    X(am_sent_shm, "active messages sent through shared memory")         \
+    X(am_sent_net, "active messages sent through a network")             \
+    X(am_handled, "active messages whose handler ran here")              \
+    X(put_shm, "puts done by the library in shared memory")              \
+    X(put_net, "puts sent through a network or by messages")             \
+    X(get_shm, "gets done by the library in shared memory")              \
+    X(get_net, "gets sent through a network or by messages")             \
+    X(atomic_shm, "remote atomics done by the library in shared memory") \
+    X(atomic_net, "remote atomics done by messages")                     \
+    X(frame_dropped, "malformed frames dropped")                         \
+    X(again_room, "posts that had to wait for room at the peer")         \
+    X(again_backlog, "replies queued because the peer had no room")      \
+    X(wait_yield, "times a waiting rank gave its core away")             \
     X(wait_sleep, "times a waiting rank slept")
 
 typedef struct pen_counters {

@@ -102,9 +102,10 @@ typedef struct pen_job_config {
 
 /* ---- the job ---------------------------------------------------------------------------- */
 
-struct pen_am;   /* am/: handler table and what it needs */
-struct pen_rma;  /* rma/: operations in flight by messages */
-struct pen_coll; /* coll/: barrier state */
+struct pen_am;     /* am/: handler table and what it needs */
+struct pen_rma;    /* rma/: operations in flight by messages */
+struct pen_atomic; /* atomic/: domains, operations in flight by messages */
+struct pen_coll;   /* coll/: barrier state */
 
 struct pen_job {
     /* read by every message; one line */
@@ -116,6 +117,7 @@ struct pen_job {
     pen_concurrency concurrency;
     uint32_t mode;         /* PEN_MODE_... of the client */
     uint32_t segment_mode; /* PEN_SEGMENT_... of the client */
+    struct pen_atomic *atomic;
     pen_counters counters;
     pen_progress progress;
     pen_mem mem;

@@ -70,24 +70,6 @@ static inline pen_event *pen_event_leaf_handle(const pen_event *event)
  * DONE, and the event freed, when everything is over already. */
 pen_event *pen_event_settle(pen_event_root *root, pen_event **leaf);
 
-/* A count that somebody else may lower meanwhile goes up. relaxed: whoever lowers it learns of the
- * operation through a lock or a release of its own */
-static inline void pen_count_raise(_Atomic uint32_t *count, bool shared)
-{
-    if (shared)
-        atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-    else
-        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-}
-
-/* acquire: pairs with the release of pen_count_drop; what the operation wrote is visible after it
- */
-static inline bool pen_count_is_zero(_Atomic uint32_t *count)
-{
-    return atomic_load_explicit(count, memory_order_acquire) == 0;
-}
-
 /* ---- a thread's part
  * ------------------------------------------------------------------------------ */
 

@@ -5,6 +5,8 @@
  * warnings need either; not run. */
 #include <gasnet.h>
 
+#include <gasnet_ratomic.h>
+
 #ifdef __cplusplus
 #    define HANDLER(function) (reinterpret_cast<gex_AM_Fn_t>(function))
 #else
@@ -89,6 +91,22 @@ static void move_bytes(gex_TM_t team, char *there, char *here, size_t len)
     gex_Event_WaitAll(events, 1, 0);
 }
 
+static void do_atomics(gex_TM_t team, void *target)
+{
+    gex_AD_t domain = GEX_AD_INVALID;
+    int64_t old;
+    float value = 1;
+    const gex_OP_t any = GEX_OP_XOR;
+    gex_AD_Create(&domain, team, GEX_DT_I64, GEX_OP_FADD | GEX_OP_XOR, 0);
+    gex_Event_Wait(gex_AD_OpNB_I64(domain, &old, 0, target, GEX_OP_FADD, -1, 0, 0));
+    (void)gex_AD_OpNBI_I64(domain, &old, 0, target, any, 1, 0, GEX_FLAG_AD_REL);
+    (void)gex_AD_OpNBI_U32(domain, NULL, 0, target, GEX_OP_INC, 0, 0, GEX_FLAG_IMMEDIATE);
+    (void)gex_AD_OpNBI_FLT(domain, &value, 0, target, GEX_OP_FADD, value, 0, 0);
+    (void)gex_AD_OpNB_DBL(domain, NULL, 0, target, GEX_OP_SET, 1, 0, 0);
+    gex_AD_SetCData(domain, gex_AD_QueryTM(domain));
+    gex_AD_Destroy(domain);
+}
+
 int main(int argc, char **argv)
 {
     gex_Client_t client = GEX_CLIENT_INVALID;
@@ -105,6 +123,7 @@ int main(int argc, char **argv)
     (void)gasnet_attach(table, 1, GASNET_PAGESIZE, 0);
     (void)gex_Segment_Create(&segment, client, NULL, GASNET_PAGESIZE, kinds[0], 0);
     send_messages(gex_TM_Pair(endpoint, 0), here, sizeof(here));
+    do_atomics(team, here);
     move_bytes(team, (char *)gex_Segment_QueryAddr(segment), here, sizeof(here));
     if (flag)
         GASNET_BLOCKUNTIL(flag != 0);

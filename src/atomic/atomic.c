@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* atomic.c: domains, the way to the target, and completion as the caller wants it. */
+#include "atomic/atomic.h"
+
+#include "atomic/atomic_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- domains ------------------------------------------------------------------------------------
+ */
+
+pen_atomic_domain *pen_atomic_create(pen_team *team, uint32_t type, uint32_t ops, uint32_t flags)
+{
+    pen_job *job = team->job;
+    pen_atomic_domain *domain = pen_job_calloc(job, 1, sizeof *domain, "an atomic domain");
+    if (domain == NULL)
+        return NULL;
+    domain->view.team = team;
+    domain->job = job;
+    domain->type = type;
+    domain->ops = ops;
+    domain->flags = flags;
+    pen_lock_take(&job->atomic->lock);
+    domain->next = job->atomic->domains;
+    job->atomic->domains = domain;
+    pen_lock_drop(&job->atomic->lock);
+    return domain;
+}
+
+void pen_atomic_destroy(pen_atomic_domain *domain)
+{
+    struct pen_atomic *atomic = domain->job->atomic;
+    pen_lock_take(&atomic->lock);
+    pen_atomic_domain **link = &atomic->domains;
+    while (*link != domain)
+        link = &(*link)->next;
+    *link = domain->next;
+    pen_lock_drop(&atomic->lock);
+    free(domain);
+}
+
+/* ---- one operation ------------------------------------------------------------------------------
+ */
+
+static PEN_COLD _Noreturn void refuse_unknown(pen_job *job, const atomic_place *place)
+{
+    if (place->ep_index != 0)
+        pen_job_fatal(job,
+                      "atomic operation at %p of rank %u: no segment of its endpoint %u is known "
+                      "here; bind one there and publish it on both ranks first",
+                      place->target, place->jobrank, place->ep_index);
+    pen_job_fatal(job,
+                  "atomic operation at %p of rank %u: that rank has no segment; attach one on "
+                  "every rank first",
+                  place->target, place->jobrank);
+}
+
+PEN_COLD _Noreturn void atomic_refuse(pen_job *job, const atomic_place *place)
+{
+    if ((uintptr_t)place->target % place->len != 0)
+        pen_job_fatal(job,
+                      "atomic operation at %p of rank %u: a value of %u bytes lies at a multiple "
+                      "of its size; align it",
+                      place->target, place->jobrank, place->len);
+    const pen_remote_segment *segment =
+        pen_mem_remote_row(&job->mem, place->ep_index, place->jobrank);
+    if (segment == NULL || segment->len == 0)
+        refuse_unknown(job, place);
+    pen_job_fatal(job,
+                  "atomic operation on %u bytes at %p of rank %u is outside its segment "
+                  "[0x%llx, 0x%llx); check the address",
+                  place->len, place->target, place->jobrank, (unsigned long long)segment->base,
+                  (unsigned long long)(segment->base + segment->len));
+}
+
+/* The target's memory as this process sees it, or NULL. */
+static void *mapped_alias(const pen_job *job, const atomic_place *place)
+{
+    const pen_mapped *rows = job->mapped[place->ep_index];
+    if (rows != NULL) {
+        const pen_mapped *row = &rows[place->jobrank];
+        uintptr_t offset = (uintptr_t)place->target - row->base;
+        if (offset < row->len && place->len <= row->len - offset)
+            return place->target + row->delta;
+    }
+    uint64_t offset;
+    if (place->jobrank == job->rank && pen_mem_remote(&job->mem, place->ep_index, job->rank,
+                                                      place->target, place->len, &offset) != NULL)
+        return place->target;
+    return NULL;
+}
+
+/* A plain load orders nothing that came before it, a plain store nothing that comes after: where
+ * the client wants that of them, a read-modify-write does the same work. */
+static uint64_t apply(void *target, const pen_atomic_call *call)
+{
+    const bool wide = pen_atomic_len(call->type) == sizeof(uint64_t);
+    static const uint64_t nothing[2] = { 0, 0 };
+    if (call->op == GEX_OP_GET && (call->flags & GEX_FLAG_AD_REL) != 0)
+        return pen_atomic_apply(target, wide ? GEX_DT_U64 : GEX_DT_U32, GEX_OP_FADD, nothing);
+    if (call->op == GEX_OP_SET && (call->flags & GEX_FLAG_AD_ACQ) != 0)
+        return pen_atomic_apply(target, call->type, GEX_OP_SWAP, call->operands);
+    return pen_atomic_apply(target, call->type, call->op, call->operands);
+}
+
+static bool done_now(pen_job *job, const atomic_place *place, const pen_atomic_call *call)
+{
+    void *target = mapped_alias(job, place);
+    if (target == NULL)
+        return false;
+    uint64_t old = apply(target, call);
+    if (pen_atomic_fetches(call->op))
+        pen_atomic_store_result(call->result, place->len, old);
+    pen_job_count(job, &job->counters.atomic_shm);
+    return true;
+}
+
+/* Checks what no way can do without. */
+static atomic_place place_of(pen_job *job, const pen_atomic_domain *domain,
+                             const pen_atomic_call *call)
+{
+    const pen_team *team = domain->view.team;
+    if (pen_unlikely(call->rank >= team->view.size))
+        pen_job_fatal(job, "atomic operation: there is no rank %u in a team of %u", call->rank,
+                      team->view.size);
+    const atomic_place place = { .target = call->target,
+                                 .jobrank = pen_team_jobrank(team, call->rank),
+                                 .ep_index = pen_team_ep_index(team, call->rank),
+                                 .len = (uint16_t)pen_atomic_len(call->type) };
+    if (pen_unlikely((uintptr_t)place.target % place.len != 0))
+        atomic_refuse(job, &place);
+    return place;
+}
+
+/* Starts what cannot be done now. The caller holds a count of op, so op cannot end meanwhile. */
+static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call *call, pen_op *op)
+{
+    uint64_t offset;
+    const pen_remote_segment *segment = pen_mem_remote(&job->mem, place->ep_index, place->jobrank,
+                                                       place->target, place->len, &offset);
+    if (segment == NULL)
+        atomic_refuse(job, place);
+    if (!atomic_by_message(job, place, call, segment->number, offset, op))
+        return false;
+    pen_job_count(job, &job->counters.atomic_net);
+    return true;
+}
+
+pen_event *pen_atomic_nb(pen_thread *thread, const pen_atomic_domain *domain,
+                         const pen_atomic_call *call)
+{
+    PEN_ASSERT(thread->handler_depth == 0);
+    pen_job *job = thread->job;
+    const atomic_place place = place_of(job, domain, call);
+    if (done_now(job, &place, call))
+        return PEN_EVENT_DONE;
+    pen_event *event = pen_event_new(thread);
+    bool started = start(job, &place, call, pen_event_op(event));
+    event = pen_event_started(event, NULL);
+    return started ? event : PEN_EVENT_NO_OP;
+}
+
+static uint32_t category_of(uint32_t op)
+{
+    return op == GEX_OP_SET ? PEN_EC_PUT : op == GEX_OP_GET ? PEN_EC_GET : PEN_EC_RMW;
+}
+
+int pen_atomic_nbi(pen_thread *thread, const pen_atomic_domain *domain, const pen_atomic_call *call)
+{
+    PEN_ASSERT(thread->handler_depth == 0);
+    pen_job *job = thread->job;
+    const atomic_place place = place_of(job, domain, call);
+    if (done_now(job, &place, call))
+        return 0;
+    pen_op *op = pen_nbi_op(thread, category_of(call->op));
+    pen_count_raise(&op->incomplete, op->shared);
+    bool started = start(job, &place, call, op);
+    pen_op_done(op);
+    return !started;
+}
+
+/* ---- open and close -----------------------------------------------------------------------------
+ */
+
+pen_status pen_atomic_open(pen_job *job)
+{
+    struct pen_atomic *atomic = pen_job_calloc(job, 1, sizeof *atomic, "what remote atomics need");
+    if (atomic == NULL)
+        return PEN_ERR_MEMORY;
+    pen_lock_init(&atomic->lock, job->concurrency);
+    job->atomic = atomic;
+    atomic_messages_open(job);
+    return PEN_OK;
+}
+
+void pen_atomic_close(pen_job *job)
+{
+    struct pen_atomic *atomic = job->atomic;
+    if (atomic == NULL)
+        return;
+    for (pen_atomic_domain *domain = atomic->domains, *next; domain != NULL; domain = next) {
+        next = domain->next;
+        free(domain);
+    }
+    free(atomic->requests);
+    free(atomic);
+    job->atomic = NULL;
+}
