@@ -61,6 +61,8 @@ static void close_world(void)
         assert_int_equal(job->counters.frame_dropped, 0);
         pen_coll_close(job);
         pen_rma_close(job);
+        while (job->endpoint_count > 1) /* the first is the job's own */
+            free(job->endpoints[--job->endpoint_count]);
     }
     ranks_close(&shared.world);
 }
