@@ -5,15 +5,10 @@
 
 enum { BARRIERS_AT_ONCE = 8 };
 
-static random_state together(const worker *w)
-{
-    return (random_state){ random_mix2(random_mix2(shadow.options.seed, w->op), 1000 + w->index) };
-}
-
 /* Several barriers in flight: none is over before all ranks have begun it. */
 void coll_barrier(worker *w, unsigned most)
 {
-    random_state random = together(w);
+    random_state random = random_together(w);
     gex_Event_t events[BARRIERS_AT_ONCE];
     while (most > 0) {
         unsigned count = 1 + random_below(&random, BARRIERS_AT_ONCE);
@@ -21,13 +16,10 @@ void coll_barrier(worker *w, unsigned most)
             count = most;
         for (unsigned i = 0; i < count; i++) {
             op_begin(w, (shadow.rank + 1) % shadow.size, 1);
-            events[i] = gex_Coll_BarrierNB(shadow.world, 0);
+            events[i] = gex_Coll_BarrierNB(w->team, 0);
         }
         gex_Event_WaitAll(events, count, 0);
         op_checked(w, count);
         most -= count;
     }
 }
-
-void coll_open(void) {}
-void coll_close(void) {}

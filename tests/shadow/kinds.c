@@ -2,6 +2,8 @@
 /* kinds.c: the kinds of operations, and which part of a run each of them is. */
 #include "shadow.h"
 
+enum { KINDS_TOGETHER = 2 };
+
 const kind kinds[] = {
     { "put blocking", 30, rma_put_blocking },
     { "put nb", 60, rma_put_nb },
@@ -23,7 +25,8 @@ const kind kinds[] = {
     { "am long", 35, am_long },
     /* together */
     { "barrier", 30, coll_barrier },
+    { "team", 30, team_life },
 };
 
 const unsigned kind_count = sizeof kinds / sizeof *kinds;
-const unsigned kind_alone_count = sizeof kinds / sizeof *kinds - 1;
+const unsigned kind_alone_count = sizeof kinds / sizeof *kinds - KINDS_TOGETHER;

@@ -296,31 +296,21 @@ static void start(int *argc, char ***argv)
     }
 }
 
-static void team_add(gex_TM_t team)
-{
-    team_entry *entry = &shadow.teams[shadow.team_count++];
-    entry->team = team;
-    for (gex_Rank_t rank = 0; rank < shadow.size; rank++)
-        entry->ranks[rank] = rank;
-}
-
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
-    team_add(shadow.world);
-    team_add(gex_TM_Pair(shadow.endpoint, 0));
     for (unsigned i = 0; i < shadow.options.threads; i++)
         shadow.workers[i].index = i;
     am_register();
     memory_open();
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_open(&shadow.workers[i]);
-    coll_open();
+    teams_open();
     watch_start();
     const double begin = now_s();
     workers_run();
     int faults = report_all(begin);
-    coll_close();
+    teams_close();
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_close(&shadow.workers[i]);
     free(shadow.workers);

@@ -124,6 +124,8 @@ typedef struct worker {
     size_t last_at, last_len;
     unsigned char *desk; /* buffers of operations in flight, freed when none is */
     size_t desk_used;
+    gex_TM_t
+        team; /* of all ranks; the collectives of this thread are on it, and those made of it */
     /* active messages */
     uint32_t am_sequence;
     am_tally sent[RANKS_MAX], sent_bare[RANKS_MAX];
@@ -233,6 +235,12 @@ const unsigned char *source_draw(worker *w, size_t len, unsigned char **scribble
 void model_open(worker *w);
 void model_close(worker *w);
 
+/* Numbers that are the same for the threads of one number on all ranks: what they do together. */
+static inline random_state random_together(const worker *w)
+{
+    return (random_state){ random_mix2(random_mix2(shadow.options.seed, w->op), 1000 + w->index) };
+}
+
 /* ---- pending.c
  * ------------------------------------------------------------------------------------ */
 
@@ -303,13 +311,14 @@ void am_short(worker *w, unsigned most);
 void am_medium(worker *w, unsigned most);
 void am_long(worker *w, unsigned most);
 void coll_barrier(worker *w, unsigned most);
+void team_life(worker *w, unsigned most);
 
 void am_register(void);
 void am_wait_replies(worker *w); /* all that this thread expects */
 void am_check(const worker *w, gex_Rank_t from, unsigned thread, const row *said);
 void am_check_bare(gex_Rank_t from, const am_tally *said);
 void am_check_bare_replies(void);
-void coll_open(void);
-void coll_close(void);
+void teams_open(void);
+void teams_close(void);
 
 #endif
