@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_everything.c: GASNET_SEGMENT_EVERYTHING: any address of a peer is legal, in put, get and Long.
+/* ex_everything.c: GASNET_SEGMENT_EVERYTHING: any address of a peer is legal, in put, get and Long,
+ * on child teams as well.
  *
  * TESTS: gex_Segment_Attach gex_RMA_PutBlocking gex_RMA_GetBlocking gex_RMA_PutNBI
  * gex_AM_RequestLong0 TESTS: gasnet_getMaxLocalSegmentSize gasnet_getMaxGlobalSegmentSize
@@ -33,6 +34,26 @@ static void long_arrived(gex_Token_t token, void *buffer, size_t len)
     check_add(&longs, 1);
 }
 
+/* Every length to every address, in turns on the primordial team and on one in the opposite order.
+ */
+static void put_and_get(gex_Rank_t peer, char *source, char *back)
+{
+    const size_t lens[] = { 1, 8, 1000, 4096, 65536, LEN };
+    gex_TM_t teams[2] = { ex_tm, GEX_TM_INVALID };
+    gex_TM_Split(&teams[1], ex_tm, 0, -check_rank, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    for (int which = 0; which < 2; which++)
+        for (int i = 0; i < 6; i++) {
+            gex_TM_t team = teams[(i + which) % 2];
+            gex_Rank_t rank = gex_TM_TranslateJobrankToRank(team, peer);
+            check_fill(source, lens[i], (unsigned)i);
+            gex_RMA_PutBlocking(team, rank, addresses[which][peer], source, lens[i], 0);
+            gex_RMA_GetBlocking(team, back, rank, addresses[which][peer], lens[i], 0);
+            CHECK(check_filled(back, lens[i], (unsigned)i),
+                  "GASNet-EX RMA: any address of a peer under EVERYTHING");
+        }
+    gex_TM_Destroy(teams[1], NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     ex_begin(&argc, &argv, 0);
@@ -60,15 +81,7 @@ int main(int argc, char **argv)
     ex_barrier();
 
     gex_Rank_t peer = check_next(1);
-    const size_t lens[] = { 1, 8, 1000, 4096, 65536, LEN };
-    for (int which = 0; which < 2; which++)
-        for (unsigned i = 0; i < 6; i++) {
-            check_fill(source, lens[i], i);
-            gex_RMA_PutBlocking(ex_tm, peer, addresses[which][peer], source, lens[i], 0);
-            gex_RMA_GetBlocking(ex_tm, back, peer, addresses[which][peer], lens[i], 0);
-            CHECK(check_filled(back, lens[i], i),
-                  "GASNet-EX RMA: any address of a peer under EVERYTHING");
-        }
+    put_and_get(peer, source, back);
     for (unsigned i = 0; i < 100; i++)
         gex_RMA_PutNBI(ex_tm, peer, addresses[0][peer] + 1000 * i, source + 1000 * i, 1000,
                        GEX_EVENT_DEFER, 0);
