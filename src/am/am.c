@@ -68,6 +68,9 @@ static pen_status am_choose_fixed(pen_job *job, const pen_am_entry *entries, siz
             why = "it has no function";
         else if (index != 0 && index < PEN_AM_HANDLER_FIRST)
             why = "the library keeps indices below 128; use 128 to 255, or 0 to be given one";
+        else if (entries[row].arg_count > PEN_AM_ARGS_MAX &&
+                 entries[row].arg_count != PEN_AM_ARGS_UNKNOWN)
+            why = "it has more than 16 arguments; a message has at most that many";
         else if (choice->taken[index])
             why = "the index is taken; use another, or 0 to be given one";
         if (why != NULL) {

@@ -159,17 +159,20 @@ static PEN_COLD void am_check_promise(pen_job *job, const pen_token *token,
 typedef struct am_scope {
     pen_thread *thread;
     bool outer_is_request;
+    const void *outer_token;
 } am_scope;
 
 static am_scope am_scope_enter(pen_job *job, const pen_token *token)
 {
-    am_scope scope = { NULL, false };
+    am_scope scope = { NULL, false, NULL };
     if (job->this_thread != NULL)
         scope.thread = job->this_thread(job);
     else if (job->concurrency == PEN_ALONE)
         scope.thread = &job->first_thread;
     if (scope.thread != NULL) {
         scope.outer_is_request = scope.thread->handler_is_request;
+        scope.outer_token = scope.thread->handler_token;
+        scope.thread->handler_token = token;
         scope.thread->handler_is_request = token->is_request;
         scope.thread->handler_depth++;
     }
@@ -187,6 +190,7 @@ static void am_scope_leave(const am_scope *scope)
                       "first",
                       prepared->jobrank);
     scope->thread->handler_depth--;
+    scope->thread->handler_token = scope->outer_token;
     scope->thread->handler_is_request = scope->outer_is_request;
 }
 
@@ -219,7 +223,7 @@ static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category 
     }
     token.is_long = category == PEN_AM_LONG;
     job->counters.am_handled++;
-    am_scope scope = { NULL, false };
+    am_scope scope = { NULL, false, NULL };
     if (PEN_CHECKED) {
         am_check_promise(job, &token, category, arg_count);
         scope = am_scope_enter(job, &token);
@@ -308,7 +312,7 @@ static void am_run_short(pen_job *job, const am_frame *frame)
         return;
     }
     job->counters.am_handled++;
-    am_scope scope = { NULL, false };
+    am_scope scope = { NULL, false, NULL };
     if (PEN_CHECKED) {
         am_check_promise(job, &token, PEN_AM_SHORT, arg_count);
         scope = am_scope_enter(job, &token);

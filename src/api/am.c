@@ -31,8 +31,10 @@ int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handle
                            const void *source, size_t len, gex_Flags_t flags, unsigned arg_count,
                            uint64_t *words)
 {
-    if (PEN_CHECKED)
+    if (PEN_CHECKED) {
         pen_api_check_peer("AMRequestMedium", team, rank, flags);
+        pen_api_check_payload("AMRequestMedium", source, len);
+    }
     return pen_am_request_medium(team, rank, handler, source, len, flags, arg_count, words);
 }
 
@@ -40,8 +42,10 @@ int pen_api_request_long(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
                          size_t len, void *dest, gex_Flags_t flags, unsigned arg_count,
                          uint64_t *words)
 {
-    if (PEN_CHECKED)
+    if (PEN_CHECKED) {
         pen_api_check_peer("AMRequestLong", team, rank, flags);
+        pen_api_check_payload("AMRequestLong", source, len);
+    }
     return pen_am_request_long(team, rank, handler, source, len, dest, flags, arg_count, words);
 }
 
@@ -56,16 +60,20 @@ int pen_api_reply_short(gex_Token_t token, gex_AM_Index_t handler, gex_Flags_t f
 int pen_api_reply_medium(gex_Token_t token, gex_AM_Index_t handler, const void *source, size_t len,
                          gex_Flags_t flags, unsigned arg_count, uint64_t *words)
 {
-    if (PEN_CHECKED)
+    if (PEN_CHECKED) {
         pen_api_check_reply("AMReplyMedium", token, flags);
+        pen_api_check_payload("AMReplyMedium", source, len);
+    }
     return pen_am_reply_medium(token, handler, source, len, flags, arg_count, words);
 }
 
 int pen_api_reply_long(gex_Token_t token, gex_AM_Index_t handler, const void *source, size_t len,
                        void *dest, gex_Flags_t flags, unsigned arg_count, uint64_t *words)
 {
-    if (PEN_CHECKED)
+    if (PEN_CHECKED) {
         pen_api_check_reply("AMReplyLong", token, flags);
+        pen_api_check_payload("AMReplyLong", source, len);
+    }
     return pen_am_reply_long(token, handler, source, len, dest, flags, arg_count, words);
 }
 
@@ -158,6 +166,8 @@ size_t gasnet_AMMaxLongReply(void) { return gex_AM_LUBReplyLong(); }
 
 gex_TI_t gex_Token_Info(gex_Token_t token, gex_Token_Info_t *info, gex_TI_t mask)
 {
+    if (PEN_CHECKED)
+        pen_api_check_token("gex_Token_Info", token);
     info->gex_srcrank = token->from;
     info->gex_ep = &token->job->endpoint;
     info->gex_entry = (const gex_AM_Entry_t *)(const void *)token->entry;
@@ -171,6 +181,8 @@ int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
     if (token == NULL || source == NULL)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, "gasnet_AMGetMsgSource",
                               "neither token nor result may be NULL");
+    if (PEN_CHECKED)
+        pen_api_check_token("gasnet_AMGetMsgSource", token);
     *source = token->from;
     return GASNET_OK;
 }

@@ -51,6 +51,11 @@ typedef struct pen_root {
     _Atomic int end; /* pen_api_end; relaxed: whoever moves it forward does the work itself */
     _Atomic int end_signal; /* that asked for the end; 0: none */
     _Atomic int end_code;
+    /* checks: who started the job, as pen_api_me knows threads; PARSYNC: who is in a call that
+     * waits, and in which one; relaxed: nothing is read through them but a name that stays */
+    void *starter;
+    _Atomic(void *) inside;
+    _Atomic(const char *) inside_call;
 } pen_root;
 
 extern pen_root pen_api_root;
@@ -62,6 +67,9 @@ extern _Thread_local bool pen_api_ends_here;     /* this thread ends the process
 pen_thread *pen_api_enter_thread(pen_job *job); /* first call of a thread; never NULL */
 /* PAR: from now on, threads that end give their state back. */
 pen_status pen_api_watch_threads(pen_job *job);
+
+/* What tells threads apart also before and without a job. */
+static inline void *pen_api_me(void) { return &pen_api_locks; }
 
 /* The calling thread's state. */
 static inline pen_thread *pen_api_thread(pen_job *job)
@@ -105,6 +113,19 @@ void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flag
 /* That collectives can be begun on it: not GEX_TM_INVALID, no TM pair. In every build. */
 void pen_api_check_team(const char *call, const pen_team *team);
 void pen_api_check_event(const char *call, gex_Event_t event);
+/* That the token is that of the handler which this thread runs. */
+void pen_api_check_token(const char *call, const pen_token *token);
+void pen_api_check_payload(const char *call, const void *source, size_t len);
+
+/* GASNET_PARSYNC: no other thread may be inside between these two, which calls that wait make. */
+void pen_api_occupy(pen_job *job, const char *call);
+void pen_api_vacate(pen_job *job);
+
+/* check_end.c: a line for everything that was left open when a job ended with code 0, by
+ * gasnet_exit (what: who ends) or by the end of the program; the code to end with. */
+int pen_api_check_end(pen_job *job, int code, const char *what);
+int pen_api_check_return(pen_job *job, int code);
+void pen_api_check_thread_end(pen_thread *thread);
 
 /* The job, for calls that are void and need one. */
 static inline pen_job *pen_api_job(const char *call)

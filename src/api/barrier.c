@@ -3,6 +3,7 @@
 #include "coll/barrier.h"
 
 #include "api/api.h"
+#include "rma/watch.h"
 
 static pen_job *job_for(const char *call)
 {
@@ -19,7 +20,13 @@ gex_Event_t gex_Coll_BarrierNB(gex_TM_t team, gex_Flags_t flags)
     pen_api_check_team(call, team);
     if (flags != 0)
         pen_api_misuse(call, "flags 0x%x: must be 0", flags);
-    return pen_coll_barrier_nb(pen_api_thread(job), team);
+    pen_thread *thread = pen_api_thread(job);
+    pen_event *event = pen_coll_barrier_nb(thread, team);
+    if (PEN_CHECKED) {
+        const pen_watch_call what = { .name = call, .thread = thread, .kind = PEN_WATCH_OTHER };
+        event = pen_watch_event(&what, event, NULL);
+    }
+    return event;
 }
 
 void gex_Coll_BarrierBlocking(gex_TM_t team, gex_Flags_t flags)
@@ -34,6 +41,26 @@ static int result_of(pen_status status)
                                      : GASNET_ERR_BARRIER_MISMATCH;
 }
 
+/* Checked builds: a mismatch is no error of the call, and yet rarely what was meant. */
+static int checked_result(pen_job *job, const char *call, int name, int flags, int result)
+{
+    if (result == GASNET_ERR_BARRIER_MISMATCH && (flags & GASNET_BARRIERFLAG_MISMATCH) == 0)
+        pen_log_warn(&job->log,
+                     "%s: name %d, flags 0x%x: barrier mismatch: not what this rank notified, or "
+                     "what other ranks named; pass the same to notify and wait of all ranks",
+                     call, name, (unsigned)flags);
+    return result;
+}
+
+static void check_flags(const char *call, int flags)
+{
+    const int known = GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_MISMATCH |
+                      GASNET_BARRIERFLAG_IMAGES | GASNET_BARRIERFLAG_UNNAMED;
+    if (PEN_CHECKED && (flags & ~known) != 0)
+        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", (unsigned)flags,
+                       (unsigned)(flags & ~known));
+}
+
 /* The threads of a process take turns at one barrier; each is counted as polling. */
 static pen_job *enter(const char *call)
 {
@@ -44,24 +71,43 @@ static pen_job *enter(const char *call)
 
 void gasnet_barrier_notify(int name, int flags)
 {
-    pen_barrier_notify(enter("gasnet_barrier_notify"), name, flags);
+    static const char call[] = "gasnet_barrier_notify";
+    pen_job *job = enter(call);
+    check_flags(call, flags);
+    pen_barrier_notify(job, name, flags);
+}
+
+static int wait_for(pen_job *job, const char *call, int name, int flags)
+{
+    if (!PEN_CHECKED)
+        return result_of(pen_barrier_wait(job, name, flags));
+    pen_api_occupy(job, call);
+    int result = result_of(pen_barrier_wait(job, name, flags));
+    pen_api_vacate(job);
+    return checked_result(job, call, name, flags, result);
 }
 
 int gasnet_barrier_wait(int name, int flags)
 {
-    return result_of(pen_barrier_wait(enter("gasnet_barrier_wait"), name, flags));
+    static const char call[] = "gasnet_barrier_wait";
+    return wait_for(enter(call), call, name, flags);
 }
 
 int gasnet_barrier_try(int name, int flags)
 {
-    return result_of(pen_barrier_try(enter("gasnet_barrier_try"), name, flags));
+    static const char call[] = "gasnet_barrier_try";
+    pen_job *job = enter(call);
+    int result = result_of(pen_barrier_try(job, name, flags));
+    return PEN_CHECKED ? checked_result(job, call, name, flags, result) : result;
 }
 
 int gasnet_barrier(int name, int flags)
 {
-    pen_job *job = enter("gasnet_barrier");
+    static const char call[] = "gasnet_barrier";
+    pen_job *job = enter(call);
+    check_flags(call, flags);
     pen_barrier_notify(job, name, flags);
-    return result_of(pen_barrier_wait(job, name, flags));
+    return wait_for(job, call, name, flags);
 }
 
 int gasnet_barrier_result(int *name)

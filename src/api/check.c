@@ -63,9 +63,42 @@ int pen_api_code(pen_status status)
     }
 }
 
+/* SEQ and PARSYNC: is this thread allowed in? */
+static void check_thread(const pen_job *job, const char *call)
+{
+    if (job->mode == PEN_MODE_SEQ && pen_api_root.starter != NULL &&
+        pen_api_root.starter != pen_api_me())
+        pen_api_misuse(call, "called by another thread than the one that started the job, in a "
+                             "program compiled for GASNET_SEQ; compile for GASNET_PAR or "
+                             "GASNET_PARSYNC");
+    const void *inside = atomic_load_explicit(&pen_api_root.inside, memory_order_relaxed);
+    if (inside == NULL || inside == pen_api_me())
+        return;
+    const char *other = atomic_load_explicit(&pen_api_root.inside_call, memory_order_relaxed);
+    pen_api_misuse(call,
+                   "called while another thread is in %s, in a program compiled for "
+                   "GASNET_PARSYNC; keep the threads apart, or compile for GASNET_PAR",
+                   other);
+}
+
+void pen_api_occupy(pen_job *job, const char *call)
+{
+    if (job->mode != PEN_MODE_PARSYNC)
+        return;
+    atomic_store_explicit(&pen_api_root.inside_call, call, memory_order_relaxed);
+    atomic_store_explicit(&pen_api_root.inside, pen_api_me(), memory_order_relaxed);
+}
+
+void pen_api_vacate(pen_job *job)
+{
+    if (job->mode == PEN_MODE_PARSYNC)
+        atomic_store_explicit(&pen_api_root.inside, NULL, memory_order_relaxed);
+}
+
 void pen_api_check_context(const char *call)
 {
     pen_job *job = pen_api_job(call);
+    check_thread(job, call);
     if (pen_api_thread(job)->handler_depth != 0)
         pen_api_misuse(call, "called in a handler, where nothing may poll; reply, or set a flag "
                              "that other code looks at");
@@ -94,10 +127,25 @@ void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, u
                        flags & ~PEN_API_COMM_FLAGS);
 }
 
-void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags)
+void pen_api_check_token(const char *call, const pen_token *token)
 {
     if (token == NULL)
         pen_api_misuse(call, "there is no token");
+    const pen_thread *thread = pen_api_thread(pen_api_job(call));
+    if (thread->handler_token != token)
+        pen_api_misuse(call, "the token is not that of a handler which this thread runs; it ends "
+                             "when its handler returns");
+}
+
+void pen_api_check_payload(const char *call, const void *source, size_t len)
+{
+    if (source == NULL && len != 0)
+        pen_api_misuse(call, "the payload is at NULL, and its length %zu", len);
+}
+
+void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags)
+{
+    pen_api_check_token(call, token);
     if (!token->is_request)
         pen_api_misuse(call, "called in a handler that runs for a reply");
     if (token->replied)

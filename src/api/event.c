@@ -36,13 +36,24 @@ int pen_api_event_test(gex_Event_t event)
 
 void pen_api_event_wait(gex_Event_t event)
 {
-    refuse_no_op("gex_Event_Wait", event);
-    pen_event_wait(pen_api_job("gex_Event_Wait"), event);
+    static const char call[] = "gex_Event_Wait";
+    refuse_no_op(call, event);
+    pen_job *job = pen_api_job(call);
+    if (PEN_CHECKED)
+        pen_api_occupy(job, call);
+    pen_event_wait(job, event);
+    if (PEN_CHECKED)
+        pen_api_vacate(job);
 }
 
 gex_Event_t pen_api_event_leaf(gex_Event_t root, gex_EC_t category)
 {
-    refuse_no_op("gex_Event_QueryLeaf", root);
+    static const char call[] = "gex_Event_QueryLeaf";
+    refuse_no_op(call, root);
+    const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_RMW;
+    if (PEN_CHECKED && ((unsigned)category & ~known) != 0)
+        pen_api_misuse(call, "category 0x%x: 0x%x is no event category", (unsigned)category,
+                       (unsigned)category & ~known);
     return (category & GEX_EC_LC) != 0 ? pen_event_leaf(root) : GEX_EVENT_INVALID;
 }
 
@@ -64,14 +75,24 @@ void gex_Event_WaitSome(gex_Event_t *events, size_t count, gex_Flags_t flags)
 {
     (void)flags;
     refuse_no_ops("gex_Event_WaitSome", events, count);
-    pen_event_wait_some(pen_api_job("gex_Event_WaitSome"), events, count);
+    pen_job *job = pen_api_job("gex_Event_WaitSome");
+    if (PEN_CHECKED)
+        pen_api_occupy(job, "gex_Event_WaitSome");
+    pen_event_wait_some(job, events, count);
+    if (PEN_CHECKED)
+        pen_api_vacate(job);
 }
 
 void gex_Event_WaitAll(gex_Event_t *events, size_t count, gex_Flags_t flags)
 {
     (void)flags;
     refuse_no_ops("gex_Event_WaitAll", events, count);
-    pen_event_wait_all(pen_api_job("gex_Event_WaitAll"), events, count);
+    pen_job *job = pen_api_job("gex_Event_WaitAll");
+    if (PEN_CHECKED)
+        pen_api_occupy(job, "gex_Event_WaitAll");
+    pen_event_wait_all(job, events, count);
+    if (PEN_CHECKED)
+        pen_api_vacate(job);
 }
 
 /* ---- implicit operations -------------------------------------------------------------------- */
@@ -84,16 +105,32 @@ static pen_thread *here(const char *call)
     return pen_api_thread(job);
 }
 
+/* Checked builds: a mask that names no category, or one that there is not. */
+static pen_thread *here_for(const char *call, gex_EC_t mask)
+{
+    pen_thread *thread = here(call);
+    const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_LC | GEX_EC_RMW;
+    if (PEN_CHECKED && (unsigned)mask != GEX_EC_ALL && ((unsigned)mask & ~known) != 0)
+        pen_api_misuse(call, "mask 0x%x: 0x%x is no event category", (unsigned)mask,
+                       (unsigned)mask & ~known);
+    return thread;
+}
+
 int gex_NBI_Test(gex_EC_t mask, gex_Flags_t flags)
 {
     (void)flags;
-    return pen_nbi_test(here("gex_NBI_Test"), mask) ? GASNET_OK : GASNET_ERR_NOT_READY;
+    return pen_nbi_test(here_for("gex_NBI_Test", mask), mask) ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
 void gex_NBI_Wait(gex_EC_t mask, gex_Flags_t flags)
 {
     (void)flags;
-    pen_nbi_wait(here("gex_NBI_Wait"), mask);
+    pen_thread *thread = here_for("gex_NBI_Wait", mask);
+    if (PEN_CHECKED)
+        pen_api_occupy(thread->job, "gex_NBI_Wait");
+    pen_nbi_wait(thread, mask);
+    if (PEN_CHECKED)
+        pen_api_vacate(thread->job);
 }
 
 void gex_NBI_BeginAccessRegion(gex_Flags_t flags)

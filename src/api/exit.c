@@ -71,6 +71,9 @@ void gasnet_exit(int code)
     pen_job *job = pen_api_root.job;
     if (job == NULL || getpid() != pen_api_root.pid)
         exit(code); /* no rank, or a child process of one */
+    if (PEN_CHECKED &&
+        atomic_load_explicit(&pen_api_root.end, memory_order_relaxed) < PEN_END_BEGUN)
+        code = pen_api_check_end(job, code, "gasnet_exit(0) is called");
     if (!begin_end(code))
         end_again();
     pen_boot_exit_job(&job->boot, code);
@@ -124,8 +127,13 @@ static void leave(int status, void *unused)
     pen_job *job = pen_api_root.job;
     if (getpid() != pen_api_root.pid || !begin_end(status))
         return;
-    pen_boot_leave(&job->boot, pen_api_root.catch_exit ? status & 0xff : 0, serve, job);
+    int owed = PEN_CHECKED ? pen_api_check_return(job, status) : status;
+    pen_boot_leave(&job->boot, pen_api_root.catch_exit ? owed & 0xff : 0, serve, job);
     say_goodbye(job);
+    if (owed != status) { /* which exit() alone would not make the process's own */
+        (void)fflush(NULL);
+        _exit(owed);
+    }
 }
 
 pen_status pen_api_catch_exit(void)

@@ -36,9 +36,6 @@ void pen_api_hsl_wake(pen_hsl *lock) { pen_futex_wake(word_of(lock), 1); }
 
 /* ---- with checks ---------------------------------------------------------------------------- */
 
-/* What tells threads apart also before and without a job. */
-static void *me(void) { return &pen_api_locks; }
-
 static bool in_handler(void)
 {
     pen_job *job = pen_api_root.job;
@@ -47,19 +44,38 @@ static bool in_handler(void)
 
 static void taken(pen_hsl *lock)
 {
-    __atomic_store_n(&lock->owner, me(), __ATOMIC_RELAXED); /* others only compare it */
+    __atomic_store_n(&lock->owner, pen_api_me(), __ATOMIC_RELAXED); /* others only compare it */
     lock->below = pen_api_locks;
     pen_api_locks = lock;
 }
 
+/* What a lock's word is after gex_HSL_Destroy. */
+enum { HSL_DESTROYED = 0xdead };
+
+static void refuse_no_lock(const char *call, const pen_hsl *lock)
+{
+    if (lock == NULL)
+        pen_api_misuse(call, "the lock is NULL");
+    /* relaxed: a value that no lock has stays as it is */
+    uint32_t word = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
+    if (word == HSL_DESTROYED)
+        pen_api_misuse(call, "the lock at %p was destroyed; initialise it again by gex_HSL_Init",
+                       (const void *)lock);
+    if (word > 2 || lock->reserved != 0)
+        pen_api_misuse(call, "there is no lock at %p; initialise it by gex_HSL_Init",
+                       (const void *)lock);
+}
+
 static void refuse_recursion(const char *call, const pen_hsl *lock)
 {
-    if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == me()) /* ours stays so meanwhile */
+    if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) ==
+        pen_api_me()) /* ours stays so meanwhile */
         pen_api_misuse(call, "this thread holds the lock at %p already", (const void *)lock);
 }
 
 void pen_api_hsl_lock(pen_hsl *lock)
 {
+    refuse_no_lock("gex_HSL_Lock", lock);
     refuse_recursion("gex_HSL_Lock", lock);
     if (!take(lock))
         pen_api_hsl_wait(lock);
@@ -68,6 +84,7 @@ void pen_api_hsl_lock(pen_hsl *lock)
 
 int pen_api_hsl_trylock(pen_hsl *lock)
 {
+    refuse_no_lock("gex_HSL_Trylock", lock);
     refuse_recursion("gex_HSL_Trylock", lock);
     if (!take(lock))
         return GASNET_ERR_NOT_READY;
@@ -78,7 +95,8 @@ int pen_api_hsl_trylock(pen_hsl *lock)
 void pen_api_hsl_unlock(pen_hsl *lock)
 {
     static const char call[] = "gex_HSL_Unlock";
-    if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) != me())
+    refuse_no_lock(call, lock);
+    if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) != pen_api_me())
         pen_api_misuse(call, "this thread does not hold the lock at %p", (void *)lock);
     if (pen_api_locks != lock && in_handler())
         pen_api_misuse(call, "a handler drops its locks in the reverse order of taking them");
@@ -95,7 +113,10 @@ void pen_api_hsl_unlock(pen_hsl *lock)
 
 void pen_api_hsl_destroy(pen_hsl *lock)
 {
+    static const char call[] = "gex_HSL_Destroy";
+    refuse_no_lock(call, lock);
     /* relaxed: a client that destroys a lock has seen its last use */
     if (atomic_load_explicit(word_of(lock), memory_order_relaxed) != 0)
-        pen_api_misuse("gex_HSL_Destroy", "the lock at %p is held", (void *)lock);
+        pen_api_misuse(call, "the lock at %p is held; drop it first", (void *)lock);
+    atomic_store_explicit(word_of(lock), HSL_DESTROYED, memory_order_relaxed);
 }

@@ -200,6 +200,7 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
 {
     pen_api_root.job = job;
     pen_api_root.pid = (int)getpid();
+    pen_api_root.starter = pen_api_me();
     pen_status status = find_neighbours(job);
     if (status != PEN_OK)
         return status;

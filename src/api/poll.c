@@ -13,7 +13,11 @@ int gasnet_AMPoll(void)
     if (PEN_CHECKED)
         pen_api_check_context("gasnet_AMPoll");
     (void)pen_api_thread(job);
+    if (PEN_CHECKED)
+        pen_api_occupy(job, "gasnet_AMPoll");
     (void)pen_progress_poll(&job->progress);
+    if (PEN_CHECKED)
+        pen_api_vacate(job);
     return GASNET_OK;
 }
 
@@ -26,7 +30,11 @@ void pen_api_block(pen_block *block)
     pen_waiter *waiter = (pen_waiter *)(void *)block;
     if (waiter->progress == NULL) /* zero, from the macro: the first step */
         *waiter = pen_waiter_of(&job->progress, false);
+    if (PEN_CHECKED)
+        pen_api_occupy(job, "GASNET_BLOCKUNTIL");
     pen_wait_step(waiter);
+    if (PEN_CHECKED)
+        pen_api_vacate(job);
 }
 
 int gasnet_set_waitmode(int mode)

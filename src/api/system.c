@@ -56,6 +56,8 @@ void gex_System_SetVerboseErrors(int enable)
 char *gasnet_getenv(const char *name)
 {
     const pen_job *job = pen_api_job("gasnet_getenv");
+    if (PEN_CHECKED)
+        pen_api_check_context("gasnet_getenv");
     /* C clients expect what getenv answers; they do not write there either. */
     return name == NULL ? NULL : (char *)(uintptr_t)pen_boot_getenv(&job->boot, name);
 }
@@ -145,6 +147,8 @@ int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *count,
 
 static void thread_gone(void *state)
 {
+    if (PEN_CHECKED)
+        pen_api_check_thread_end(state);
     pen_api_here = NULL;
     pen_job_thread_close(state);
 }

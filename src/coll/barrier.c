@@ -183,6 +183,15 @@ pen_status pen_barrier_try(pen_job *job, int name, int flags)
     return named_finish(job, "gasnet_barrier_try", name, flags);
 }
 
+bool pen_barrier_is_notified(pen_job *job)
+{
+    pen_coll *coll = job->coll;
+    pen_lock_take(&coll->lock);
+    bool notified = coll->notified;
+    pen_lock_drop(&coll->lock);
+    return notified;
+}
+
 bool pen_barrier_result(pen_job *job, int *name_out)
 {
     pen_coll *coll = job->coll;

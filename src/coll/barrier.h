@@ -26,6 +26,8 @@ void pen_coll_close(pen_job *job);
 void pen_barrier_notify(pen_job *job, int name, int flags);
 pen_status pen_barrier_wait(pen_job *job, int name, int flags);
 pen_status pen_barrier_try(pen_job *job, int name, int flags);
+/* Between notify and wait? For checks. */
+bool pen_barrier_is_notified(pen_job *job);
 /* Of the last barrier waited for; false: none yet, all were anonymous, or a mismatch. */
 bool pen_barrier_result(pen_job *job, int *name_out);
 

@@ -85,6 +85,7 @@ typedef struct pen_thread {
     struct pen_vis_peer *vis;         /* vis/'s part; made on first use */
     struct pen_source_desc *prepared; /* am/'s part: its negotiated message; made on first use */
     uint32_t handler_depth;           /* > 0: inside a handler */
+    const void *handler_token;        /* checked builds: the innermost pen_token */
     bool handler_is_request;          /* of the innermost handler */
     bool in_use; /* false: the thread has ended; the next new one takes its place */
 } pen_thread;

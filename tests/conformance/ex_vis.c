@@ -268,6 +268,7 @@ static void empty(gex_Rank_t peer, char *remote)
     CHECK_EQ(gex_Event_Test(event), GASNET_OK, rule);
     CHECK_EQ(gex_VIS_StridedPutNBI(ex_tm, peer, remote, strides, source, strides, 0, counts, 1, 0),
              0, rule);
+    gex_NBI_Wait(GEX_EC_PUT, 0);
 }
 
 static void access_region(gex_Rank_t peer, char *remote)
