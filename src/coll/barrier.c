@@ -31,6 +31,30 @@ uint64_t pen_word_combine(uint64_t a, uint64_t b)
     return a | mismatch;
 }
 
+uint64_t pen_word_of_notice(int name, int flags)
+{
+    uint64_t content = 0;
+    if (!(flags & BARRIER_ANONYMOUS))
+        content = PEN_WORD_NAMED | (uint32_t)name;
+    if (flags & BARRIER_MISMATCH)
+        content |= PEN_WORD_MISMATCH;
+    return content;
+}
+
+pen_status pen_word_judge(uint64_t result, int name, int flags, int wait_name, int wait_flags)
+{
+    bool as_notified = wait_flags == flags && ((flags & BARRIER_ANONYMOUS) || wait_name == name);
+    return as_notified && !(result & PEN_WORD_MISMATCH) ? PEN_OK : PEN_ERR_ARGUMENT;
+}
+
+bool pen_word_name(uint64_t result, int *name_out)
+{
+    if (!(result & PEN_WORD_NAMED) || (result & PEN_WORD_MISMATCH))
+        return false;
+    *name_out = (int)(uint32_t)result;
+    return true;
+}
+
 /* ---- meetings (under coll->lock)
  * ----------------------------------------------------------------- */
 
@@ -127,11 +151,6 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
 void pen_barrier_notify(pen_job *job, int name, int flags)
 {
     pen_coll *coll = job->coll;
-    uint64_t content = 0;
-    if (!(flags & BARRIER_ANONYMOUS))
-        content = PEN_WORD_NAMED | (uint32_t)name;
-    if (flags & BARRIER_MISMATCH)
-        content |= PEN_WORD_MISMATCH;
     pen_lock_take(&coll->lock);
     if (coll->notified)
         pen_job_fatal(
@@ -140,7 +159,7 @@ void pen_barrier_notify(pen_job *job, int name, int flags)
     coll->notified = true;
     coll->name = name;
     coll->flags = flags;
-    pen_meet_arrive(&coll->meets[PEN_MEET_NAMED], content);
+    pen_meet_arrive(&coll->meets[PEN_MEET_NAMED], pen_word_of_notice(name, flags));
     pen_lock_drop(&coll->lock);
 }
 
@@ -157,9 +176,7 @@ static pen_status named_finish(pen_job *job, const char *who, int name, int flag
     if (!meet->underway) {
         coll->notified = false;
         coll->last_result = meet->result;
-        bool as_notified =
-            flags == coll->flags && ((flags & BARRIER_ANONYMOUS) || name == coll->name);
-        status = as_notified && !(meet->result & PEN_WORD_MISMATCH) ? PEN_OK : PEN_ERR_ARGUMENT;
+        status = pen_word_judge(meet->result, coll->name, coll->flags, name, flags);
     }
     pen_lock_drop(&coll->lock);
     return status;
@@ -198,10 +215,7 @@ bool pen_barrier_result(pen_job *job, int *name_out)
     pen_lock_take(&coll->lock);
     uint64_t result = coll->last_result;
     pen_lock_drop(&coll->lock);
-    if (!(result & PEN_WORD_NAMED) || (result & PEN_WORD_MISMATCH))
-        return false;
-    *name_out = (int)(uint32_t)result;
-    return true;
+    return pen_word_name(result, name_out);
 }
 
 /* ---- progress

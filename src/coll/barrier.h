@@ -31,4 +31,10 @@ bool pen_barrier_is_notified(pen_job *job);
 /* Of the last barrier waited for; false: none yet, all were anonymous, or a mismatch. */
 bool pen_barrier_result(pen_job *job, int *name_out);
 
+/* The same on any team; that of the primordial team is the one above. Each team has its own. */
+void pen_team_barrier_notify(pen_thread *thread, pen_team *team, int name, int flags);
+pen_status pen_team_barrier_wait(pen_team *team, int name, int flags);
+pen_status pen_team_barrier_try(pen_team *team, int name, int flags);
+bool pen_team_barrier_result(pen_team *team, int *name_out);
+
 #endif

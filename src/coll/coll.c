@@ -58,6 +58,7 @@ typedef struct coll_plan {
     uint32_t root;
     size_t len, section_len;
     bool settles;
+    unsigned together;
     uint32_t kind_more; /* for pen_coll_what.kind */
     const pen_reduction *reduction;
     void (*build)(pen_coll_op *op, pen_coll_section *section);
@@ -79,7 +80,8 @@ static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const vo
     op->len = plan->len;
     op->root = plan->root;
     op->build = plan->build;
-    op->settles = plan->settles;
+    op->settles = plan->settles || plan->together != 0;
+    op->together = plan->together;
     if (plan->reduction != NULL)
         op->reduction = *plan->reduction;
     op->what = (pen_coll_what){ .root = plan->root,
@@ -87,7 +89,7 @@ static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const vo
                                 .kind = (uint32_t)plan->kind | plan->kind_more };
     op->section_len = plan->section_len;
     op->section_count = 1;
-    if (plan->len == 0 && plan->kind != PEN_COLL_BARRIER)
+    if (plan->len == 0 && plan->kind != PEN_COLL_BARRIER && plan->together == 0)
         op->section_count = 0;
     else if (plan->section_len < plan->len)
         op->section_count = (uint32_t)((plan->len + plan->section_len - 1) / plan->section_len);
@@ -106,52 +108,51 @@ pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team)
     return begin(thread, team, NULL, NULL, &plan);
 }
 
-/* Everything but reductions: one section. */
-static pen_event *begin_move(pen_thread *thread, pen_team *team, void *dest, const void *source,
-                             coll_plan *plan)
+pen_event *pen_coll_move_nb(pen_thread *thread, pen_team *team, const pen_coll_move *move)
 {
-    plan->section_len = plan->len;
-    return begin(thread, team, dest, source, plan);
+    static void (*const build[PEN_COLL_KINDS])(pen_coll_op *op, pen_coll_section *section) = {
+        [PEN_COLL_BROADCAST] = pen_coll_build_broadcast,
+        [PEN_COLL_GATHER] = pen_coll_build_gather,
+        [PEN_COLL_SCATTER] = pen_coll_build_scatter,
+        [PEN_COLL_EXCHANGE] = pen_coll_build_exchange,
+    };
+    const coll_plan plan = { .kind = move->kind,
+                             .root = move->root,
+                             .len = move->len,
+                             .section_len = move->len,
+                             .settles = move->root == PEN_COLL_ALL,
+                             .together = move->together,
+                             .kind_more = move->together << PEN_COLL_TOGETHER_SHIFT,
+                             .build = build[move->kind] };
+    return begin(thread, team, move->dest, move->source, &plan);
 }
 
 pen_event *pen_coll_broadcast_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
                                  const void *source, size_t len)
 {
-    coll_plan plan = {
-        .kind = PEN_COLL_BROADCAST, .root = root, .len = len, .build = pen_coll_build_broadcast
-    };
-    return begin_move(thread, team, dest, source, &plan);
+    const pen_coll_move move = { PEN_COLL_BROADCAST, root, dest, source, len, 0 };
+    return pen_coll_move_nb(thread, team, &move);
 }
 
 pen_event *pen_coll_gather_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
                               const void *source, size_t len)
 {
-    coll_plan plan = { .kind = PEN_COLL_GATHER,
-                       .root = root,
-                       .len = len,
-                       .settles = root == PEN_COLL_ALL,
-                       .build = pen_coll_build_gather };
-    return begin_move(thread, team, dest, source, &plan);
+    const pen_coll_move move = { PEN_COLL_GATHER, root, dest, source, len, 0 };
+    return pen_coll_move_nb(thread, team, &move);
 }
 
 pen_event *pen_coll_scatter_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
                                const void *source, size_t len)
 {
-    coll_plan plan = {
-        .kind = PEN_COLL_SCATTER, .root = root, .len = len, .build = pen_coll_build_scatter
-    };
-    return begin_move(thread, team, dest, source, &plan);
+    const pen_coll_move move = { PEN_COLL_SCATTER, root, dest, source, len, 0 };
+    return pen_coll_move_nb(thread, team, &move);
 }
 
 pen_event *pen_coll_exchange_nb(pen_thread *thread, pen_team *team, void *dest, const void *source,
                                 size_t len)
 {
-    coll_plan plan = { .kind = PEN_COLL_EXCHANGE,
-                       .root = PEN_COLL_ALL,
-                       .len = len,
-                       .settles = true,
-                       .build = pen_coll_build_exchange };
-    return begin_move(thread, team, dest, source, &plan);
+    const pen_coll_move move = { PEN_COLL_EXCHANGE, PEN_COLL_ALL, dest, source, len, 0 };
+    return pen_coll_move_nb(thread, team, &move);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */

@@ -39,9 +39,34 @@ typedef struct pen_reduction {
 /* Is that a type of ours, and an operation that it has? */
 bool pen_coll_can_combine(uint32_t type, uint32_t operation);
 
+typedef enum pen_coll_kind {
+    PEN_COLL_BARRIER,
+    PEN_COLL_BROADCAST,
+    PEN_COLL_REDUCE,
+    PEN_COLL_SCAN,
+    PEN_COLL_GATHER,
+    PEN_COLL_SCATTER,
+    PEN_COLL_EXCHANGE,
+    PEN_COLL_KINDS
+} pen_coll_kind;
+
+/* No data moves before all members have begun; nobody is done before everybody's part is. */
+enum { PEN_COLL_ENTER_TOGETHER = 1u << 0, PEN_COLL_LEAVE_TOGETHER = 1u << 1 };
+
+/* A broadcast, gather, scatter or exchange. */
+typedef struct pen_coll_move {
+    pen_coll_kind kind;
+    uint32_t root;
+    void *dest;
+    const void *source;
+    size_t len;        /* of a part */
+    unsigned together; /* PEN_COLL_..._TOGETHER */
+} pen_coll_move;
+
 /* Each answers an event; DONE when it is over already. dest and source may be the same address
  * where they have the same length; else they do not overlap. */
 pen_event *pen_coll_barrier_nb(pen_thread *thread, pen_team *team);
+pen_event *pen_coll_move_nb(pen_thread *thread, pen_team *team, const pen_coll_move *move);
 pen_event *pen_coll_broadcast_nb(pen_thread *thread, pen_team *team, uint32_t root, void *dest,
                                  const void *source, size_t len);
 /* root PEN_COLL_ALL: reduce to all; dest counts only where the result goes. Elements are combined

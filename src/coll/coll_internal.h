@@ -37,6 +37,10 @@ static inline bool pen_word_is_of(uint64_t word, uint32_t phase)
 }
 
 uint64_t pen_word_combine(uint64_t a, uint64_t b); /* contents, without phases */
+uint64_t pen_word_of_notice(int name, int flags);
+/* For who said this at its notify and that at its wait. */
+pen_status pen_word_judge(uint64_t result, int name, int flags, int wait_name, int wait_flags);
+bool pen_word_name(uint64_t result, int *name_out);
 
 /* ---- meetings
  * ------------------------------------------------------------------------------------ */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TAG_ENTER = 128, TAG_LEAVE = 192 }; /* others are lower */
+
 enum {
     STEPS_FIRST = 8,             /* of a section's list */
     TABLE_FIRST = 16,            /* collectives underway on a team */
@@ -268,15 +270,22 @@ static void step_run(pen_coll_op *op, pen_coll_section *section, pen_coll_step *
     step->complete = true;
 }
 
+/* data, all: of the steps before it, are those that are no sends complete, and are all? */
+static bool may_run(const pen_coll_step *step, bool data, bool all)
+{
+    if (step->complete || step->action == PEN_COLL_RECEIVE)
+        return false;
+    return step->after == PEN_COLL_AFTER_DATA ? data : step->after != PEN_COLL_AFTER_ALL || all;
+}
+
 static void section_run(pen_coll_op *op, pen_coll_section *section)
 {
-    bool data = true, all = true; /* of the steps before this one: are they complete? */
+    bool data = true, all = true;
     for (uint32_t i = section->complete; i < section->count; i++) {
+        if (i >= section->entrance && section->complete < section->entrance)
+            break;
         pen_coll_step *step = &section->steps[i];
-        bool may_start = step->after == PEN_COLL_AFTER_DATA  ? data
-                         : step->after == PEN_COLL_AFTER_ALL ? all
-                                                             : true;
-        if (!step->complete && step->action != PEN_COLL_RECEIVE && may_start)
+        if (may_run(step, data, all))
             step_run(op, section, step);
         all = all && step->complete;
         data = data && (step->complete || step->action == PEN_COLL_SEND);
@@ -300,7 +309,12 @@ static void sections_open(pen_coll_op *op)
         section->offset = (size_t)number * op->section_len;
         section->len = op->len - section->offset < op->section_len ? op->len - section->offset
                                                                    : op->section_len;
+        if (op->together & PEN_COLL_ENTER_TOGETHER)
+            pen_coll_meet(op, section, TAG_ENTER);
+        section->entrance = section->count;
         op->build(op, section);
+        if (op->together & PEN_COLL_LEAVE_TOGETHER)
+            pen_coll_meet(op, section, TAG_LEAVE);
         if (op->coll->kept != NULL)
             pen_coll_kept_take(op, section);
     }

@@ -27,29 +27,19 @@ enum {
                                                          may send another before it has begun */
     PEN_COLL_FIRST_LEN = 8 << 10,    /* bytes: the longest first piece of a transfer */
     PEN_COLL_SECTION_LEN = 64 << 10, /* bytes of a long reduction that go together */
-    PEN_COLL_EXCLUSIVE = 1 << 4,     /* in pen_coll_what.kind */
+    PEN_COLL_EXCLUSIVE = 1 << 4,     /* in pen_coll_what.kind ... */
+    PEN_COLL_TOGETHER_SHIFT = 5,     /* ... where PEN_COLL_..._TOGETHER stand from this bit on */
     PEN_COLL_ORPHANS_MAX = 1024, /* messages from one peer for teams that are not made here yet */
     PEN_COLL_ARGS = 11,          /* of a data message, the longest */
 };
-
-typedef enum pen_coll_kind {
-    PEN_COLL_BARRIER,
-    PEN_COLL_BROADCAST,
-    PEN_COLL_REDUCE,
-    PEN_COLL_SCAN,
-    PEN_COLL_GATHER,
-    PEN_COLL_SCATTER,
-    PEN_COLL_EXCHANGE,
-    PEN_COLL_KINDS
-} pen_coll_kind;
 
 /* What a collective is, as far as its members have to agree. Travels with every piece of data. */
 typedef struct pen_coll_what {
     uint32_t number; /* on its team, from 0 on, modulo 2^32 */
     uint32_t root;
     uint64_t len;
-    uint32_t kind; /* pen_coll_kind | PEN_COLL_EXCLUSIVE | number of type's bit << 8 | of
-                      operation's << 16 */
+    uint32_t kind; /* pen_coll_kind | exclusive << 4 | together << 5 | number of type's bit << 8 |
+                      of operation's << 16 */
 } pen_coll_what;
 
 /* "a reduction of 16 bytes (I32, ADD) to rank 3": of length PEN_COLL_WHAT_TEXT_MAX at most. */
@@ -91,6 +81,7 @@ typedef struct pen_coll_section {
     bool open;
     uint32_t number;
     size_t offset, len;                  /* which part of the buffers it is */
+    uint32_t entrance;                   /* so many steps come before all others but receives */
     uint32_t count, count_max, complete; /* steps; so many from the start are complete */
     pen_coll_step *steps;
     char *scratch;
@@ -107,7 +98,8 @@ typedef struct pen_coll_op {
     bool claimed, again;   /* somebody runs it; somebody else wants it run once more */
     bool no_room, stalled; /* a link took no more; stands in the job's list of such ops */
     bool short_of_credit;
-    bool settles; /* its end shows that all members have begun it */
+    unsigned together; /* PEN_COLL_..._TOGETHER */
+    bool settles;      /* its end shows that all members have begun it */
     char *dest;
     const char *source;
     size_t len; /* of a part; of a reduction: of all */
@@ -143,7 +135,13 @@ typedef struct pen_coll_team {
     pen_coll_op *free;
     pen_coll_what recent[PEN_COLL_WINDOW]; /* what the last ones begun were, by number */
     pen_coll_peer *peers;                  /* by rank */
-    pen_coll_kept *kept, **kept_end;       /* in the order in which they came */
+    struct {                               /* the split-phase barrier of a team not primordial */
+        bool notified;
+        int name, flags;
+        pen_event *event;
+        uint64_t word, last_result; /* what was brought and what comes back; of the last one */
+    } split;
+    pen_coll_kept *kept, **kept_end; /* in the order in which they came */
 } pen_coll_team;
 
 /* ---- engine.c (all under the lock) ---------------------------------------------------------- */
@@ -208,6 +206,8 @@ void pen_coll_combine_elements(const pen_reduction *reduction, const void *left,
 
 /* ---- lists of steps ------------------------------------------------------------------------- */
 
+/* Dissemination, at the end of the list; its tags count from this one on. */
+void pen_coll_meet(pen_coll_op *op, pen_coll_section *section, uint8_t tag);
 void pen_coll_build_barrier(pen_coll_op *op, pen_coll_section *section);
 void pen_coll_build_broadcast(pen_coll_op *op, pen_coll_section *section);
 void pen_coll_build_gather(pen_coll_op *op, pen_coll_section *section);

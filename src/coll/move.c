@@ -13,18 +13,21 @@ static const struct {
     size_t broadcast_each, gather, gather_to_all, scatter;
 } tree_max = { 32 << 10, 64 << 10, 64 << 10, 64 << 10 };
 
-/* Dissemination: whoever has heard from all that are 2^i before it, for each i, has heard from
- * everybody. */
-void pen_coll_build_barrier(pen_coll_op *op, pen_coll_section *section)
+/* Whoever has heard from all that are 2^i before it, for each i, has heard from everybody. */
+void pen_coll_meet(pen_coll_op *op, pen_coll_section *section, uint8_t tag)
 {
     const pen_team_view *view = &op->coll->team->view;
-    uint8_t round = 0;
-    for (uint64_t far = 1; far < view->size; far *= 2, round++) {
-        (void)pen_coll_send(op, section, (uint32_t)((view->rank + far) % view->size), round, NULL,
-                            0, PEN_COLL_AFTER_DATA);
+    for (uint64_t far = 1; far < view->size; far *= 2, tag++) {
+        (void)pen_coll_send(op, section, (uint32_t)((view->rank + far) % view->size), tag, NULL, 0,
+                            PEN_COLL_AFTER_DATA);
         (void)pen_coll_receive(
-            op, section, (uint32_t)((view->rank + view->size - far) % view->size), round, NULL, 0);
+            op, section, (uint32_t)((view->rank + view->size - far) % view->size), tag, NULL, 0);
     }
+}
+
+void pen_coll_build_barrier(pen_coll_op *op, pen_coll_section *section)
+{
+    pen_coll_meet(op, section, 0);
 }
 
 /* ---- trees ----------------------------------------------------------------------------------- */

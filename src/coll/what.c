@@ -18,6 +18,9 @@ static const char *const names[16] = {
     [PEN_COLL_EXCHANGE] = "an all-to-all",
 };
 
+static const char *const together[] = { "", ", all-sync at its beginning", ", all-sync at its end",
+                                        ", all-sync at both ends" };
+
 static const char *word(const char *const *words, uint32_t count, uint32_t i)
 {
     return i < count && words[i] != NULL ? words[i] : "unknown";
@@ -50,6 +53,7 @@ void pen_coll_what_text(const pen_coll_what *what, char *text)
     if (kind == PEN_COLL_BARRIER)
         (void)snprintf(text, PEN_COLL_WHAT_TEXT_MAX, "%s", names[kind]);
     else
-        (void)snprintf(text, PEN_COLL_WHAT_TEXT_MAX, "%s of %" PRIu64 " bytes%s%s",
-                       word(names, 16, kind), what->len, how, root);
+        (void)snprintf(text, PEN_COLL_WHAT_TEXT_MAX, "%s of %" PRIu64 " bytes%s%s%s",
+                       word(names, 16, kind), what->len, how, root,
+                       together[what->kind >> PEN_COLL_TOGETHER_SHIFT & 3]);
 }

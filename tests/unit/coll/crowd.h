@@ -146,36 +146,50 @@ static inline void crowd_fill(const crowd *all, const crowd_call *call, uint32_t
                          (int)((rank * 5 + i + call_i) % 7) - (call->reduction.type & 10 ? 0 : 3));
 }
 
-/* Of member `rank`: false: it gets nothing. */
+/* What member `from` adds to what member `rank` expects. */
+static inline void crowd_expect_moved(const crowd_call *call, uint32_t from, uint32_t rank,
+                                      const char *theirs, char *to)
+{
+    size_t len = call->len;
+    if (call->kind == PEN_COLL_BROADCAST && from == call->root)
+        memcpy(to, theirs, len);
+    else if (call->kind == PEN_COLL_GATHER)
+        memcpy(to + from * len, theirs, len);
+    else if (call->kind == PEN_COLL_SCATTER && from == call->root)
+        memcpy(to, theirs + rank * len, len);
+    else if (call->kind == PEN_COLL_EXCHANGE)
+        memcpy(to + from * len, theirs + rank * len, len);
+}
+
+/* One after the other, from the left. */
+static inline void crowd_expect_reduced(const crowd_call *call, uint32_t from, char *theirs,
+                                        char *to)
+{
+    const pen_reduction *reduction = &call->reduction;
+    if (from != 0 && reduction->function != NULL)
+        reduction->function(to, theirs, reduction->count, reduction->cdata);
+    else if (from != 0)
+        pen_coll_combine_elements(reduction, to, theirs, reduction->count);
+    memcpy(to, theirs, call->len);
+}
+
+/* Of member `rank`; false: it gets nothing. */
 static inline bool crowd_expected(const crowd *all, const crowd_call *call, uint32_t call_i,
                                   uint32_t rank, char *to)
 {
-    size_t len = call->len;
     char *theirs = malloc(crowd_source_len(all, call) + 1);
     uint32_t end = call->kind == PEN_COLL_SCAN ? rank + !call->exclusive : all->size;
-    for (uint32_t from = 0; from < all->size; from++) {
+    for (uint32_t from = 0; from < end; from++) {
         crowd_fill(all, call, call_i, from, theirs);
-        if (call->kind == PEN_COLL_BROADCAST && from == call->root)
-            memcpy(to, theirs, len);
-        else if (call->kind == PEN_COLL_GATHER)
-            memcpy(to + from * len, theirs, len);
-        else if (call->kind == PEN_COLL_SCATTER && from == call->root)
-            memcpy(to, theirs + rank * len, len);
-        else if (call->kind == PEN_COLL_EXCHANGE)
-            memcpy(to + from * len, theirs + rank * len, len);
-        else if (crowd_reduces(call) && from < end) {
-            /* one after the other, from the left */
-            if (from != 0 && call->reduction.function != NULL)
-                call->reduction.function(to, theirs, call->reduction.count, call->reduction.cdata);
-            else if (from != 0)
-                pen_coll_combine_elements(&call->reduction, to, theirs, call->reduction.count);
-            memcpy(to, theirs, len);
-        }
+        if (crowd_reduces(call))
+            crowd_expect_reduced(call, from, theirs, to);
+        else
+            crowd_expect_moved(call, from, rank, theirs, to);
     }
     free(theirs);
     if (call->kind == PEN_COLL_GATHER || call->kind == PEN_COLL_REDUCE)
         return call->root == PEN_COLL_ALL || call->root == rank;
-    return call->kind != PEN_COLL_SCAN || end != 0;
+    return end != 0;
 }
 
 static inline pen_event *crowd_start(pen_team *team, const crowd_call *call, crowd_run *run)

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll.c: collectives of GASNet-EX, and our own. Arguments are checked in every build: next to what
+ * a collective costs that is nothing, and a wrong one hangs or spoils other ranks. */
+#include "coll/coll.h"
+
+#include "api/api.h"
+
+#include <gasnet_coll.h>
+#include <strings.h>
+
+static pen_thread *enter(const char *call, const pen_team *team, gex_Flags_t flags)
+{
+    pen_job *job = pen_api_job(call);
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    pen_api_check_team(call, team);
+    if (pen_unlikely(flags != 0))
+        pen_api_misuse(call, "flags 0x%x: must be 0", flags);
+    return pen_api_thread(job);
+}
+
+static void check_root(const char *call, const pen_team *team, uint32_t root)
+{
+    if (pen_unlikely(root >= team->view.size))
+        pen_api_misuse(call, "there is no rank %u to be the root in a team of %u", root,
+                       team->view.size);
+}
+
+static void check_memory(const char *call, const char *name, const void *memory, size_t len)
+{
+    if (pen_unlikely(memory == NULL && len != 0))
+        pen_api_misuse(call, "%s is NULL, for %zu bytes", name, len);
+}
+
+/* Parts of all members together. */
+static void check_parts(const char *call, const pen_team *team, size_t len)
+{
+    if (pen_unlikely(len > SIZE_MAX / team->view.size))
+        pen_api_misuse(call, "%zu bytes from each of %u members are more than there can be", len,
+                       team->view.size);
+}
+
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+gex_Event_t gex_Coll_BroadcastNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
+                                 size_t nbytes, gex_Flags_t flags)
+{
+    static const char call[] = "gex_Coll_BroadcastNB";
+    pen_thread *thread = enter(call, team, flags);
+    check_root(call, team, root);
+    check_memory(call, "dst", dst, nbytes);
+    if (team->view.rank == root)
+        check_memory(call, "src", src, nbytes);
+    return pen_coll_broadcast_nb(thread, team, root, dst, src, nbytes);
+}
+
+gex_Event_t pen_Coll_GatherToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
+                                   size_t nbytes, gex_Flags_t flags)
+{
+    static const char call[] = "pen_Coll_GatherToOneNB";
+    pen_thread *thread = enter(call, team, flags);
+    check_root(call, team, root);
+    check_parts(call, team, nbytes);
+    check_memory(call, "src", src, nbytes);
+    if (team->view.rank == root)
+        check_memory(call, "dst", dst, nbytes);
+    return pen_coll_gather_nb(thread, team, root, dst, src, nbytes);
+}
+
+gex_Event_t pen_Coll_GatherToAllNB(gex_TM_t team, void *dst, const void *src, size_t nbytes,
+                                   gex_Flags_t flags)
+{
+    static const char call[] = "pen_Coll_GatherToAllNB";
+    pen_thread *thread = enter(call, team, flags);
+    check_parts(call, team, nbytes);
+    check_memory(call, "src", src, nbytes);
+    check_memory(call, "dst", dst, nbytes);
+    return pen_coll_gather_nb(thread, team, PEN_COLL_ALL, dst, src, nbytes);
+}
+
+gex_Event_t pen_Coll_ScatterNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
+                               size_t nbytes, gex_Flags_t flags)
+{
+    static const char call[] = "pen_Coll_ScatterNB";
+    pen_thread *thread = enter(call, team, flags);
+    check_root(call, team, root);
+    check_parts(call, team, nbytes);
+    check_memory(call, "dst", dst, nbytes);
+    if (team->view.rank == root)
+        check_memory(call, "src", src, nbytes);
+    return pen_coll_scatter_nb(thread, team, root, dst, src, nbytes);
+}
+
+gex_Event_t pen_Coll_AllToAllNB(gex_TM_t team, void *dst, const void *src, size_t nbytes,
+                                gex_Flags_t flags)
+{
+    static const char call[] = "pen_Coll_AllToAllNB";
+    pen_thread *thread = enter(call, team, flags);
+    check_parts(call, team, nbytes);
+    check_memory(call, "dst", dst, nbytes);
+    check_memory(call, "src", src, nbytes);
+    return pen_coll_exchange_nb(thread, team, dst, src, nbytes);
+}
+
+/* ---- reducing -------------------------------------------------------------------------------- */
+
+/* By bit of GEX_DT_... */
+static const uint8_t type_lens[] = { 4, 4, 8, 8, 4, 8 };
+
+static void check_type(const char *call, const pen_reduction *reduction)
+{
+    uint32_t type = reduction->type;
+    size_t len = reduction->element_len;
+    if (type == GEX_DT_USER) {
+        if (len == 0 && reduction->count != 0)
+            pen_api_misuse(call, "dt_sz is 0");
+        return;
+    }
+    if (type == 0 || (type & (type - 1)) != 0 || type > GEX_DT_USER)
+        pen_api_misuse(call, "dt 0x%x is no data type", type);
+    if (len != type_lens[ffs((int)type) - 1])
+        pen_api_misuse(call, "dt_sz is %zu, but an element of type 0x%x has %u bytes", len, type,
+                       type_lens[ffs((int)type) - 1]);
+}
+
+static void check_operation(const char *call, pen_reduction *reduction)
+{
+    uint32_t operation = reduction->operation;
+    if (operation == GEX_OP_USER || operation == GEX_OP_USER_NC) {
+        if (reduction->function == NULL)
+            pen_api_misuse(call, "op is GEX_OP_USER or GEX_OP_USER_NC, but fn is NULL");
+        return;
+    }
+    if (reduction->type == GEX_DT_USER)
+        pen_api_misuse(call,
+                       "op 0x%x: elements of GEX_DT_USER are combined by GEX_OP_USER or "
+                       "GEX_OP_USER_NC",
+                       operation);
+    if (!pen_coll_can_combine(reduction->type, operation))
+        pen_api_misuse(call, "op 0x%x is none that a reduction has for dt 0x%x", operation,
+                       reduction->type);
+    reduction->function = NULL;
+}
+
+static void check_reduction(const char *call, pen_reduction *reduction)
+{
+    check_type(call, reduction);
+    check_operation(call, reduction);
+    if (reduction->element_len != 0 && reduction->count > SIZE_MAX / reduction->element_len)
+        pen_api_misuse(call, "%zu elements of %zu bytes are more than there can be",
+                       reduction->count, reduction->element_len);
+}
+
+static pen_reduction reduction_of(gex_DT_t dt, size_t dt_sz, size_t count, gex_OP_t op,
+                                  gex_Coll_ReduceFn_t fn, void *cdata)
+{
+    return (pen_reduction){ .type = dt,
+                            .operation = op,
+                            .element_len = dt_sz,
+                            .count = count,
+                            .function = fn,
+                            .cdata = cdata };
+}
+
+gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
+                                   gex_DT_t dt, size_t dt_sz, size_t count, gex_OP_t op,
+                                   gex_Coll_ReduceFn_t fn, void *cdata, gex_Flags_t flags)
+{
+    static const char call[] = "gex_Coll_ReduceToOneNB";
+    pen_thread *thread = enter(call, team, flags);
+    pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
+    check_root(call, team, root);
+    check_reduction(call, &reduction);
+    check_memory(call, "src", src, count);
+    if (team->view.rank == root)
+        check_memory(call, "dst", dst, count);
+    return pen_coll_reduce_nb(thread, team, root, dst, src, &reduction);
+}
+
+gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt,
+                                   size_t dt_sz, size_t count, gex_OP_t op, gex_Coll_ReduceFn_t fn,
+                                   void *cdata, gex_Flags_t flags)
+{
+    static const char call[] = "gex_Coll_ReduceToAllNB";
+    pen_thread *thread = enter(call, team, flags);
+    pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
+    check_reduction(call, &reduction);
+    check_memory(call, "src", src, count);
+    check_memory(call, "dst", dst, count);
+    return pen_coll_reduce_nb(thread, team, PEN_COLL_ALL, dst, src, &reduction);
+}
+
+gex_Event_t pen_Coll_ScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
+                            size_t count, gex_OP_t op, gex_Coll_ReduceFn_t fn, void *cdata,
+                            gex_Flags_t flags)
+{
+    static const char call[] = "pen_Coll_ScanNB";
+    pen_thread *thread = enter(call, team, flags);
+    pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
+    check_reduction(call, &reduction);
+    check_memory(call, "src", src, count);
+    check_memory(call, "dst", dst, count);
+    return pen_coll_scan_nb(thread, team, dst, src, &reduction, false);
+}
+
+gex_Event_t pen_Coll_ExclusiveScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt,
+                                     size_t dt_sz, size_t count, gex_OP_t op,
+                                     gex_Coll_ReduceFn_t fn, void *cdata, gex_Flags_t flags)
+{
+    static const char call[] = "pen_Coll_ExclusiveScanNB";
+    pen_thread *thread = enter(call, team, flags);
+    pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
+    check_reduction(call, &reduction);
+    check_memory(call, "src", src, count);
+    if (team->view.rank != 0)
+        check_memory(call, "dst", dst, count);
+    return pen_coll_scan_nb(thread, team, dst, src, &reduction, true);
+}
