@@ -212,7 +212,7 @@ static void ask(void)
     scratch_len = answers[1];
 }
 
-static void comes_back(gex_TM_t team, char *lent, gex_Flags_t flags)
+static void comes_back(gex_TM_t team, const char *lent, gex_Flags_t flags)
 {
     gex_Memvec_t back = { NULL, 0 };
     CHECK_EQ(gex_TM_QueryFlags(team), flags, "GASNet-EX Teams: flags are remembered");
