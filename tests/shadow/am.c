@@ -177,7 +177,7 @@ static void request_one(worker *w, const burst *b, am_category category)
         landing_draw(w,
                      &r); /* first: it may wait for all replies, and this one is not on its way */
     const unsigned char *payload = request_name(w, &r);
-    w->am_unchecked++;
+    w->unchecked_until_end++;
     if (category != AM_SHORT)
         request_local(w, &r, payload, &event);
     for (unsigned polls = 0; request_fns[category][r.arg_count](&r) != 0;)

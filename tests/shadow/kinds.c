@@ -23,6 +23,8 @@ const kind kinds[] = {
     { "am short", 80, am_short },
     { "am medium", 60, am_medium },
     { "am long", 35, am_long },
+    { "atomic own", 40, atomic_own },
+    { "atomic shared", 40, atomic_shared },
     /* together */
     { "barrier", 30, coll_barrier },
     { "team", 30, team_life },

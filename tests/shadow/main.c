@@ -306,10 +306,12 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_open(&shadow.workers[i]);
     teams_open();
+    atomics_open();
     watch_start();
     const double begin = now_s();
     workers_run();
     int faults = report_all(begin);
+    atomics_close();
     teams_close();
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_close(&shadow.workers[i]);

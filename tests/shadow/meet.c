@@ -67,13 +67,15 @@ static void rows_put(worker *w)
                      .extent = s->top + GAP_MAX < STRIPE_LEN ? s->top + GAP_MAX : STRIPE_LEN,
                      .sent = w->sent[target],
                      .sent_bare = w->sent_bare[target] };
+        memcpy(mine.shared, w->cells[target].shared, sizeof mine.shared);
+        mine.increments = w->cells[target].increments;
         mine.hash = hash_bytes(s->model, mine.extent);
         (void)gex_RMA_PutBlocking(shadow.world, target, row_of(target, shadow.rank, w->index),
                                   &mine, sizeof mine, 0);
     }
 }
 
-static void row_read(row *said, gex_Rank_t from, unsigned thread)
+void row_read(row *said, gex_Rank_t from, unsigned thread)
 {
     memcpy(said, row_of(shadow.rank, from, thread), sizeof *said);
     if (said->phase != shadow.phase || said->extent > STRIPE_LEN)
@@ -135,8 +137,8 @@ static void all_checked(worker *w)
         w->stripes[target].unchecked = 0;
         w->bare_longs[target] = 0;
     }
-    op_checked(w, w->am_unchecked);
-    w->am_unchecked = 0;
+    op_checked(w, w->unchecked_until_end);
+    w->unchecked_until_end = 0;
     if (w->unchecked != 0)
         mismatch(w, w->op, "the checker itself: %" PRIu64 " operations were not compared",
                  w->unchecked);
@@ -161,9 +163,11 @@ void phase_end(worker *w)
     rows_put(w);
     meet_ranks(w);
     rows_check(w);
+    atomics_check_own(w);
     meet_threads();
     if (w->index == 0) {
         bare_check();
+        atomics_check_shared();
         shadow.phase++;
         library_write();
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { PAGE = 65536, CONTROL_LEN = RANKS_MAX * THREADS_MAX * ROW_LEN, ADDRESS_HANDLER = 250 };
+enum { CELLS_OWN_LEN = 512, CELLS_LEN = 2 * PAGE };
 enum { LIBRARY_PHASES = 4 }; /* the library stays as it is so long */
 
 static atomic_uint addresses_seen;
@@ -20,7 +21,9 @@ static size_t writer_number(gex_Rank_t writer, unsigned thread)
     return (size_t)writer * shadow.options.threads + thread;
 }
 
-static size_t stripes_at(void) { return CONTROL_LEN + LIBRARY_LEN; }
+static size_t cells_at(void) { return CONTROL_LEN; }
+static size_t library_at(void) { return cells_at() + CELLS_LEN; }
+static size_t stripes_at(void) { return library_at() + LIBRARY_LEN; }
 static size_t landings_at(void) { return stripes_at() + of_writers() * STRIPE_LEN; }
 static size_t replies_at(void) { return landings_at() + of_writers() * LANDING_LEN; }
 
@@ -36,7 +39,14 @@ unsigned char *row_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread)
     return shadow.bases[target] + writer_number(writer, thread) * ROW_LEN;
 }
 
-unsigned char *library_of(gex_Rank_t target) { return shadow.bases[target] + CONTROL_LEN; }
+unsigned char *library_of(gex_Rank_t target) { return shadow.bases[target] + library_at(); }
+
+unsigned char *shared_cells_of(gex_Rank_t target) { return shadow.bases[target] + cells_at(); }
+
+unsigned char *cells_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread)
+{
+    return shadow.bases[target] + cells_at() + (1 + writer_number(writer, thread)) * CELLS_OWN_LEN;
+}
 
 unsigned char *stripe_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread)
 {

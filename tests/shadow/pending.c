@@ -43,6 +43,8 @@ void pending_done(worker *w, pending *p)
     }
     if (p->check != NULL)
         p->check(w, p);
+    if (p->busy != NULL)
+        *p->busy = 0;
     if (p->written != NULL) {
         w->last_written = p->written;
         w->last_at = p->at;

@@ -20,6 +20,7 @@
 #define PEN_TESTS_SHADOW_SHADOW_H
 
 #include <gasnet.h>
+#include <gasnet_ratomic.h>
 
 #include "random.h"
 
@@ -100,13 +101,31 @@ typedef struct pending {
     unsigned char *source; /* scribbled over as soon as that is allowed */
     size_t source_len;
     void (*check)(struct worker *w, struct pending *p); /* or this says whether it is right */
-    uint64_t number;                                    /* for check */
-    unsigned first, members;                            /* regions: which pendings are part of it */
+    uint64_t number;                                    /* for check, as are the next three */
+    unsigned target, cell;
+    gex_OP_t operation;
+    unsigned char *busy;     /* cleared when it is done: a cell that may be used again */
+    unsigned first, members; /* regions: which pendings are part of it */
 } pending;
 
 typedef struct am_tally { /* messages: how many, and the sum of what identifies them */
     uint64_t count, sum;
 } am_tally;
+
+enum {
+    CELL_TYPES = 6,  /* of remote atomics */
+    CELLS_EACH = 8,  /* that one thread owns in one rank's memory, of each type */
+    CELLS_SHARED = 7 /* that all change together */
+};
+
+/* What a thread knows of the cells in one rank's memory. */
+typedef struct atomic_cells {
+    uint64_t own[CELL_TYPES][CELLS_EACH]; /* values of the first bytes */
+    unsigned char busy[CELL_TYPES][CELLS_EACH];
+    uint64_t shared[CELLS_SHARED], increments; /* what this thread contributed */
+    uint64_t last_seen;                        /* of the cell that is changed by CAS */
+    unsigned char bit_busy;
+} atomic_cells;
 
 typedef struct worker {
     unsigned index;
@@ -131,7 +150,11 @@ typedef struct worker {
     am_tally sent[RANKS_MAX], sent_bare[RANKS_MAX];
     am_tally replies; /* expected */
     size_t landing_used[RANKS_MAX], reply_used;
-    unsigned bare_longs[RANKS_MAX], am_unchecked;
+    unsigned bare_longs[RANKS_MAX];
+    unsigned unchecked_until_end; /* of unchecked: those that the end of the phase compares */
+    /* atomics */
+    atomic_cells cells[RANKS_MAX];
+    uint64_t results[PENDING_MAX]; /* of operations in flight, by number of the pending */
 } worker;
 
 /* ---- a rank: constant while threads run
@@ -261,6 +284,7 @@ typedef struct row {
     uint64_t phase;
     uint64_t extent, hash; /* of the stripe */
     am_tally sent, sent_bare;
+    uint64_t shared[CELLS_SHARED], increments; /* contributions to the shared cells */
 } row;
 
 /* What a thread did, put to rank 0 in the place of its row when all is over. */
@@ -273,6 +297,9 @@ enum { ROW_LEN = 1024, COMPLAINT_AT = 768 }; /* a complaint is a phase, counted 
 size_t memory_len(gex_Rank_t size, unsigned threads);
 unsigned char *row_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
 unsigned char *library_of(gex_Rank_t target);
+unsigned char *cells_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
+unsigned char *shared_cells_of(gex_Rank_t target);
+void row_read(row *said, gex_Rank_t from, unsigned thread);
 unsigned char *stripe_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
 unsigned char *landing_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
 unsigned char *replies_of(gex_Rank_t target, unsigned thread);
@@ -310,6 +337,8 @@ void vis_legacy(worker *w, unsigned most);
 void am_short(worker *w, unsigned most);
 void am_medium(worker *w, unsigned most);
 void am_long(worker *w, unsigned most);
+void atomic_own(worker *w, unsigned most);
+void atomic_shared(worker *w, unsigned most);
 void coll_barrier(worker *w, unsigned most);
 void team_life(worker *w, unsigned most);
 
@@ -318,6 +347,12 @@ void am_wait_replies(worker *w); /* all that this thread expects */
 void am_check(const worker *w, gex_Rank_t from, unsigned thread, const row *said);
 void am_check_bare(gex_Rank_t from, const am_tally *said);
 void am_check_bare_replies(void);
+void atomics_own_open(void);
+void atomics_own_close(void);
+void atomics_open(void);
+void atomics_close(void);
+void atomics_check_own(worker *w); /* as the writer, when nobody changes them */
+void atomics_check_shared(void);   /* as the owner, likewise */
 void teams_open(void);
 void teams_close(void);
 
