@@ -4,41 +4,25 @@
 
 #include <string.h>
 
-/* A request about to be sent. */
-typedef struct request {
-    gex_TM_t team;
-    gex_Rank_t rank;
-    const void *source;
-    size_t len;
-    void *dest;
-    gex_Event_t *local;
-    gex_Flags_t flags;
-    am_category category;
-    unsigned arg_count;
-    gex_AM_Arg_t args[ARITY_MAX];
-    gex_Rank_t target; /* of the job */
-    am_want want;
-} request;
-
 #define REQUESTS(n)                                                                              \
-    static int request_short_##n(const request *r)                                               \
+    static int request_short_##n(const am_request *r)                                            \
     {                                                                                            \
         return gex_AM_RequestShort##n(r->team, r->rank, AM_SHORT_REQUEST + (n),                  \
                                       r->flags ARITY_ELEMENTS_##n(r->args));                     \
     }                                                                                            \
-    static int request_medium_##n(const request *r)                                              \
+    static int request_medium_##n(const am_request *r)                                           \
     {                                                                                            \
         return gex_AM_RequestMedium##n(r->team, r->rank, AM_MEDIUM_REQUEST + (n), r->source,     \
                                        r->len, r->local, r->flags ARITY_ELEMENTS_##n(r->args));  \
     }                                                                                            \
-    static int request_long_##n(const request *r)                                                \
+    static int request_long_##n(const am_request *r)                                             \
     {                                                                                            \
         return gex_AM_RequestLong##n(r->team, r->rank, AM_LONG_REQUEST + (n), r->source, r->len, \
                                      r->dest, r->local, r->flags ARITY_ELEMENTS_##n(r->args));   \
     }
 ARITY_EACH(REQUESTS)
 
-typedef int (*request_fn)(const request *r);
+typedef int (*request_fn)(const am_request *r);
 #define ROW_SHORT(n)  request_short_##n,
 #define ROW_MEDIUM(n) request_medium_##n,
 #define ROW_LONG(n)   request_long_##n,
@@ -49,16 +33,18 @@ static const request_fn request_fns[3][ARITIES] = { { ARITY_EACH(ROW_SHORT) },
 /* ---- one request
  * ------------------------------------------------------------------------------------- */
 
-static size_t longest(const request *r)
+static size_t longest(const am_request *r)
 {
-    if (r->category == AM_MEDIUM)
-        return gex_AM_MaxRequestMedium(r->team, r->rank, GEX_EVENT_NOW, 0, r->arg_count);
-    size_t most = gex_AM_MaxRequestLong(r->team, r->rank, GEX_EVENT_NOW, 0, r->arg_count);
+    const bool medium = r->category == AM_MEDIUM;
+    gex_Event_t *local = r->limit_flags == GEX_FLAG_AM_PREPARE_LEAST_ALLOC ? NULL : GEX_EVENT_NOW;
+    size_t most =
+        medium ? gex_AM_MaxRequestMedium(r->team, r->rank, local, r->limit_flags, r->arg_count)
+               : gex_AM_MaxRequestLong(r->team, r->rank, local, r->limit_flags, r->arg_count);
     return most < LEN_MAX ? most : LEN_MAX;
 }
 
 /* The length of a payload: sometimes none, sometimes the longest. */
-static size_t len_draw(worker *w, const burst *b, const request *r)
+static size_t len_draw(worker *w, const burst *b, const am_request *r)
 {
     const size_t most = longest(r);
     size_t len = random_len(&w->random, b->octave);
@@ -71,9 +57,10 @@ static size_t len_draw(worker *w, const burst *b, const request *r)
     return len;
 }
 
-static request request_draw(worker *w, const burst *b, am_category category)
+am_request am_request_draw(worker *w, const burst *b, am_category category, gex_Flags_t limit_flags)
 {
-    request r = { .category = category, .target = b->target, .local = GEX_EVENT_NOW };
+    am_request r = { .category = category, .target = b->target, .local = GEX_EVENT_NOW };
+    r.limit_flags = limit_flags;
     r.team = draw_team(w, b->target, &r.rank);
     r.arg_count = random_below(&w->random, ARITIES);
     if (category == AM_LONG && r.arg_count == 0 && w->bare_longs[b->target] == BARE_LONGS_MAX)
@@ -100,7 +87,7 @@ static gex_AM_Arg_t reply_place(worker *w, size_t len)
     return (gex_AM_Arg_t)at;
 }
 
-static void landing_draw(worker *w, request *r)
+void am_request_landing(worker *w, am_request *r)
 {
     enum { BARE_PART = BARE_LONGS_MAX * BARE_LONG_LEN };
     unsigned char *landing = landing_of(r->target, shadow.rank, w->index);
@@ -117,7 +104,7 @@ static void landing_draw(worker *w, request *r)
 }
 
 /* Gives the message its name and all that follows from it; answers its payload. */
-static const unsigned char *request_name(worker *w, request *r)
+const unsigned char *am_request_name(worker *w, am_request *r)
 {
     am_tally *sent = r->arg_count == 0 ? &w->sent_bare[r->target] : &w->sent[r->target];
     sent->count++;
@@ -144,7 +131,8 @@ static const unsigned char *request_name(worker *w, request *r)
 }
 
 /* The payload at the desk, to be scribbled over once it may be. */
-static void request_local(worker *w, request *r, const unsigned char *payload, gex_Event_t *event)
+static void request_local(worker *w, am_request *r, const unsigned char *payload,
+                          gex_Event_t *event)
 {
     gex_Event_t *const forms[] = { GEX_EVENT_NOW, GEX_EVENT_GROUP, event };
     r->local = forms[random_below(&w->random, 3)];
@@ -154,7 +142,7 @@ static void request_local(worker *w, request *r, const unsigned char *payload, g
     r->source = source;
 }
 
-static void request_sent(worker *w, const request *r, gex_Event_t event)
+void am_request_sent(worker *w, const am_request *r, gex_Event_t event)
 {
     unsigned char *source = (unsigned char *)(uintptr_t)r->source;
     if (r->local == GEX_EVENT_NOW || (r->local != GEX_EVENT_GROUP && event == GEX_EVENT_INVALID)) {
@@ -171,19 +159,18 @@ static void request_sent(worker *w, const request *r, gex_Event_t event)
 static void request_one(worker *w, const burst *b, am_category category)
 {
     gex_Event_t event = GEX_EVENT_INVALID;
-    request r = request_draw(w, b, category);
+    am_request r = am_request_draw(w, b, category, 0);
     op_begin(w, b->target, r.len);
     if (category == AM_LONG)
-        landing_draw(w,
-                     &r); /* first: it may wait for all replies, and this one is not on its way */
-    const unsigned char *payload = request_name(w, &r);
+        am_request_landing(w, &r); /* first: it may wait for all replies */
+    const unsigned char *payload = am_request_name(w, &r);
     w->unchecked_until_end++;
     if (category != AM_SHORT)
         request_local(w, &r, payload, &event);
     for (unsigned polls = 0; request_fns[category][r.arg_count](&r) != 0;)
         poll_once(&polls);
     if (category != AM_SHORT)
-        request_sent(w, &r, event);
+        am_request_sent(w, &r, event);
 }
 
 /* ---- bursts
@@ -196,23 +183,30 @@ void am_short(worker *w, unsigned most)
         request_one(w, &b, AM_SHORT);
 }
 
-void am_medium(worker *w, unsigned most)
+burst am_burst(worker *w, unsigned most, am_category category)
 {
+    const size_t longest_medium = gex_AM_LUBRequestMedium();
     unsigned octaves = 1;
-    while ((size_t)2 << octaves <= gex_AM_LUBRequestMedium() && octaves < OCTAVES)
+    while (octaves < OCTAVES && (category == AM_LONG || (size_t)2 << octaves <= longest_medium))
         octaves++;
     burst b = burst_of(w, most, 1, random_below(&w->random, octaves));
-    if (w->desk_used + (size_t)b.count * (gex_AM_LUBRequestMedium() + 64) > DESK_LEN / 2)
+    size_t more = category == AM_LONG ? LEN_MAX + b.count * (((size_t)2 << b.octave) + 64)
+                                      : b.count * (longest_medium + 64);
+    if (w->desk_used + more > DESK_LEN)
         pending_finish_all(w);
+    return b;
+}
+
+void am_medium(worker *w, unsigned most)
+{
+    burst b = am_burst(w, most, AM_MEDIUM);
     for (unsigned i = 0; i < b.count; i++)
         request_one(w, &b, AM_MEDIUM);
 }
 
 void am_long(worker *w, unsigned most)
 {
-    burst b = burst_begin(w, most, 1);
-    if (w->desk_used + LEN_MAX + b.count * (((size_t)2 << b.octave) + 64) > DESK_LEN)
-        pending_finish_all(w);
+    burst b = am_burst(w, most, AM_LONG);
     for (unsigned i = 0; i < b.count; i++)
         request_one(w, &b, AM_LONG);
 }

@@ -60,6 +60,32 @@ static inline uint64_t am_digest(uint64_t key, am_category category, unsigned ar
     return random_mix2(key, (uint64_t)len << 8 | (uint64_t)category << 5 | arg_count);
 }
 
+/* A request about to be sent. */
+typedef struct am_request {
+    gex_TM_t team;
+    gex_Rank_t rank;
+    const void *source;
+    size_t len;
+    void *dest;
+    gex_Event_t *local;
+    gex_Flags_t flags, limit_flags; /* what its longest payload depends on */
+    am_category category;
+    unsigned arg_count;
+    gex_AM_Arg_t args[ARITY_MAX];
+    gex_Rank_t target; /* of the job */
+    am_want want;
+} am_request;
+
+am_request am_request_draw(worker *w, const burst *b, am_category category,
+                           gex_Flags_t limit_flags);
+/* Where a Long goes; may wait for replies, so it comes before the message has its name. */
+void am_request_landing(worker *w, am_request *r);
+/* Gives the message its name and all that follows from it; answers its payload. */
+const unsigned char *am_request_name(worker *w, am_request *r);
+/* It was sent from r->source, at the desk. */
+void am_request_sent(worker *w, const am_request *r, gex_Event_t event);
+burst am_burst(worker *w, unsigned most, am_category category);
+
 /* The reply to a request. */
 typedef struct am_reply {
     am_category category;

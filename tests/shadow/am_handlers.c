@@ -115,6 +115,27 @@ typedef struct answer {
     }
 ARITY_EACH(REPLIES)
 
+/* The same, made in a buffer of the library's. */
+#define COMMITS(n)                                                                              \
+    static void commit_medium_##n(const answer *r, const gex_AM_Arg_t *a)                       \
+    {                                                                                           \
+        (void)a;                                                                                \
+        gex_AM_SrcDesc_t desc =                                                                 \
+            gex_AM_PrepareReplyMedium(r->token, NULL, r->len, r->len, NULL, 0, n);              \
+        memcpy(gex_AM_SrcDescAddr(desc), r->payload, r->len);                                   \
+        gex_AM_CommitReplyMedium##n(desc, AM_MEDIUM_REPLY + (n), r->len ARITY_ELEMENTS_##n(a)); \
+    }                                                                                           \
+    static void commit_long_##n(const answer *r, const gex_AM_Arg_t *a)                         \
+    {                                                                                           \
+        (void)a;                                                                                \
+        gex_AM_SrcDesc_t desc =                                                                 \
+            gex_AM_PrepareReplyLong(r->token, NULL, r->len, r->len, NULL, NULL, 0, n);          \
+        memcpy(gex_AM_SrcDescAddr(desc), r->payload, r->len);                                   \
+        gex_AM_CommitReplyLong##n(desc, AM_LONG_REPLY + (n), r->len,                            \
+                                  r->dest ARITY_ELEMENTS_##n(a));                               \
+    }
+ARITY_EACH(COMMITS)
+
 typedef void (*reply_fn)(const answer *r, const gex_AM_Arg_t *a);
 #define ROW_SHORT(n)  reply_short_##n,
 #define ROW_MEDIUM(n) reply_medium_##n,
@@ -122,6 +143,21 @@ typedef void (*reply_fn)(const answer *r, const gex_AM_Arg_t *a);
 static const reply_fn reply_fns[3][ARITIES] = { { ARITY_EACH(ROW_SHORT) },
                                                 { ARITY_EACH(ROW_MEDIUM) },
                                                 { ARITY_EACH(ROW_LONG) } };
+
+#define ROW_COMMIT_MEDIUM(n) commit_medium_##n,
+#define ROW_COMMIT_LONG(n)   commit_long_##n,
+static const reply_fn commit_fns[3][ARITIES] = { { NULL },
+                                                 { ARITY_EACH(ROW_COMMIT_MEDIUM) },
+                                                 { ARITY_EACH(ROW_COMMIT_LONG) } };
+
+/* The longest reply that may be made in a buffer of the library's. */
+static size_t longest_negotiated(const am_reply *r, gex_Rank_t peer)
+{
+    const gex_Flags_t flags = GEX_FLAG_AM_PREPARE_LEAST_ALLOC;
+    return r->category == AM_MEDIUM
+               ? gex_AM_MaxReplyMedium(shadow.world, peer, NULL, flags, r->arg_count)
+               : gex_AM_MaxReplyLong(shadow.world, peer, NULL, flags, r->arg_count);
+}
 
 am_reply am_reply_of(uint64_t key, am_want want, gex_Rank_t peer)
 {
@@ -153,7 +189,10 @@ static void reply(const arrival *a, gex_Rank_t from, uint64_t key)
         how.dest = replies_of(from, am_name_thread(name)) + (uint32_t)a->args[1];
     if (r.category == AM_MEDIUM && a->category == AM_MEDIUM && a->len >= r.len)
         how.payload = memcpy(a->payload, how.payload, r.len); /* the request's buffer will do */
-    reply_fns[r.category][r.arg_count](&how, args);
+    if (r.category != AM_SHORT && key >> 60 < 4 && r.len <= longest_negotiated(&r, from))
+        commit_fns[r.category][r.arg_count](&how, args);
+    else
+        reply_fns[r.category][r.arg_count](&how, args);
 }
 
 static void got_bare(const arrival *a)

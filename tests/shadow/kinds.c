@@ -23,6 +23,7 @@ const kind kinds[] = {
     { "am short", 80, am_short },
     { "am medium", 60, am_medium },
     { "am long", 35, am_long },
+    { "am negotiated", 40, am_negotiated },
     { "atomic own", 40, atomic_own },
     { "atomic shared", 40, atomic_shared },
     /* together */

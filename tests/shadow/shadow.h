@@ -337,6 +337,7 @@ void vis_legacy(worker *w, unsigned most);
 void am_short(worker *w, unsigned most);
 void am_medium(worker *w, unsigned most);
 void am_long(worker *w, unsigned most);
+void am_negotiated(worker *w, unsigned most);
 void atomic_own(worker *w, unsigned most);
 void atomic_shared(worker *w, unsigned most);
 void coll_barrier(worker *w, unsigned most);
