@@ -70,6 +70,19 @@ PEN_API int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *c
  * GASNet-1, chapter "Core API": job control. */
 PEN_API void gasnet_exit(int code) __attribute__((noreturn));
 
+/* Leaves the job without ending the process: a library, or a session that lives on, may use
+ * Penstock for a while. Everything this process began is done, and none of its other threads is in
+ * the library; all objects of the job (teams, segments and their memory, domains, events, tokens)
+ * are gone on return, and signals and exit() are the process's own again. Afterwards it may end
+ * with any status, which under a launcher counts for the job's if it is not 0, fork, exec, or join
+ * again with gasnet_init or gex_Client_Init. To join again is for a process without a launcher: to
+ * begin a new job of one; under `penstock run` or GASNET_PSHM_NODES: to join the same ranks with
+ * memory as at the first time; all of them have to, and if one has ended instead, that ends the job
+ * with status 1. Under a launcher two descriptors stay open meanwhile, closed by exec. Collective
+ * over the job, and a barrier. Returns GASNET_OK; GASNET_ERR_NOT_INIT in a process that is no rank.
+ * Wrong use ends the job. Context: no handler. Blocks and polls. Not in the specification. */
+PEN_API int pen_finalize(void);
+
 /* Variables a client may define (with this type, anywhere in the program) in order to choose the
  * default of GASNET_MAX_SEGSIZE; the string wins, the environment wins over both. */
 extern PEN_API const char *gasnet_max_segsize_str; /* as in the environment: "1G/P", "0.5/H" */

@@ -45,6 +45,10 @@ typedef struct pen_root {
     pthread_key_t thread_key; /* its destructor returns a thread's state; PAR only */
     gex_RankInfo_t *nbrhd;    /* ranks that share our memory */
     uint32_t nbrhd_count, nbrhd_mine;
+    pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
+    bool has_resigned;       /* resigned is that */
+    bool exit_caught;        /* exit() calls us: registered once, for good */
+    uint32_t era;            /* one more with each job: tells thread states of one from another's */
     void (*idle)(void *ctx); /* what waiting threads called before api/ put itself in front */
     void *crash_stack;       /* of the first thread */
     _Atomic int verbose_errors;
@@ -59,14 +63,18 @@ typedef struct pen_root {
 } pen_root;
 
 extern pen_root pen_api_root;
-extern _Thread_local pen_thread *pen_api_here;   /* PAR: this thread's state, NULL: not yet */
-extern _Thread_local pen_hsl *pen_api_locks;     /* checks: the locks it holds, youngest first */
+extern pen_team pen_api_nobody;                 /* what pen_world points at while there is no job */
+extern _Thread_local pen_thread *pen_api_here;  /* PAR: this thread's state, NULL: not yet */
+extern _Thread_local uint32_t pen_api_here_era; /* in which job */
+extern _Thread_local pen_hsl *pen_api_locks;    /* checks: the locks it holds, youngest first */
 extern _Thread_local bool pen_api_no_interrupts; /* checks: within gasnet_hold_interrupts */
 extern _Thread_local bool pen_api_ends_here;     /* this thread ends the process */
 
 pen_thread *pen_api_enter_thread(pen_job *job); /* first call of a thread; never NULL */
 /* PAR: from now on, threads that end give their state back. */
 pen_status pen_api_watch_threads(pen_job *job);
+/* Nobody's state is anything any more; threads that live on get a new one when they come again. */
+void pen_api_forget_threads(const pen_job *job);
 
 /* What tells threads apart also before and without a job. */
 static inline void *pen_api_me(void) { return &pen_api_locks; }
@@ -76,7 +84,9 @@ static inline pen_thread *pen_api_thread(pen_job *job)
 {
     if (pen_likely(job->mode != PEN_MODE_PAR))
         return &job->first_thread;
-    return pen_likely(pen_api_here != NULL) ? pen_api_here : pen_api_enter_thread(job);
+    return pen_likely(pen_api_here != NULL && pen_api_here_era == pen_api_root.era)
+               ? pen_api_here
+               : pen_api_enter_thread(job);
 }
 
 /* Registers the handlers of gasnet_attach; an error code. */
@@ -155,6 +165,9 @@ int pen_api_local_end(const pen_api_local *when, int status);
 pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main take part */
 /* except: names or numbers, separated by commas; "*": all. What cannot be caught is warned of. */
 void pen_api_catch_signals(pen_log *log, const char *except);
+void pen_api_uncatch_signals(void); /* handlers of ours that are still in place go */
+/* Closes what start-up opened, top down. */
+void pen_api_close_modules(pen_job *job);
 /* What a thread does now and then while it waits: looks whether the process has to end. */
 void pen_api_idle(void *ctx); /* ctx: the job */
 /* The supervisor wants this process to end. */

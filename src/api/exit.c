@@ -125,7 +125,7 @@ static void leave(int status, void *unused)
 {
     (void)unused;
     pen_job *job = pen_api_root.job;
-    if (getpid() != pen_api_root.pid || !begin_end(status))
+    if (job == NULL || getpid() != pen_api_root.pid || !begin_end(status))
         return;
     int owed = PEN_CHECKED ? pen_api_check_return(job, status) : status;
     pen_boot_leave(&job->boot, pen_api_root.catch_exit ? owed & 0xff : 0, serve, job);
@@ -139,11 +139,12 @@ static void leave(int status, void *unused)
 pen_status pen_api_catch_exit(void)
 {
     pen_job *job = pen_api_root.job;
-    if (on_exit(leave, NULL) != 0) {
+    if (!pen_api_root.exit_caught && on_exit(leave, NULL) != 0) {
         pen_log_error(&job->log, "cannot register an exit handler: on_exit: %s; free some memory",
                       strerror(ENOMEM));
         return PEN_ERR_MEMORY;
     }
+    pen_api_root.exit_caught = true;
     pen_api_root.idle = job->progress.on_idle;
     job->progress.on_idle = pen_api_idle;
     return PEN_OK;

@@ -6,6 +6,7 @@
 #include "atomic/atomic.h"
 #include "coll/barrier.h"
 #include "rma/rma.h"
+#include "team/team.h"
 #include "vis/vis.h"
 
 #include <errno.h>
@@ -180,6 +181,17 @@ err_close_job:
     return status;
 }
 
+void pen_api_close_modules(pen_job *job)
+{
+    pen_team_close_all(job);
+    pen_coll_close(job);
+    pen_atomic_close(job);
+    pen_vis_close(job);
+    pen_rma_close(job);
+    pen_am_close(job);
+    pen_job_close(job);
+}
+
 static pen_status find_neighbours(pen_job *job)
 {
     pen_root *root = &pen_api_root;
@@ -229,7 +241,10 @@ static pen_status open_job(pen_job *job, const pen_build *build)
     pen_status status = read_config(job, &config); /* how voluble to be until the job is joined */
     if (status != PEN_OK)
         return status;
-    status = pen_boot_open(&job->log, &needs, &job->boot);
+    status = pen_api_root.has_resigned
+                 ? pen_boot_rejoin(&job->log, &pen_api_root.resigned, &job->boot)
+                 : pen_boot_open(&job->log, &needs, &job->boot);
+    pen_api_root.has_resigned = false;
     if (status != PEN_OK)
         return status;
     status = read_config(job, &config); /* as the console says */
@@ -238,11 +253,21 @@ static pen_status open_job(pen_job *job, const pen_build *build)
     return status == PEN_OK ? settle(job, &config) : status;
 }
 
+/* A child process of one that had resigned is no rank of its parent's job. */
+static void leave_parent(void)
+{
+    if (!pen_api_root.has_resigned || pen_api_root.pid == (int)getpid())
+        return;
+    pen_boot_close(&pen_api_root.resigned);
+    pen_api_root.has_resigned = false;
+}
+
 static int start(const char *call, const pen_build *build, pen_job **out)
 {
     if (pen_api_root.started)
         return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "the job was started already");
     pen_api_root.started = true;
+    leave_parent();
     size_t len = pen_align_up(sizeof(pen_job), PEN_CACHE_LINE);
     pen_job *job = aligned_alloc(PEN_CACHE_LINE, len);
     if (job == NULL)

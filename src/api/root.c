@@ -3,16 +3,16 @@
  * calling thread's state, and the variables that clients read or define. */
 #include "api/api.h"
 
-/* What pen_world points at before the job starts: nobody, nothing mapped. */
-static pen_team nobody;
+pen_team pen_api_nobody; /* a team without members, of which nothing is mapped */
 
 pen_root pen_api_root = { .catch_exit = true, .verbose_errors = 1 };
 _Thread_local pen_thread *pen_api_here;
+_Thread_local uint32_t pen_api_here_era;
 _Thread_local pen_hsl *pen_api_locks;
 _Thread_local bool pen_api_no_interrupts;
 _Thread_local bool pen_api_ends_here;
 
-gex_TM_t pen_world = &nobody;
+gex_TM_t pen_world = &pen_api_nobody;
 unsigned char pen_hsl_traced = PEN_CHECKED;
 
 /* Weak: a client may define them instead. */

@@ -66,8 +66,8 @@ static void on_crash(int number, siginfo_t *info, void *context)
          i++) /* a crash in here, or of another thread, ends us at once */
         if (signals[i].crash)
             reset(signals[i].number);
-    if (getpid() == pen_api_root.pid) {
-        pen_job *job = pen_api_root.job;
+    pen_job *job = pen_api_root.job;
+    if (job != NULL && getpid() == pen_api_root.pid) {
         bool has_address = info->si_code > 0 && number != SIGABRT;
         const char *hint = pen_api_root.backtrace ? "" : "; GASNET_BACKTRACE=1 shows where";
         if (has_address)
@@ -104,7 +104,7 @@ static void stop_alone(int number)
 static void on_stop(int number)
 {
     int kept = errno, none = PEN_END_NONE;
-    if (getpid() != pen_api_root.pid) {
+    if (pen_api_root.job == NULL || getpid() != pen_api_root.pid) {
         reset(number);
         (void)raise(number);
     } else if (atomic_compare_exchange_strong_explicit(&pen_api_root.end, &none, PEN_END_ASKED,
@@ -218,4 +218,34 @@ void pen_api_catch_signals(pen_log *log, const char *except)
         if (!listed(except, &signals[i]) && catch_signal(&signals[i]) != 0)
             pen_log_warn(log, "%s will end this rank without a message: sigaction: %m",
                          signals[i].name);
+}
+
+/* ---- removing ------------------------------------------------------------------------------- */
+
+static void take_back_stack(void)
+{
+    stack_t now;
+    const stack_t none = { .ss_flags = SS_DISABLE };
+    /* Another thread than the first has none of ours: then it stays where it is, for the next job.
+     */
+    if (pen_api_root.crash_stack == NULL || sigaltstack(NULL, &now) != 0 ||
+        now.ss_sp != pen_api_root.crash_stack || sigaltstack(&none, NULL) != 0)
+        return;
+    free(pen_api_root.crash_stack);
+    pen_api_root.crash_stack = NULL;
+}
+
+void pen_api_uncatch_signals(void)
+{
+    for (size_t i = 0; i < SIGNALS; i++) {
+        struct sigaction now;
+        if (sigaction(signals[i].number, NULL, &now) != 0)
+            continue;
+        bool ours = signals[i].crash
+                        ? (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_crash
+                        : (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_stop;
+        if (ours) /* it was the default action when we came */
+            reset(signals[i].number);
+    }
+    take_back_stack();
 }

@@ -160,10 +160,18 @@ pen_thread *pen_api_enter_thread(pen_job *job)
         pen_job_fatal(job, "more than %u threads use the library at once; raise GASNET_MAX_THREADS",
                       job->threads_max);
     pen_api_here = thread;
+    pen_api_here_era = pen_api_root.era;
     /* Should this fail, the slot is not given back when the thread ends: no reason to end the job.
      */
     (void)pthread_setspecific(pen_api_root.thread_key, thread);
     return thread;
+}
+
+void pen_api_forget_threads(const pen_job *job)
+{
+    pen_api_root.era++;
+    if (job->mode == PEN_MODE_PAR)
+        (void)pthread_key_delete(pen_api_root.thread_key);
 }
 
 pen_status pen_api_watch_threads(pen_job *job)

@@ -85,6 +85,20 @@ void pen_boot_abort_note(pen_boot *boot, const char *cause);
  * with *code_out. */
 bool pen_boot_check(pen_boot *boot, int *code_out);
 
-void pen_boot_close(pen_boot *boot); /* unmaps; for tests and for re-initialisation */
+/* ---- leaving the job and joining it again ------------------------------------------------- */
+
+/* Collective, once the layers above are closed: nobody uses the arena any more. The ranks meet; the
+ * arena is made as it was before the first of them joined, unmapped, and the supervisor told that
+ * none owes a handshake. What is left in *boot is what pen_boot_rejoin needs: two descriptors, or
+ * nothing at all for a rank alone. PEN_ERR_PEER_LOST: a rank ended meanwhile. */
+pen_status pen_boot_resign(pen_boot *boot);
+
+/* Joins the job that *resigned left, in the same process; out is another. On failure (said) there
+ * is no way back: the descriptors are closed. */
+pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out);
+
+/* Unmaps and closes, without a word to anybody: after a failure, in tests, and in a child process
+ * of one that has resigned. */
+void pen_boot_close(pen_boot *boot);
 
 #endif

@@ -79,16 +79,39 @@ static unsigned decide(pen_exit_rule *rule, const pen_exit_event *cause, uint64_
 /* ---- events -----------------------------------------------------------------------------------
  */
 
+/* A rank is missed by those that are in the job for the same time or a later one; what others are
+ * in, it was in too, only that they have not been heard to resign yet. */
 static unsigned rank_joined(pen_exit_rule *rule, uint32_t rank, uint64_t now_ns)
 {
     if (rule->ranks[rank].joined)
         return 0;
     rule->ranks[rank].joined = true;
     rule->joined++;
-    if (rule->silent == 0)
-        return 0;
-    /* Somebody has ended before; those who joined would wait for it for ever. */
-    return decide(rule, &(pen_exit_event){ PEN_EXIT_ENDED, rule->silent_rank, 0 }, now_ns);
+    for (uint32_t i = 0; rule->silent != 0 && i < rule->size; i++) {
+        const pen_exit_rank *other = &rule->ranks[i];
+        /* It has ended before; those who joined would wait for it for ever. */
+        if (other->gone && !other->word && !other->joined &&
+            other->resigned <= rule->ranks[rank].resigned)
+            return decide(rule, &(pen_exit_event){ PEN_EXIT_ENDED, i, 0 }, now_ns);
+    }
+    return 0;
+}
+
+static bool is_missed(const pen_exit_rule *rule, const pen_exit_rank *rank)
+{
+    for (uint32_t i = 0; rule->joined != 0 && i < rule->size; i++)
+        if (rule->ranks[i].joined && rule->ranks[i].resigned >= rank->resigned)
+            return true;
+    return false;
+}
+
+static void rank_resigned(pen_exit_rule *rule, uint32_t rank)
+{
+    if (!rule->ranks[rank].joined)
+        return;
+    rule->ranks[rank].joined = false;
+    rule->ranks[rank].resigned++;
+    rule->joined--;
 }
 
 static unsigned rank_left(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
@@ -114,6 +137,21 @@ static unsigned rank_left(pen_exit_rule *rule, const pen_exit_event *event, uint
     return 0;
 }
 
+static unsigned rank_failed(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
+{
+    const pen_exit_rank *rank = &rule->ranks[event->rank];
+    pen_exit_event cause = *event;
+    if (event->kind == PEN_EXIT_ENDED && !rank->joined && rank->resigned != 0)
+        cause.kind = PEN_EXIT_LEFT; /* its exit, and nobody to tell before it */
+    unsigned todo = decide(rule, &cause, now_ns);
+    /* A rank that dies after its gasnet_exit(0) must not count as success. */
+    if (todo == 0 && rule->verdict.status == 0) {
+        rule->verdict.decided = false;
+        todo = decide(rule, &cause, now_ns);
+    }
+    return todo;
+}
+
 static unsigned rank_gone(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
 {
     pen_exit_rank *rank = &rule->ranks[event->rank];
@@ -123,21 +161,13 @@ static unsigned rank_gone(pen_exit_rule *rule, const pen_exit_event *event, uint
     rule->gone++;
     if (rank->told) /* whatever its handlers did, we asked for it */
         return 0;
-    if (event->kind == PEN_EXIT_DIED || event->code != 0) {
-        unsigned todo = decide(rule, event, now_ns);
-        /* A rank that dies after its gasnet_exit(0) must not count as success. */
-        if (todo == 0 && rule->verdict.status == 0) {
-            rule->verdict.decided = false;
-            todo = decide(rule, event, now_ns);
-        }
-        return todo;
-    }
+    if (event->kind == PEN_EXIT_DIED || event->code != 0)
+        return rank_failed(rule, event, now_ns);
     if (rank->word)
         return 0;
-    if (rank->joined || rule->joined > 0)
+    if (rank->joined || is_missed(rule, rank))
         return decide(rule, event, now_ns);
-    if (rule->silent++ == 0)
-        rule->silent_rank = event->rank;
+    rule->silent++;
     return 0;
 }
 
@@ -172,6 +202,9 @@ static unsigned one_event(pen_exit_rule *rule, const pen_exit_event *event, uint
     switch (event->kind) {
     case PEN_EXIT_JOINED:
         return rank_joined(rule, event->rank, now_ns);
+    case PEN_EXIT_RESIGNED:
+        rank_resigned(rule, event->rank);
+        return 0;
     case PEN_EXIT_CALLED:
         rule->ranks[event->rank].word = true;
         return decide(rule, event, now_ns);
@@ -226,7 +259,7 @@ static int precedence(const pen_exit_rule *rule, const pen_exit_event *events, s
 {
     if (event->kind == PEN_EXIT_SIGNALLED)
         return 0;
-    if (event->kind == PEN_EXIT_JOINED)
+    if (event->kind == PEN_EXIT_JOINED || event->kind == PEN_EXIT_RESIGNED)
         return 1; /* decides whether a handshake was owed */
     if (is_death(event) && !announced(rule, events, count, event->rank))
         return event->kind == PEN_EXIT_DIED ? 2 : 3;

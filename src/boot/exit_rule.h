@@ -7,7 +7,8 @@
  * signal); leaving without the exit handshake (its status, 0 counts as 1); gasnet_exit(c); exit or
  * return with c != 0. Exit or return with 0 waits for the others for the exit time-out, then ends
  * them. A rank that never joined (a program that does not use the library) owes no handshake,
- * unless others joined. */
+ * unless others joined. Nor does one that resigned, in which all ranks go together, unless others
+ * join again. */
 #ifndef PEN_BOOT_EXIT_RULE_H
 #define PEN_BOOT_EXIT_RULE_H
 
@@ -17,6 +18,7 @@
 
 typedef enum pen_exit_kind {
     PEN_EXIT_JOINED,       /* rank: its library has opened */
+    PEN_EXIT_RESIGNED,     /* rank: pen_finalize; all ranks do, before any goes on */
     PEN_EXIT_CALLED,       /* rank, code: gasnet_exit(code) */
     PEN_EXIT_LEFT,         /* rank, code: exit(code) or return from main */
     PEN_EXIT_DIED,         /* rank, code: signal that killed it */
@@ -54,9 +56,10 @@ enum {
 
 typedef struct pen_exit_rank {
     bool joined, gone;
-    bool left; /* said so, with 0 */
-    bool word; /* said how it ends, with whatever code: it is on its way out */
-    bool told; /* by us, to end: how it ends no longer matters */
+    bool left;         /* said so, with 0 */
+    bool word;         /* said how it ends, with whatever code: it is on its way out */
+    bool told;         /* by us, to end: how it ends no longer matters */
+    uint32_t resigned; /* how often; it is, or would be, in the job for one more time */
 } pen_exit_rank;
 
 typedef enum pen_exit_phase {
@@ -70,8 +73,7 @@ typedef enum pen_exit_phase {
 typedef struct pen_exit_rule {
     pen_exit_rank *ranks;
     uint32_t size, gone, joined, left;
-    uint32_t silent; /* ended with 0 without having joined: fine unless somebody joins */
-    uint32_t silent_rank;
+    uint32_t silent; /* ended with 0 while they were not joined: fine unless somebody joins */
     pen_exit_phase phase;
     pen_exit_verdict verdict;
     uint64_t exit_timeout_ns;

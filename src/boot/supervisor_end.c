@@ -31,6 +31,9 @@ static void message_take(pen_supervisor *s, uint32_t rank, const pen_control *me
     case PEN_CONTROL_JOINED:
         pen_super_event(s, PEN_EXIT_JOINED, rank, 0);
         break;
+    case PEN_CONTROL_RESIGNED:
+        pen_super_event(s, PEN_EXIT_RESIGNED, rank, 0);
+        break;
     case PEN_CONTROL_EXIT:
         pen_super_event(s, PEN_EXIT_CALLED, rank, message->code);
         break;

@@ -38,6 +38,11 @@ static void explain_ended(pen_supervisor *s, const pen_exit_event *cause)
                       "%s left with status %d without the exit handshake%s%s%s; ending the job",
                       who.text, cause->code, cause->code == 0 ? ", which counts as 1" : "", colon,
                       note);
+    else if (cause->code == 0 && rank->resigned != 0)
+        pen_super_say(s, PEN_LOG_ERROR,
+                      "%s ended after pen_finalize, but other ranks have joined the job again; "
+                      "ending the job",
+                      who.text);
     else if (cause->code == 0)
         pen_super_say(s, PEN_LOG_ERROR,
                       "%s ended without joining the job that other ranks have joined; ending the "

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* finalize.c: leaving the job without ending the process. Everything that start-up made is undone
+ * in reverse, so that it can be made again; what stays is a pair of descriptors by which a rank
+ * under a supervisor joins once more, and the exit handler, which does nothing without a job. */
+#include "api/api.h"
+
+#include "coll/coll.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The ranks meet, so that nobody still wants something of us, and what we owe others has gone. */
+static void quiesce(pen_job *job)
+{
+    pen_thread *thread = pen_api_thread(job);
+    pen_event_wait(job, pen_coll_barrier_nb(thread, &job->world));
+    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    for (uint32_t i = 0; i < job->progress.port_count; i++) {
+        /* relaxed: this thread polls until it sees it; nothing is passed with it */
+        while (atomic_load_explicit(&job->progress.ports[i].backlog.count, memory_order_relaxed) !=
+               0)
+            pen_wait_step(&waiter);
+    }
+}
+
+/* From here on this process is no rank. */
+static void forget(pen_root *root)
+{
+    pen_world = &pen_api_nobody;
+    pen_api_forget_threads(root->job);
+    pen_api_uncatch_signals();
+    free(root->nbrhd);
+    root->nbrhd = NULL;
+    root->nbrhd_count = root->nbrhd_mine = 0;
+    root->attach_owed = root->threads_asked = false;
+    free(root->job);
+    root->job = NULL;
+    root->started = false;
+}
+
+int pen_finalize(void)
+{
+    static const char call[] = "pen_finalize";
+    pen_root *root = &pen_api_root;
+    pen_job *job = root->job;
+    if (job == NULL || (int)getpid() != root->pid)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "this process is no rank of a job");
+    pen_api_check_context(call);
+    if (!pen_nbi_test(pen_api_thread(job), ~0u))
+        pen_api_misuse(call, "implicit operations are under way; wait for them first");
+    quiesce(job);
+    /* relaxed: peers that are lost from now on are no news */
+    atomic_store_explicit(&job->ending, true, memory_order_relaxed);
+    if (job->config.stats)
+        pen_job_print_counters(job);
+    pen_world = &pen_api_nobody; /* before what inline code reads of it goes */
+    pen_api_close_modules(job);
+    if (pen_boot_resign(&job->boot) != PEN_OK)
+        pen_api_end_with_job(); /* a rank ended meanwhile */
+    root->resigned = job->boot;
+    root->has_resigned = job->boot.control_fd >= 0;
+    forget(root);
+    return GASNET_OK;
+}
