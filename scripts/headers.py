@@ -5,6 +5,7 @@ A comment documents the declarations under it, up to an empty line or the next c
 without one belong to their section (`/* ---- title ---- */`), else to their file. Families of calls
 are written in comments: `gex_AM_RequestShort<n>(` has the numbers 0..16 for <n>, `<family>_add(`
 every word of that comment that ends in an underscore for <family>_.
+A suffix may follow the number: `gex_AM_CommitReplyLong<n>_v2(`.
 """
 
 import collections
@@ -20,6 +21,7 @@ ARGUMENTS_MAX = 16
 CITE = re.compile(
     r"\s*((?:GASNet-1|GASNet-EX|GASNet tools)(?:, | )(?:chapters? |an addition).*?\.)(?=\s|$)", re.S
 )
+FAMILY = re.compile(r"((?:\w|<family>)+)(<\w>)?(_\w+)?\(")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 SECTION = re.compile(r"^-{3,} (.*?) ?-*$", re.S)
 
@@ -143,15 +145,17 @@ def families(words, group):
     """Calls whose prototypes stand in a comment."""
     found = []
     stems = re.findall(r"\b(gasnett_\w*_)(?=\s)", words)
-    for match in re.finditer(r"(?m)^ .*?((?:\w|<family>)+)(<\w>)?\(", words):
-        name, number = match[1], match[2]
-        text = prototype(words, match.start())
-        if name.startswith("<family>_"):
-            kind = "macro" if name == "<family>_init" else "call"
-            found += [Name(stem + name[9:], kind, text, group) for stem in stems]
-        elif number and PUBLIC.match(name):
-            found.append(Name(name, "family", text, group))
-            found += [Name(f"{name}{n}", "call", text, group) for n in range(ARGUMENTS_MAX + 1)]
+    for line in re.finditer(r"(?m)^ .*$", words):
+        for at, match in enumerate(FAMILY.finditer(line[0])):
+            name, number, suffix = match[1], match[2], match[3] or ""
+            text = prototype(words, line.start() + (match.start() if at else 0))
+            if name.startswith("<family>_"):
+                kind = "macro" if name == "<family>_init" else "call"
+                found += [Name(stem + name[9:], kind, text, group) for stem in stems]
+            elif number and PUBLIC.match(name):
+                found.append(Name(name + suffix, "family", text, group))
+                found += [Name(f"{name}{n}{suffix}", "call", text, group)
+                          for n in range(ARGUMENTS_MAX + 1)]
     return found
 
 
