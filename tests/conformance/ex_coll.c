@@ -17,8 +17,10 @@ enum { LENS = sizeof lens / sizeof *lens };
 
 static unsigned char *source, *dest; /* a part for each rank */
 
-static gex_Rank_t size(void) { return (gex_Rank_t)check_size; }
-static gex_Rank_t rank(void) { return (gex_Rank_t)check_rank; }
+static gex_TM_t team; /* all ranks; then every other rank, the last one first */
+
+static gex_Rank_t size(void) { return gex_TM_QuerySize(team); }
+static gex_Rank_t rank(void) { return gex_TM_QueryRank(team); }
 
 static void broadcasts(size_t len)
 {
@@ -26,7 +28,7 @@ static void broadcasts(size_t len)
         const unsigned seed = 7 * root + (unsigned)len;
         check_fill(source, len, rank() == root ? seed : seed + 1);
         memset(dest, 0x55, len + 1);
-        gex_Event_Wait(gex_Coll_BroadcastNB(ex_tm, root, dest, source, len, 0));
+        gex_Event_Wait(gex_Coll_BroadcastNB(team, root, dest, source, len, 0));
         CHECK(check_filled(dest, len, seed), "GASNet-EX Collectives: all have the root's bytes");
         CHECK_EQ(dest[len], 0x55, "GASNet-EX Collectives: and nothing behind them");
         CHECK(check_filled(source, len, rank() == root ? seed : seed + 1),
@@ -35,7 +37,7 @@ static void broadcasts(size_t len)
         unsigned char *mine = rank() == root ? source : dest;
         memset(dest, 0, len);
         gex_Event_t event =
-            gex_Coll_BroadcastNB(ex_tm, root, mine, rank() == root ? mine : NULL, len, 0);
+            gex_Coll_BroadcastNB(team, root, mine, rank() == root ? mine : NULL, len, 0);
         while (gex_Event_Test(event) != 0)
             gasnet_AMPoll();
         CHECK(check_filled(mine, len, seed), "GASNet-EX Collectives: dst may be src");
@@ -52,7 +54,7 @@ static void many_underway(void)
         if (rank() == root)
             check_fill(memory[i], OUTSTANDING_LEN, i);
         events[i] =
-            gex_Coll_BroadcastNB(ex_tm, root, memory[i], memory[i], OUTSTANDING_LEN - i * 300, 0);
+            gex_Coll_BroadcastNB(team, root, memory[i], memory[i], OUTSTANDING_LEN - i * 300, 0);
     }
     gex_Event_WaitAll(events, OUTSTANDING, 0);
     for (unsigned i = 0; i < OUTSTANDING; i++)
@@ -68,7 +70,7 @@ static void far_ahead(void)
     static gex_Event_t events[FAR];
     for (unsigned i = 0; i < FAR; i++) {
         check_fill(values[i], sizeof values[i], rank() == 0 ? i : 99);
-        events[i] = gex_Coll_BroadcastNB(ex_tm, 0, values[i], values[i], sizeof values[i], 0);
+        events[i] = gex_Coll_BroadcastNB(team, 0, values[i], values[i], sizeof values[i], 0);
     }
     gex_Event_WaitAll(events, FAR, 0);
     for (unsigned i = 0; i < FAR; i++)
@@ -92,7 +94,7 @@ static void gathers(size_t len)
     check_fill(source, len, part_seed(rank(), 0));
     for (gex_Rank_t root = 0; root < size(); root++) {
         memset(dest, 0x55, size() * len + 1);
-        gex_Event_Wait(pen_Coll_GatherToOneNB(ex_tm, root, dest, source, len, 0));
+        gex_Event_Wait(pen_Coll_GatherToOneNB(team, root, dest, source, len, 0));
         if (rank() == root)
             check_parts(len, 0, 1);
         else
@@ -100,7 +102,7 @@ static void gathers(size_t len)
                   "Penstock collectives: others get nothing of a gather to one");
     }
     memset(dest, 0x55, size() * len + 1);
-    gex_Event_Wait(pen_Coll_GatherToAllNB(ex_tm, dest, source, len, 0));
+    gex_Event_Wait(pen_Coll_GatherToAllNB(team, dest, source, len, 0));
     check_parts(len, 0, 1);
 }
 
@@ -111,7 +113,7 @@ static void scatters(size_t len)
             check_fill(source + to * len, len, part_seed(root, to));
         memset(dest, 0x55, len + 1);
         gex_Event_Wait(
-            pen_Coll_ScatterNB(ex_tm, root, dest, rank() == root ? source : NULL, len, 0));
+            pen_Coll_ScatterNB(team, root, dest, rank() == root ? source : NULL, len, 0));
         CHECK(check_filled(dest, len, part_seed(root, rank())),
               "Penstock collectives: each gets its part of a scatter");
         CHECK_EQ(dest[len], 0x55, "Penstock collectives: and nothing behind it");
@@ -125,12 +127,25 @@ static void exchanges(size_t len)
         for (gex_Rank_t to = 0; to < size(); to++)
             check_fill(from + to * len, len, part_seed(rank(), to));
         dest[size() * len] = 0x55;
-        gex_Event_Wait(pen_Coll_AllToAllNB(ex_tm, dest, from, len, 0));
+        gex_Event_Wait(pen_Coll_AllToAllNB(team, dest, from, len, 0));
         check_parts(len, rank(), 0);
     }
 }
 
 static atomic_int over;
+
+static void on_team(gex_TM_t which)
+{
+    team = which;
+    for (unsigned i = 0; i < LENS; i++) {
+        broadcasts(lens[i]);
+        gathers(lens[i] / size());
+        scatters(lens[i] / size());
+        exchanges(lens[i] / size());
+    }
+    many_underway();
+    far_ahead();
+}
 
 static void worker(unsigned thread_i)
 {
@@ -140,14 +155,11 @@ static void worker(unsigned thread_i)
         GASNET_BLOCKUNTIL(atomic_load(&over));
         return;
     }
-    for (unsigned i = 0; i < LENS; i++) {
-        broadcasts(lens[i]);
-        gathers(lens[i] / size());
-        scatters(lens[i] / size());
-        exchanges(lens[i] / size());
-    }
-    many_underway();
-    far_ahead();
+    on_team(ex_tm);
+    gex_TM_t half;
+    (void)gex_TM_Split(&half, ex_tm, check_rank % 2, -check_rank, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    on_team(half);
+    CHECK_EQ(gex_TM_Destroy(half, NULL, 0), 0, "GASNet-EX Teams: no scratch comes back");
     atomic_store(&over, 1);
 }
 

@@ -19,8 +19,10 @@ static const size_t type_lens[TYPES] = { 4, 4, 8, 8, 4, 8 };
 
 static char *source, *dest;
 
-static gex_Rank_t size(void) { return (gex_Rank_t)check_size; }
-static gex_Rank_t rank(void) { return (gex_Rank_t)check_rank; }
+static gex_TM_t team; /* all ranks; then every other rank, the last one first */
+
+static gex_Rank_t size(void) { return gex_TM_QuerySize(team); }
+static gex_Rank_t rank(void) { return gex_TM_QueryRank(team); }
 
 /* Small, so that every sum and product is exact in every type; never 0. Unsigned types: positive.
  */
@@ -94,7 +96,7 @@ static void reduce(unsigned type, gex_OP_t operation, size_t count)
     fill(type, source, count);
     for (gex_Rank_t root = 0; root < size(); root++) {
         memset(dest, 0x55, all_len + 1);
-        gex_Event_Wait(gex_Coll_ReduceToOneNB(ex_tm, root, dest, source, dt, len, count, operation,
+        gex_Event_Wait(gex_Coll_ReduceToOneNB(team, root, dest, source, dt, len, count, operation,
                                               NULL, NULL, 0));
         if (rank() == root)
             CHECK(all_are(type, operation, size(), count),
@@ -106,11 +108,11 @@ static void reduce(unsigned type, gex_OP_t operation, size_t count)
     }
     memset(dest, 0, all_len);
     gex_Event_Wait(
-        gex_Coll_ReduceToAllNB(ex_tm, dest, source, dt, len, count, operation, NULL, NULL, 0));
+        gex_Coll_ReduceToAllNB(team, dest, source, dt, len, count, operation, NULL, NULL, 0));
     CHECK(all_are(type, operation, size(), count), "GASNet-EX Collectives: all have the result");
     fill(type, dest, count);
     gex_Event_Wait(
-        gex_Coll_ReduceToAllNB(ex_tm, dest, dest, dt, len, count, operation, NULL, NULL, 0));
+        gex_Coll_ReduceToAllNB(team, dest, dest, dt, len, count, operation, NULL, NULL, 0));
     CHECK(all_are(type, operation, size(), count), "GASNet-EX Collectives: dst may be src");
 }
 
@@ -120,12 +122,12 @@ static void scan(unsigned type, gex_OP_t operation, size_t count)
     const size_t len = type_lens[type];
     fill(type, source, count);
     memset(dest, 0x55, len * count);
-    gex_Event_Wait(pen_Coll_ScanNB(ex_tm, dest, source, dt, len, count, operation, NULL, NULL, 0));
+    gex_Event_Wait(pen_Coll_ScanNB(team, dest, source, dt, len, count, operation, NULL, NULL, 0));
     CHECK(all_are(type, operation, rank() + 1, count),
           "Penstock collectives: a scan combines up to its own rank");
     memset(dest, 0x55, len * count);
     gex_Event_Wait(
-        pen_Coll_ExclusiveScanNB(ex_tm, dest, source, dt, len, count, operation, NULL, NULL, 0));
+        pen_Coll_ExclusiveScanNB(team, dest, source, dt, len, count, operation, NULL, NULL, 0));
     if (rank() == 0)
         CHECK(check_all(dest, len * count, 0x55),
               "Penstock collectives: rank 0 gets nothing of an exclusive scan");
@@ -165,11 +167,11 @@ static void user_defined(gex_OP_t operation, size_t count)
         for (size_t i = 0; i < count; i++)
             mine[i] = map_of(rank(), i);
         if (root < size())
-            gex_Event_Wait(gex_Coll_ReduceToOneNB(ex_tm, root, result, mine, GEX_DT_USER,
+            gex_Event_Wait(gex_Coll_ReduceToOneNB(team, root, result, mine, GEX_DT_USER,
                                                   sizeof(map), count, operation, compose,
                                                   (void *)(uintptr_t)&tag, 0));
         else
-            gex_Event_Wait(gex_Coll_ReduceToAllNB(ex_tm, result, mine, GEX_DT_USER, sizeof(map),
+            gex_Event_Wait(gex_Coll_ReduceToAllNB(team, result, mine, GEX_DT_USER, sizeof(map),
                                                   count, operation, compose,
                                                   (void *)(uintptr_t)&tag, 0));
         for (size_t i = 0; (root == rank() || root == size()) && i < count; i++) {
@@ -197,17 +199,17 @@ static void add_doubles(const void *left, void *right, size_t count, const void 
 static void to_the_bit(void)
 {
     double mine = 1.0 / (3.0 + rank()) * (rank() % 2 ? 1e10 : 1e-10), to_all = 0, to_one = 0;
-    double *gathered = calloc((size_t)check_size, sizeof(double));
+    double *gathered = calloc(size(), sizeof(double));
     CHECK(gathered != NULL, "the system gives us memory");
     for (gex_Rank_t root = 0; root < size(); root++) {
-        gex_Event_Wait(gex_Coll_ReduceToAllNB(ex_tm, &to_all, &mine, GEX_DT_DBL, 8, 1, GEX_OP_USER,
+        gex_Event_Wait(gex_Coll_ReduceToAllNB(team, &to_all, &mine, GEX_DT_DBL, 8, 1, GEX_OP_USER,
                                               add_doubles, NULL, 0));
-        gex_Event_Wait(gex_Coll_ReduceToOneNB(ex_tm, root, &to_one, &mine, GEX_DT_DBL, 8, 1,
+        gex_Event_Wait(gex_Coll_ReduceToOneNB(team, root, &to_one, &mine, GEX_DT_DBL, 8, 1,
                                               GEX_OP_ADD, NULL, NULL, 0));
         CHECK(rank() != root || memcmp(&to_one, &to_all, 8) == 0,
               "Penstock collectives: the tree is the same for every root, and for all");
-        gex_Event_Wait(pen_Coll_GatherToAllNB(ex_tm, gathered, &to_all, 8, 0));
-        for (int r = 0; r < check_size; r++)
+        gex_Event_Wait(pen_Coll_GatherToAllNB(team, gathered, &to_all, 8, 0));
+        for (gex_Rank_t r = 0; r < size(); r++)
             CHECK(memcmp(&gathered[r], &to_all, 8) == 0,
                   "Penstock collectives: all members have the same result, to the bit");
     }
@@ -216,14 +218,9 @@ static void to_the_bit(void)
 
 static atomic_int over;
 
-static void worker(unsigned thread_i)
+static void on_team(gex_TM_t which)
 {
-    if (thread_i > 1)
-        return;
-    if (thread_i == 1) { /* polls, so that collectives go on here as well */
-        GASNET_BLOCKUNTIL(atomic_load(&over));
-        return;
-    }
+    team = which;
     for (unsigned type = 0; type < TYPES; type++) {
         for (unsigned i = 0; i < (type < 4 ? OPERATIONS : 4u); i++) {
             reduce(type, operations[i], SHORT_COUNT);
@@ -237,6 +234,21 @@ static void worker(unsigned thread_i)
     user_defined(GEX_OP_USER_NC, SHORT_COUNT);
     user_defined(GEX_OP_USER_NC, LONG_COUNT / 2);
     to_the_bit();
+}
+
+static void worker(unsigned thread_i)
+{
+    if (thread_i > 1)
+        return;
+    if (thread_i == 1) { /* polls, so that collectives go on here as well */
+        GASNET_BLOCKUNTIL(atomic_load(&over));
+        return;
+    }
+    on_team(ex_tm);
+    gex_TM_t half;
+    (void)gex_TM_Split(&half, ex_tm, check_rank % 2, -check_rank, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    on_team(half);
+    CHECK_EQ(gex_TM_Destroy(half, NULL, 0), 0, "GASNet-EX Teams: no scratch comes back");
     atomic_store(&over, 1);
 }
 

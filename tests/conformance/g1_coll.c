@@ -200,31 +200,29 @@ static void all_sync(void)
 /* ---- barriers ---------------------------------------------------------------------------------
  */
 
-static void barriers(void)
+static void barriers(gasnet_team_handle_t team)
 {
     int name = 0;
     for (int i = 1; i <= ROUNDS; i++) {
-        gasnet_coll_barrier_notify(GASNET_TEAM_ALL, i, 0);
+        gasnet_coll_barrier_notify(team, i, 0);
         if (i % 2) {
-            CHECK_EQ(gasnet_coll_barrier_wait(GASNET_TEAM_ALL, i, 0), GASNET_OK,
-                     "gasnet_coll.h: names match");
+            CHECK_EQ(gasnet_coll_barrier_wait(team, i, 0), GASNET_OK, "gasnet_coll.h: names match");
         } else {
             int status;
-            while ((status = gasnet_coll_barrier_try(GASNET_TEAM_ALL, i, 0)) ==
-                   GASNET_ERR_NOT_READY) {
+            while ((status = gasnet_coll_barrier_try(team, i, 0)) == GASNET_ERR_NOT_READY) {
             }
             CHECK_EQ(status, GASNET_OK, "gasnet_coll.h: names match");
         }
-        CHECK_EQ(gasnet_coll_barrier_result(GASNET_TEAM_ALL, &name), 0, "gasnet_coll.h: a name");
+        CHECK_EQ(gasnet_coll_barrier_result(team, &name), 0, "gasnet_coll.h: a name");
         CHECK_EQ(name, i, "gasnet_coll.h: the name all agreed on");
     }
-    const int own = check_size > 1 ? check_rank == 0 : 0;
-    const int flags = check_size > 1 ? 0 : GASNET_BARRIERFLAG_MISMATCH;
-    CHECK_EQ(gasnet_coll_barrier(GASNET_TEAM_ALL, own, flags), GASNET_ERR_BARRIER_MISMATCH,
+    const int own = gex_TM_QuerySize(team) > 1 ? gex_TM_QueryRank(team) == 0 : 0;
+    const int flags = gex_TM_QuerySize(team) > 1 ? 0 : GASNET_BARRIERFLAG_MISMATCH;
+    CHECK_EQ(gasnet_coll_barrier(team, own, flags), GASNET_ERR_BARRIER_MISMATCH,
              "gasnet_coll.h: names that differ are a mismatch");
-    CHECK_EQ(gasnet_coll_barrier(GASNET_TEAM_ALL, 0, GASNET_BARRIERFLAG_ANONYMOUS), GASNET_OK,
+    CHECK_EQ(gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS), GASNET_OK,
              "gasnet_coll.h: a mismatch completes the barrier");
-    CHECK(gasnet_coll_barrier_result(GASNET_TEAM_ALL, &name) != 0, "gasnet_coll.h: no name");
+    CHECK(gasnet_coll_barrier_result(team, &name) != 0, "gasnet_coll.h: no name");
 }
 
 int main(int argc, char **argv)
@@ -240,7 +238,12 @@ int main(int argc, char **argv)
         }
     }
     all_sync();
-    barriers();
+    barriers(GASNET_TEAM_ALL);
+    gex_TM_t half;
+    (void)gex_TM_Split(&half, GASNET_TEAM_ALL, check_rank % 2, -check_rank, NULL, 0,
+                       GEX_FLAG_TM_NO_SCRATCH);
+    barriers(half);
+    (void)gex_TM_Destroy(half, NULL, 0);
     static char nowhere[] = "/nonexistent/tuning";
     gasnet_coll_loadTuningState(nowhere, GASNET_TEAM_ALL);
     gasnet_coll_dumpTuningState(nowhere, GASNET_TEAM_ALL);
