@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -220,68 +219,6 @@ pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *ou
 
 /* ---- once more
  * ------------------------------------------------------------------------------------------- */
-
-/* Every rank for itself: as if it had never joined. */
-static void row_clear(pen_host_rank *row)
-{
-    /* relaxed: the barrier that follows hands them on */
-    atomic_store_explicit(&row->sleeping, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->polling, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->phase, PEN_HOST_STARTING, memory_order_relaxed);
-    atomic_store_explicit(&row->progress, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->call, 0, memory_order_relaxed);
-    memset(row->waits_in, 0, sizeof(row->waits_in));
-    atomic_store_explicit(&row->meetings, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->wake, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->boot_sense, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->pid, 0, memory_order_relaxed);
-}
-
-/* Rank 0 for all: barrier lines, the conduit's slice and segments are new memory again. */
-static pen_status arena_clear(const pen_boot *boot)
-{
-    atomic_store_explicit(&boot->page->polling_total, 0, memory_order_relaxed);
-    if (madvise(boot->arena + boot->page->lines_off, boot->arena_len - boot->page->lines_off,
-                MADV_REMOVE) == 0)
-        return PEN_OK;
-    pen_log_error(boot->log, "cannot leave the job: madvise: %m; %s", pen_boot_remedy(errno));
-    return PEN_ERR_SYSTEM;
-}
-
-static void unmap(pen_boot *boot)
-{
-    pen_boot kept = { .rank = boot->rank,
-                      .size = boot->size,
-                      .control_fd = boot->control_fd,
-                      .arena_fd = boot->arena_fd,
-                      .launcher = boot->launcher };
-    boot->control_fd = boot->arena_fd = -1;
-    pen_boot_close(boot);
-    *boot = kept;
-}
-
-pen_status pen_boot_resign(pen_boot *boot)
-{
-    if (boot->control_fd < 0) {
-        pen_boot_close(boot);
-        return PEN_OK;
-    }
-    pen_status status = pen_boot_barrier(boot); /* nobody uses the arena from here on */
-    if (status == PEN_OK && boot->rank == 0)
-        status = arena_clear(boot);
-    row_clear(&boot->page->ranks[boot->rank]);
-    int error = pen_control_send(boot->control_fd, PEN_CONTROL_RESIGNED, 0, NULL, true);
-    if (error != 0) {
-        pen_log_error(boot->log, "cannot leave the job: send: %s; is its launcher still there?",
-                      strerror(error));
-        status = PEN_ERR_SYSTEM;
-    }
-    if (status == PEN_OK)
-        status = pen_boot_barrier(boot); /* all is clean, and all have said so */
-    if (status == PEN_OK)
-        unmap(boot);
-    return status;
-}
 
 pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
 {

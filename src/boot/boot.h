@@ -21,9 +21,10 @@
 
 typedef enum pen_boot_heard {
     PEN_BOOT_HEARD_NOTHING,
-    PEN_BOOT_HEARD_GO,  /* all ranks have left: go on with your exit */
-    PEN_BOOT_HEARD_END, /* the job ends now, with end_code */
-    PEN_BOOT_HEARD_GONE /* the supervisor is no more */
+    PEN_BOOT_HEARD_NOTED, /* that we have resigned */
+    PEN_BOOT_HEARD_GO,    /* all ranks have left: go on with your exit */
+    PEN_BOOT_HEARD_END,   /* the job ends now, with end_code */
+    PEN_BOOT_HEARD_GONE   /* the supervisor is no more */
 } pen_boot_heard;
 
 typedef struct pen_boot {

@@ -19,6 +19,7 @@ typedef enum pen_control_kind {
     PEN_CONTROL_START_FAILED, /* text: the call that failed, up to exec; code: its errno */
     /* the supervisor's */
     PEN_CONTROL_GO = 16, /* all ranks have left: go on with your exit */
+    PEN_CONTROL_NOTED,   /* the rank is known to have resigned */
     PEN_CONTROL_END,     /* the job ends now; code: its status */
 } pen_control_kind;
 

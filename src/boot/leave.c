@@ -3,14 +3,19 @@
 #include "boot/boot.h"
 
 #include "boot/control.h"
+#include "boot/remedy.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
 
 enum {
     IDLE_MS_MIN =
         1, /* between two looks at the peers' messages while we wait for the others to leave */
     IDLE_MS_MAX = 32,
     IDLE_ROUNDS_EACH = 8, /* looks before the pause doubles */
+    NOTED_LOOK_MS = 200,  /* at least so often: another thread may have read the word */
     CODE_LAUNCHER_GONE = 1,
 };
 
@@ -43,6 +48,8 @@ static pen_boot_heard listen(pen_boot *boot)
     int code = CODE_LAUNCHER_GONE;
     if (result == PEN_CONTROL_GONE) {
         news = PEN_BOOT_HEARD_GONE;
+    } else if (result == PEN_CONTROL_SOME && message.kind == PEN_CONTROL_NOTED) {
+        news = PEN_BOOT_HEARD_NOTED;
     } else if (result == PEN_CONTROL_SOME && message.kind == PEN_CONTROL_GO) {
         news = PEN_BOOT_HEARD_GO;
     } else if (result == PEN_CONTROL_SOME && message.kind == PEN_CONTROL_END) {
@@ -80,4 +87,83 @@ bool pen_boot_check(pen_boot *boot, int *code_out)
         return false;
     *code_out = atomic_load_explicit(&boot->end_code, memory_order_relaxed);
     return true;
+}
+
+/* ---- leaving a job that may be joined again ----------------------------------------------------
+ */
+
+/* Every rank for itself: as if it had never joined. */
+static void row_clear(pen_host_rank *row)
+{
+    /* relaxed: the barrier that follows hands them on */
+    atomic_store_explicit(&row->sleeping, 0, memory_order_relaxed);
+    atomic_store_explicit(&row->polling, 0, memory_order_relaxed);
+    atomic_store_explicit(&row->phase, PEN_HOST_STARTING, memory_order_relaxed);
+    atomic_store_explicit(&row->progress, 0, memory_order_relaxed);
+    atomic_store_explicit(&row->call, 0, memory_order_relaxed);
+    memset(row->waits_in, 0, sizeof(row->waits_in));
+    atomic_store_explicit(&row->meetings, 0, memory_order_relaxed);
+    atomic_store_explicit(&row->wake, 0, memory_order_relaxed);
+    atomic_store_explicit(&row->boot_sense, 0, memory_order_relaxed);
+    atomic_store_explicit(&row->pid, 0, memory_order_relaxed);
+}
+
+/* Rank 0 for all: barrier lines, the conduit's slice and segments are new memory again. */
+static pen_status arena_clear(const pen_boot *boot)
+{
+    atomic_store_explicit(&boot->page->polling_total, 0, memory_order_relaxed);
+    if (madvise(boot->arena + boot->page->lines_off, boot->arena_len - boot->page->lines_off,
+                MADV_REMOVE) == 0)
+        return PEN_OK;
+    pen_log_error(boot->log, "cannot leave the job: madvise: %m; %s", pen_boot_remedy(errno));
+    return PEN_ERR_SYSTEM;
+}
+
+static void unmap(pen_boot *boot)
+{
+    pen_boot kept = { .rank = boot->rank,
+                      .size = boot->size,
+                      .control_fd = boot->control_fd,
+                      .arena_fd = boot->arena_fd,
+                      .launcher = boot->launcher };
+    boot->control_fd = boot->arena_fd = -1;
+    pen_boot_close(boot);
+    *boot = kept;
+}
+
+/* The supervisor knows it before anybody goes on, so it is never behind by more than one time. */
+static pen_status await_noted(pen_boot *boot)
+{
+    pen_boot_heard heard;
+    while ((heard = listen(boot)) == PEN_BOOT_HEARD_NOTHING) {
+        struct pollfd told = { .fd = boot->control_fd, .events = POLLIN };
+        (void)poll(&told, 1, NOTED_LOOK_MS);
+    }
+    return heard == PEN_BOOT_HEARD_NOTED ? PEN_OK : PEN_ERR_PEER_LOST;
+}
+
+pen_status pen_boot_resign(pen_boot *boot)
+{
+    if (boot->control_fd < 0) {
+        pen_boot_close(boot);
+        return PEN_OK;
+    }
+    pen_status status = pen_boot_barrier(boot); /* nobody uses the arena from here on */
+    if (status == PEN_OK && boot->rank == 0)
+        status = arena_clear(boot);
+    if (status != PEN_OK)
+        return status;
+    row_clear(&boot->page->ranks[boot->rank]);
+    int error = pen_control_send(boot->control_fd, PEN_CONTROL_RESIGNED, 0, NULL, true);
+    if (error != 0) {
+        pen_log_error(boot->log, "cannot leave the job: send: %s; is its launcher still there?",
+                      strerror(error));
+        return PEN_ERR_SYSTEM;
+    }
+    status = await_noted(boot);
+    if (status == PEN_OK)
+        status = pen_boot_barrier(boot); /* all is clean, and all have said so */
+    if (status == PEN_OK)
+        unmap(boot);
+    return status;
 }

@@ -25,6 +25,20 @@ enum {
 /* ---- events
  * --------------------------------------------------------------------------------------- */
 
+/* Who is not told waits for ever. */
+static bool answer(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what)
+{
+    int error = 0;
+    if (s->ranks[rank].control >= 0)
+        error = pen_control_send(s->ranks[rank].control, kind, 0, NULL, false);
+    if (error == 0 || error == EPIPE || error == ECONNRESET)
+        return true; /* if it has ended, that is an event of its own */
+    pen_super_say(s, PEN_LOG_ERROR, "cannot tell rank %u %s: send: %s; ending the job", rank, what,
+                  strerror(error));
+    pen_super_event(s, PEN_EXIT_LAUNCH_FAILED, rank, 0);
+    return false;
+}
+
 static void message_take(pen_supervisor *s, uint32_t rank, const pen_control *message)
 {
     switch (message->kind) {
@@ -33,6 +47,7 @@ static void message_take(pen_supervisor *s, uint32_t rank, const pen_control *me
         break;
     case PEN_CONTROL_RESIGNED:
         pen_super_event(s, PEN_EXIT_RESIGNED, rank, 0);
+        (void)answer(s, rank, PEN_CONTROL_NOTED, "that it has resigned");
         break;
     case PEN_CONTROL_EXIT:
         pen_super_event(s, PEN_EXIT_CALLED, rank, message->code);
@@ -186,22 +201,11 @@ static void kill_all(pen_supervisor *s)
     }
 }
 
-/* Who is not told waits for ever. */
 static void go(pen_supervisor *s)
 {
-    int error = 0;
-    for (uint32_t rank = 0; rank < s->started && error == 0; rank++) {
-        if (s->ranks[rank].control >= 0)
-            error = pen_control_send(s->ranks[rank].control, PEN_CONTROL_GO, 0, NULL, false);
-        if (error == EPIPE || error == ECONNRESET)
-            error = 0; /* it has ended, which is an event of its own */
-        if (error != 0) {
-            pen_super_say(s, PEN_LOG_ERROR,
-                          "cannot tell rank %u that all have left: send: %s; ending the job", rank,
-                          strerror(error));
-            pen_super_event(s, PEN_EXIT_LAUNCH_FAILED, rank, 0);
-        }
-    }
+    for (uint32_t rank = 0; rank < s->started; rank++)
+        if (!answer(s, rank, PEN_CONTROL_GO, "that all have left"))
+            return;
 }
 
 static void act(pen_supervisor *s, unsigned todo)

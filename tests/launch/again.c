@@ -136,12 +136,15 @@ static int goes_on(unsigned cycle, unsigned cycles, const char *end)
     return strcmp(end, "late") != 0;
 }
 
+static const int watched[2] = { SIGSEGV, SIGTERM };
+static struct sigaction before[2];
+
 static void check_left_behind(unsigned files, unsigned maps)
 {
     struct sigaction now;
     NEED(files_open() <= files && mappings() <= maps + 2);
-    NEED(sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_handler == SIG_DFL);
-    NEED(sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == SIG_DFL);
+    for (int i = 0; i < 2; i++)
+        NEED(sigaction(watched[i], NULL, &now) == 0 && now.sa_handler == before[i].sa_handler);
 }
 
 int main(int argc, char **argv)
@@ -149,6 +152,8 @@ int main(int argc, char **argv)
     const unsigned cycles = argc > 1 ? (unsigned)atoi(argv[1]) : 100;
     const char *end = argc > 2 ? argv[2] : "";
     unsigned files = 0, maps = 0;
+    for (int i = 0; i < 2; i++)
+        NEED(sigaction(watched[i], NULL, &before[i]) == 0);
     for (unsigned cycle = 0; cycle < cycles; cycle++) {
         one_cycle(cycle);
         if (cycle + 1 == WARM) { /* the C library has made what it keeps */
