@@ -139,8 +139,13 @@ static unsigned poll_sources(pen_progress *progress)
 unsigned pen_progress_poll_ports(pen_progress *progress)
 {
     unsigned handled = 0;
+    bool is_alone = progress->concurrency == PEN_ALONE;
+    if (is_alone)
+        progress->polling = true;
     for (uint32_t i = 0; i < progress->port_count; i++)
         handled += poll_port(&progress->ports[i]);
+    if (is_alone)
+        progress->polling = false;
     /* relaxed: see source_work */
     if (atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0)
         handled += poll_sources(progress);

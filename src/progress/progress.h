@@ -70,7 +70,8 @@ typedef struct pen_progress_source {
 struct pen_progress {
     pen_link *alone; /* the only port's link, when one thread polls it and its backlog is empty */
     _Atomic uint32_t
-        eager; /* fruitless polls a waiter makes before it asks the policy; 0 when crowded */
+        eager;    /* fruitless polls a waiter makes before it asks the policy; 0 when crowded */
+    bool polling; /* with one thread: it is in a poll; with several the poll locks say so */
     uint32_t port_count;
     _Atomic uint32_t source_work; /* what waits for a source; 0: poll calls none. relaxed: a hint,
                                      the sources have locks or flags of their own */
@@ -134,6 +135,14 @@ static inline void pen_port_count(pen_port *port, unsigned handled)
         pen_progress_publish(port->progress);
 }
 
+/* Whether the calling thread may poll, for who does not know whether it is below a handler, as at
+ * the end of the process. With several threads a poll below one finds its port locked, and does
+ * nothing. */
+static inline bool pen_progress_may_poll(const pen_progress *progress)
+{
+    return !progress->polling;
+}
+
 /* Serves every port and source once; answers how many events were handled. Runs handlers. Never
  * sleeps. Not from a handler. */
 static inline unsigned pen_progress_poll(pen_progress *progress)
@@ -142,7 +151,9 @@ static inline unsigned pen_progress_poll(pen_progress *progress)
         pen_unlikely(atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0))
         return pen_progress_poll_ports(progress);
     pen_link *link = progress->alone;
+    progress->polling = true;
     unsigned handled = link->ops->poll(link, PEN_LANES_ALL, PEN_POLL_BUDGET);
+    progress->polling = false;
     if (pen_unlikely(handled != 0))
         pen_port_count(&progress->ports[0], handled);
     return handled;

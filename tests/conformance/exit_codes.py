@@ -11,6 +11,7 @@ CASES = [  # case, code, what the job prints
     ("all", 0, ""), ("all", 1, ""), ("all", 77, ""), ("all", 255, ""),
     ("one", 3, ""), ("one", 200, ""),
     ("handler", 5, ""), ("handler", 0, ""),
+    ("handler-returns", 0, ""), ("handler-returns", 12, ""),
     ("locked", 6, ""),
     ("return", 7, ""),
     ("thread", 8, ""),

@@ -11,7 +11,9 @@
 
 #include "conformance/check.h"
 
-enum { LEAVE = 130 };
+#include <unistd.h>
+
+enum { LEAVE = 130, RETURN };
 
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static int code;
@@ -22,7 +24,18 @@ static void leave(gasnet_token_t token, gasnet_handlerarg_t status)
     gasnet_exit(status);
 }
 
-static gasnet_handlerentry_t table[] = { { LEAVE, (gex_AM_Fn_t)leave } };
+/* While it waits for the others to leave, nothing is delivered below it, itself least of all. */
+static void return_once(gasnet_token_t token, gasnet_handlerarg_t status)
+{
+    static int times;
+    (void)token;
+    if (times++ != 0)
+        abort();
+    exit(status);
+}
+
+static gasnet_handlerentry_t table[] = { { LEAVE, (gex_AM_Fn_t)leave },
+                                         { RETURN, (gex_AM_Fn_t)return_once } };
 
 static int is_last(void) { return check_rank == check_size - 1; }
 
@@ -65,6 +78,17 @@ static void case_return(void)
     if (is_last())
         exit(code);
     wait_for_the_end();
+}
+
+static void case_handler_returns(void)
+{
+    enum { AFTER_US = 200000 }; /* long enough for rank 0 to wait for us */
+    if (is_last())
+        gasnet_AMRequestShort1(0, RETURN, code);
+    if (check_rank == 0)
+        GASNET_BLOCKUNTIL(0);
+    (void)usleep(AFTER_US);
+    exit(code);
 }
 
 static void *leaving_thread(void *unused)
@@ -113,9 +137,11 @@ static const struct {
     void (*play)(void);
     int before_attach;
 } cases[] = {
-    { "all", case_all, 0 },       { "one", case_one, 0 },        { "handler", case_handler, 0 },
-    { "locked", case_locked, 0 }, { "return", case_return, 0 },  { "thread", case_thread, 0 },
-    { "output", case_output, 0 }, { "unattached", case_all, 1 }, { "atexit", case_atexit, 0 },
+    { "all", case_all, 0 },         { "one", case_one, 0 },
+    { "handler", case_handler, 0 }, { "locked", case_locked, 0 },
+    { "return", case_return, 0 },   { "thread", case_thread, 0 },
+    { "output", case_output, 0 },   { "unattached", case_all, 1 },
+    { "atexit", case_atexit, 0 },   { "handler-returns", case_handler_returns, 0 },
 };
 
 int main(int argc, char **argv)
@@ -128,7 +154,7 @@ int main(int argc, char **argv)
         if (strcmp(cases[i].name, name) != 0)
             continue;
         if (!cases[i].before_attach)
-            CHECK_EQ(gasnet_attach(table, 1, GASNET_PAGESIZE, 0), GASNET_OK,
+            CHECK_EQ(gasnet_attach(table, 2, GASNET_PAGESIZE, 0), GASNET_OK,
                      "GASNet-1 Core, job control: attach succeeds");
         cases[i].play();
     }

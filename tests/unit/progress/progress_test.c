@@ -124,6 +124,34 @@ static void polling_from_a_handler_is_caught_in_checked_builds(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+static bool could_poll;
+
+static void may_it_poll(fake_link *link)
+{
+    could_poll = pen_progress_may_poll((const pen_progress *)link->ctx);
+}
+
+static void within_a_poll_its_only_thread_may_not_poll(void **state)
+{
+    (void)state;
+    static fake_link links[2];
+    static pen_progress progress;
+    pen_counters counters = { 0 };
+    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+    for (unsigned i = 0; i < 2; i++) { /* the short way through a poll, and the long one */
+        fake_open(&links[i], i);
+        pen_progress_add(&progress, &links[i].base);
+        links[i].in_poll = may_it_poll;
+        links[i].ctx = &progress;
+        could_poll = true;
+        assert_true(pen_progress_may_poll(&progress));
+        (void)pen_progress_poll(&progress);
+        assert_false(could_poll);
+        assert_true(pen_progress_may_poll(&progress));
+    }
+    pen_progress_close(&progress);
+}
+
 enum { POLLERS = 3, POLLS = 3000 };
 
 static _Atomic int inside, inside_max;
@@ -192,6 +220,7 @@ int main(void)
         cmocka_unit_test(threads_are_counted_for_the_host),
         cmocka_unit_test(events_are_reported_now_and_then),
         cmocka_unit_test(polling_from_a_handler_is_caught_in_checked_builds),
+        cmocka_unit_test(within_a_poll_its_only_thread_may_not_poll),
         cmocka_unit_test(one_thread_at_a_time_polls_a_link),
         cmocka_unit_test(a_thread_that_handles_events_wakes_the_rank_s_sleepers),
     };
