@@ -96,7 +96,7 @@ static gex_AM_SrcDesc_t filled(gex_AM_SrcDesc_t desc, const char *ours, size_t l
     static void medium_req_##n(gex_Token_t token, void *payload, size_t len ARITY_PARAMETERS_##n) \
     {                                                                                             \
         const gex_AM_Arg_t args[] = { 0 ARITY_NAMES_##n };                                        \
-        char buffer[PLACE_LEN], *ours = len % 2 ? buffer : NULL;                                  \
+        char buffer[PLACE_LEN] = "", *ours = len % 2 ? buffer : NULL;                             \
         gex_Event_t *local = ours != NULL ? GEX_EVENT_NOW : NULL;                                 \
         arity_check(args, n, n + 1);                                                              \
         check_payload(payload, len, n);                                                           \
@@ -110,7 +110,7 @@ static gex_AM_SrcDesc_t filled(gex_AM_SrcDesc_t desc, const char *ours, size_t l
         const gex_AM_Arg_t args[] = { 0 ARITY_NAMES_##n };                                        \
         const gex_Rank_t from = source_of(token);                                                 \
         char *dest = place(from, (gex_Rank_t)check_rank, n, 1);                                   \
-        char buffer[PLACE_LEN], *ours = len % 2 ? buffer : NULL;                                  \
+        char buffer[PLACE_LEN] = "", *ours = len % 2 ? buffer : NULL;                             \
         gex_Event_t *local = ours != NULL ? GEX_EVENT_NOW : NULL;                                 \
         arity_check(args, n, n + 1);                                                              \
         check_payload(payload, len, n);                                                           \
@@ -129,7 +129,7 @@ ARITY_EACH(HANDLERS)
     static void send_##n(gex_Rank_t peer, unsigned pass)                                          \
     {                                                                                             \
         const size_t len = len_of(n, pass);                                                       \
-        char buffer[PLACE_LEN], *ours = pass % 2 ? buffer : NULL;                                 \
+        char buffer[PLACE_LEN] = "", *ours = pass % 2 ? buffer : NULL;                            \
         char *dest = place(peer, (gex_Rank_t)check_rank, n, 0);                                   \
         gex_Event_t *local = ours != NULL ? GEX_EVENT_NOW : NULL;                                 \
         gex_AM_SrcDesc_t desc =                                                                   \
