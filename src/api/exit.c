@@ -113,8 +113,9 @@ void pen_api_idle(void *ctx)
 static void serve(void *ctx)
 {
     pen_job *job = ctx;
-    if (!pen_progress_may_poll(&job->progress))
-        return; /* exit() was called in a handler: nothing may poll below it */
+    /* exit() was called in a handler: nothing may poll below it. Checked builds keep the depth. */
+    if (!pen_progress_may_poll(&job->progress) || pen_api_thread(job)->handler_depth != 0)
+        return;
     for (unsigned i = 0; i < POLLS_PER_LOOK && pen_progress_poll(&job->progress) != 0; i++)
         ;
 }
