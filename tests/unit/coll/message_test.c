@@ -181,7 +181,12 @@ static void messages_that_fit_nothing_are_counted_and_dropped(void **state)
         poll_all(&all);
         assert_int_equal(job->counters.frame_dropped, i + 1);
     }
-    uint64_t dropped = CHANGES;
+    ranks_inject(&all.world, 2, 0, PEN_LANE_REQUEST, PEN_AM_INT_COLL_DATA, PEN_COLL_ARGS, good.args,
+                 body, LEN); /* in rank 1's name */
+    poll_all(&all);
+    uint64_t dropped = CHANGES + 1;
+    assert_int_equal(job->counters.frame_dropped, dropped);
+    assert_false(pen_event_test(event));
     piece early = piece_of(1, LEN, 1); /* for a later collective: nothing but a first piece */
     inject(&all, &early, body, LEN);
     static const pen_am_internal answers[] = { PEN_AM_INT_COLL_READY, PEN_AM_INT_COLL_ASK,
@@ -217,7 +222,7 @@ static void disagree(void *ctx)
     if (!mine->begun)
         inject(mine->all, &theirs, body, LEN + 1);
     poll_all(mine->all);
-    (void)broadcast(mine->all, 0, mine->over ? 0 : 1, body, LEN);
+    (void)broadcast(mine->all, 0, mine->over ? 0 : 1, body, mine->over ? LEN + 1 : LEN);
     if (mine->begun)
         inject(mine->all, &theirs, body, LEN + 1);
     poll_all(mine->all);
@@ -234,7 +239,7 @@ static void members_that_disagree_end_the_job_with_a_line_that_names_both(void *
         assert_true(ranks_dies(disagree, &mine, &all.world.jobs[0],
                                i > 1
                                    ? "is a broadcast of 101 bytes from rank 1 on team rank 1 (job "
-                                     "rank 1), but a broadcast of 100 bytes from rank 0 on team "
+                                     "rank 1), but a broadcast of 101 bytes from rank 0 on team "
                                      "rank 0 (this one)"
                                    : "is a broadcast of 101 bytes from rank 1 on team rank 1 (job "
                                      "rank 1), but a broadcast of 100 bytes from rank 1 on team "
@@ -273,6 +278,29 @@ static void who_is_far_ahead_waits_and_goes_on_when_others_have_begun(void **sta
             wait_for(&all, events[i]);
     for (uint32_t rank = 1; rank < MEMBERS; rank++)
         assert_memory_equal(memory[rank], memory[0], AHEAD);
+    crowd_close(&all);
+}
+
+static void who_asks_for_credit_late_is_answered_at_once(void **state)
+{
+    (void)state;
+    enum { AHEAD = 5 * PEN_COLL_WINDOW };
+    static char memory[MEMBERS][AHEAD];
+    static pen_event *events[MEMBERS][AHEAD];
+    crowd all;
+    open_crowd(&all, 512, PEN_ALONE);
+    for (uint32_t rank = MEMBERS; rank-- > 0;) { /* the root comes last */
+        crowd_open_member(&all, rank);
+        for (unsigned i = 0; i < AHEAD; i++) {
+            memory[rank][i] = (char)(rank + i);
+            events[rank][i] = broadcast(&all, rank, 0, &memory[rank][i], 1);
+        }
+    }
+    for (uint32_t rank = 0; rank < MEMBERS; rank++) {
+        for (unsigned i = 0; i < AHEAD; i++)
+            wait_for(&all, events[rank][i]);
+        assert_memory_equal(memory[rank], memory[0], AHEAD);
+    }
     crowd_close(&all);
 }
 
@@ -385,6 +413,7 @@ int main(void)
         cmocka_unit_test(messages_that_fit_nothing_are_counted_and_dropped),
         cmocka_unit_test(members_that_disagree_end_the_job_with_a_line_that_names_both),
         cmocka_unit_test(who_is_far_ahead_waits_and_goes_on_when_others_have_begun),
+        cmocka_unit_test(who_asks_for_credit_late_is_answered_at_once),
         cmocka_unit_test(the_longest_transfers_wait_for_whoever_has_not_begun),
         cmocka_unit_test(threads_that_poll_may_run_the_clients_function),
     };
