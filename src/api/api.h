@@ -35,15 +35,16 @@ enum pen_api_end {
 
 /* All that is global, apart from what clients see and define (root.c). */
 typedef struct pen_root {
-    pen_job *job;             /* NULL: not started, or the start failed */
-    int pid;                  /* of the process that started it: a child it forks is no rank */
-    bool started;             /* gasnet_init or gex_Client_Init was called */
-    bool attach_owed;         /* gasnet_init was, and gasnet_attach was not */
-    bool threads_asked;       /* gex_System_QueryProgressThreads was called */
-    bool catch_exit;          /* GASNET_CATCH_EXIT */
-    bool backtrace;           /* GASNET_BACKTRACE */
-    pthread_key_t thread_key; /* its destructor returns a thread's state; PAR only */
-    gex_RankInfo_t *nbrhd;    /* ranks that share our memory */
+    pen_job *job;                /* NULL: not started, or the start failed */
+    int pid;                     /* of the process that started it: a child it forks is no rank */
+    bool started;                /* gasnet_init or gex_Client_Init was called */
+    bool attach_owed;            /* gasnet_init was, and gasnet_attach was not */
+    bool threads_asked;          /* gex_System_QueryProgressThreads was called */
+    bool catch_exit;             /* GASNET_CATCH_EXIT */
+    bool backtrace;              /* GASNET_BACKTRACE */
+    const void *host_kind_cdata; /* of GEX_MK_HOST */
+    pthread_key_t thread_key;    /* its destructor returns a thread's state; PAR only */
+    gex_RankInfo_t *nbrhd;       /* ranks that share our memory */
     uint32_t nbrhd_count, nbrhd_mine;
     pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;       /* resigned is that */
@@ -99,6 +100,11 @@ int pen_api_published(pen_job *job, pen_status status);
 
 /* Prints "<call>: <reason>" if gex_System_SetVerboseErrors allows it; answers code. */
 PEN_COLD int pen_api_refuse(int code, const char *call, const char *format, ...) PEN_PRINTF(3, 4);
+
+/* Lines of modules that a call is about to use are not printed if gex_System_SetVerboseErrors
+ * forbids it; what the first answers goes to the second. */
+int pen_api_hush(pen_job *job);
+void pen_api_unhush(pen_job *job, int hushed);
 
 /* The error code for what a module answered; the module has printed the reason. */
 int pen_api_code(pen_status status);

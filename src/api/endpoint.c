@@ -47,6 +47,10 @@ int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t fla
                               "endpoint %u has a segment already, and there is no way back; make "
                               "another endpoint",
                               endpoint->index);
+    if (segment->device != NULL && endpoint->index == 0)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
+                              "the segment is on a device, and the primordial endpoint is for "
+                              "host memory; bind an endpoint that gex_EP_Create makes");
     pen_job_bind(endpoint, segment);
     return GASNET_OK;
 }
@@ -78,7 +82,7 @@ static pen_remote_segment bound_segment(const pen_job *job, uint16_t index, uint
         if (ours != NULL)
             return (pen_remote_segment){ .base = (uintptr_t)ours->base,
                                          .len = ours->len,
-                                         .mapped = true };
+                                         .mapped = ours->device == NULL };
     }
     const pen_remote_segment *known = pen_mem_remote_row(&job->mem, index, jobrank);
     return known != NULL ? *known : (pen_remote_segment){ 0 };

@@ -37,18 +37,16 @@ int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count)
 
 /* ---- making segments ------------------------------------------------------------------------ */
 
-/* mem/ says what is wrong, on the job's log unless the client asked for silence. */
-static int create(pen_job *job, void *addr, uintptr_t len, pen_segment **out)
+/* mem/ says what is wrong. device: NULL: host memory. */
+static int create(pen_job *job, pen_device *device, void *addr, uintptr_t len, pen_segment **out)
 {
-    int fd = job->log.fd;
-    if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
-        job->log.fd = -1;
-    pen_status status = pen_mem_create(&job->mem, &job->log, addr, len, out);
-    job->log.fd = fd;
+    int hushed = pen_api_hush(job);
+    pen_status status = pen_mem_create_on(&job->mem, &job->log, device, addr, len, out);
+    pen_api_unhush(job, hushed);
     if (status != PEN_OK)
         return pen_api_code(status);
     (*out)->client = &job->client;
-    if (addr == NULL && gasnet_client_attach_hook != NULL)
+    if (addr == NULL && device == NULL && gasnet_client_attach_hook != NULL)
         gasnet_client_attach_hook((*out)->base, len);
     return GASNET_OK;
 }
@@ -84,7 +82,7 @@ static int attach(const char *call, pen_job *job, uintptr_t len, pen_segment **o
                                   "size %zu: more than gasnet_getMaxLocalSegmentSize() (%zu); "
                                   "GASNET_MAX_SEGSIZE may raise it",
                                   (size_t)len, (size_t)most);
-        code = create(job, NULL, len, &segment);
+        code = create(job, NULL, NULL, len, &segment);
     }
     if (code != GASNET_OK)
         return code;
@@ -140,15 +138,15 @@ int gex_Segment_Create(gex_Segment_t *segment, gex_Client_t client, gex_Addr_t a
     static const char call[] = "gex_Segment_Create";
     if (segment == NULL || client == NULL)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither segment nor client may be NULL");
-    if (kind != GEX_MK_HOST)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the memory kind is not GEX_MK_HOST");
+    if (kind == GEX_MK_INVALID)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the memory kind is GEX_MK_INVALID");
     if (flags != 0)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: must be 0", flags);
     if (len == 0 || (uintptr_t)addr > UINTPTR_MAX - len)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%zu bytes at %p are no memory",
                               (size_t)len, addr);
     pen_segment *made;
-    int code = create(client->job, addr, len, &made);
+    int code = create(client->job, kind == GEX_MK_HOST ? NULL : kind, addr, len, &made);
     if (code == GASNET_OK)
         *segment = made;
     return code;

@@ -18,6 +18,9 @@ const pen_knob pen_job_knobs[] = {
       "Threads of one rank that may use the library at the same time." },
     { "PENSTOCK_CONDUIT", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, conduit),
       "Conduit to use; unset: the best one for the job." },
+    { "PENSTOCK_DEVICE", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, device),
+      "Device behind the memory kinds CUDA, HIP and Level Zero: standin (host memory that only "
+      "copies reach, to try programs with); unset: none." },
     { "PENSTOCK_STATS", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, stats),
       "Whether each rank prints its counters when it ends." },
     { "GASNET_VERBOSEENV", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, verbose_env),
@@ -69,6 +72,13 @@ static pen_status job_read_table(pen_job *job, const pen_knob *table, void *conf
 pen_status pen_job_read_config(pen_job *job, const pen_job_params *params)
 {
     pen_status status = job_read_table(job, pen_job_knobs, &job->config, params->segment_max);
+    const char *device = job->config.device;
+    if (status == PEN_OK && device != NULL && device[0] != '\0' && pen_kind_find(device) == NULL) {
+        pen_log_error(
+            &job->log,
+            "PENSTOCK_DEVICE=%s: this build has no such device; give standin, or unset it", device);
+        return PEN_ERR_ARGUMENT;
+    }
     if (status == PEN_OK && job->config.threads_max < 1) {
         pen_log_error(&job->log,
                       "GASNET_MAX_THREADS=%lld: at least one thread uses the library; "

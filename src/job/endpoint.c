@@ -52,10 +52,13 @@ void pen_job_endpoints_close(pen_job *job)
 
 /* ---- frozen views ------------------------------------------------------------------------- */
 
-/* Nothing may bypass the checks of a checked build, and EVERYTHING has no bounds to check. */
+/* Nothing may bypass the checks of a checked build, EVERYTHING has no bounds to check, and inline
+ * code knows no device addresses on our side. */
 static bool view_may_show(const pen_team *team)
 {
-    return !PEN_CHECKED && team->job->segment_mode != PEN_SEGMENT_EVERYTHING;
+    const pen_segment *segment = team->endpoint->segment;
+    return !PEN_CHECKED && team->job->segment_mode != PEN_SEGMENT_EVERYTHING &&
+           (segment == NULL || segment->device == NULL);
 }
 
 /* Inline code of other threads may be reading a row that is about to change from none to some: it
@@ -191,8 +194,17 @@ pen_status pen_job_show(pen_job *job)
 
 void pen_job_bind(pen_endpoint *endpoint, pen_segment *segment)
 {
+    pen_job *job = endpoint->job;
+    pen_lock_take(&job->threads_lock);
     endpoint->segment = segment;
     segment->bound++;
+    if (segment->device != NULL) { /* their views must not show anything any more */
+        (void)show_pairs(endpoint);
+        for (pen_team *team = job->teams; team != NULL; team = team->next)
+            if (team->endpoint == endpoint)
+                (void)pen_job_show_team(team); /* makes nothing: it shows less than before */
+    }
+    pen_lock_drop(&job->threads_lock);
 }
 
 /* ---- pairs -------------------------------------------------------------------------------- */

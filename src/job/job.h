@@ -97,6 +97,7 @@ typedef struct pen_job_config {
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
     int64_t threads_max; /* GASNET_MAX_THREADS */
     const char *conduit; /* PENSTOCK_CONDUIT */
+    const char *device;  /* PENSTOCK_DEVICE; NULL: none */
     bool stats;          /* PENSTOCK_STATS */
     bool verbose_env;    /* GASNET_VERBOSEENV */
 } pen_job_config;

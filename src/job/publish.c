@@ -18,7 +18,7 @@ static PEN_COLD pen_status publish_error(pen_job *job, const char *what, pen_sta
 static pen_status publish_register(pen_job *job, pen_segment *segment, pen_told *mine)
 {
     pen_link *link = job->progress.ports[0].link;
-    if (link->rma == NULL)
+    if (link->rma == NULL || segment->device != NULL) /* a link knows host memory */
         return PEN_OK;
     PEN_INVARIANT(link->caps.rkey_len <= sizeof mine->key);
     if (segment->region == NULL) {
@@ -50,6 +50,7 @@ pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, p
     out->base = (uint64_t)(uintptr_t)segment->base;
     out->len = segment->len;
     out->number = segment->number;
+    out->is_device = segment->device != NULL ? 1 : 0;
     out->in_arena = segment->in_arena ? 1 : 0;
     if (segment->in_arena)
         out->arena_off = (uint64_t)(segment->base - job->boot.arena);
@@ -77,8 +78,8 @@ static bool publish_is_sane(const pen_job *job, const pen_told *told)
 static bool publish_same(const pen_remote_segment *row, const pen_remote_segment *other)
 {
     return row->base == other->base && row->len == other->len && row->number == other->number &&
-           row->mapped == other->mapped && row->delta == other->delta &&
-           row->has_key == other->has_key && row->key == other->key;
+           row->mapped == other->mapped && row->is_device == other->is_device &&
+           row->delta == other->delta && row->has_key == other->has_key && row->key == other->key;
 }
 
 static void publish_forget_key(pen_job *job, uint32_t rank, pen_remote_segment *row)
@@ -112,7 +113,12 @@ static pen_status publish_import_key(pen_job *job, uint32_t rank, const pen_told
 
 static pen_remote_segment publish_row(const pen_job *job, uint32_t rank, const pen_told *told)
 {
-    pen_remote_segment row = { .base = told->base, .len = told->len, .number = told->number };
+    pen_remote_segment row = { .base = told->base,
+                               .len = told->len,
+                               .number = told->number,
+                               .is_device = told->is_device != 0 };
+    if (row.is_device)
+        return row;
     if (rank == job->rank) {
         row.mapped = true;
     } else if (told->in_arena && job->boot.arena != NULL && job->routes[rank].same_host) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mem.c: the table of our segments, the allocator of the arena slice, and the two range checks.
+/* mem.c: the table of our segments, the allocator of the arena slice, and the range checks;
+ * devices.
  *
  * The slice is allocated first fit between the segments that live in it: there are few, so the
  * table itself is the free list. Memory is reserved, never touched: what a rank may reserve is its
@@ -52,6 +53,8 @@ void pen_mem_close(pen_mem *mem)
         mem->remote[ep_index] = NULL;
     }
     mem->remote_count = 0;
+    while (mem->devices != NULL)
+        pen_mem_device_close(mem, mem->devices);
 }
 
 /* ---- allocation -------------------------------------------------------------------------- */
@@ -142,6 +145,42 @@ static bool mem_in_slice(const pen_mem *mem, const char *base, size_t len)
     return mem->slice != NULL && offset <= mem->slice_len && len <= mem->slice_len - offset;
 }
 
+static pen_status mem_take_device(pen_log *log, void *addr, pen_segment *segment)
+{
+    pen_device *device = segment->device;
+    segment->base = addr != NULL ? addr : device->kind->alloc(device, segment->len);
+    segment->owned = addr == NULL;
+    if (segment->base == NULL) {
+        pen_log_error(log,
+                      "cannot make a segment of %zu bytes on device %s: allocating: %m; ask for a "
+                      "smaller one",
+                      segment->len, device->kind->name);
+        return PEN_ERR_MEMORY;
+    }
+    if (addr != NULL && !device->kind->holds(device, addr, segment->len)) {
+        pen_log_error(log,
+                      "cannot make a segment of %zu bytes at %p: device %s holds no such memory; "
+                      "give an allocation of its own, or NULL",
+                      segment->len, addr, device->kind->name);
+        return PEN_ERR_ARGUMENT;
+    }
+    return PEN_OK;
+}
+
+static pen_status mem_take_host(pen_mem *mem, pen_log *log, void *addr, pen_segment *segment)
+{
+    if (addr != NULL) {
+        segment->base = addr;
+        segment->in_arena = mem_in_slice(mem, addr, segment->len);
+        return PEN_OK;
+    }
+    size_t len = mem_pages_len(segment->len);
+    pen_status status = mem_allocate(mem, log, len, segment);
+    if (status == PEN_OK)
+        mem->reserved += len;
+    return status;
+}
+
 /* Called under the lock: everything that decides, so that the caller has one way out. */
 static pen_status mem_fill(pen_mem *mem, pen_log *log, void *addr, pen_segment *segment)
 {
@@ -154,20 +193,20 @@ static pen_status mem_fill(pen_mem *mem, pen_log *log, void *addr, pen_segment *
         return PEN_ERR_RESOURCE;
     }
     segment->number = number;
-    if (addr == NULL) {
-        pen_status status = mem_allocate(mem, log, mem_pages_len(segment->len), segment);
-        if (status != PEN_OK)
-            return status;
-        mem->reserved += mem_pages_len(segment->len);
-    } else {
-        segment->base = addr;
-        segment->in_arena = mem_in_slice(mem, addr, segment->len);
-    }
+    pen_status status = segment->device != NULL ? mem_take_device(log, addr, segment)
+                                                : mem_take_host(mem, log, addr, segment);
+    if (status != PEN_OK)
+        return status;
     mem->segments[number] = segment;
+    if (segment->device != NULL) {
+        segment->device->segments++;
+        atomic_fetch_add_explicit(&mem->device_segments, 1, memory_order_relaxed);
+    }
     return PEN_OK;
 }
 
-pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pen_segment **out)
+pen_status pen_mem_create_on(pen_mem *mem, pen_log *log, pen_device *device, void *addr, size_t len,
+                             pen_segment **out)
 {
     if (len == 0 || len > PTRDIFF_MAX || (uintptr_t)addr > UINTPTR_MAX - len) {
         pen_log_error(log, "cannot make a segment of %zu bytes at %p: %s; give a range of memory",
@@ -180,6 +219,7 @@ pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pe
         return PEN_ERR_MEMORY;
     }
     segment->len = len;
+    segment->device = device;
     pen_lock_take(&mem->lock);
     pen_status status = mem_fill(mem, log, addr, segment);
     pen_lock_drop(&mem->lock);
@@ -189,6 +229,30 @@ pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pe
     }
     *out = segment;
     return PEN_OK;
+}
+
+pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pen_segment **out)
+{
+    return pen_mem_create_on(mem, log, NULL, addr, len, out);
+}
+
+/* Called under the lock. */
+static void mem_give_back(pen_mem *mem, const pen_segment *segment)
+{
+    pen_device *device = segment->device;
+    size_t len = mem_pages_len(segment->len);
+    if (device != NULL) {
+        if (segment->owned)
+            device->kind->release(device, segment->base);
+        device->segments--;
+        atomic_fetch_sub_explicit(&mem->device_segments, 1, memory_order_relaxed);
+    } else if (segment->owned) {
+        mem->reserved -= len;
+        if (segment->in_arena) /* a hole in the arena's file; failing only keeps the pages */
+            (void)madvise(segment->base, len, MADV_REMOVE);
+        else
+            (void)munmap(segment->base, len);
+    }
 }
 
 void pen_mem_destroy(pen_mem *mem, pen_segment *segment)
@@ -201,14 +265,7 @@ void pen_mem_destroy(pen_mem *mem, pen_segment *segment)
     mem->segments[segment->number] = NULL;
     /* relaxed: whoever destroys an exposed segment has ended the link to those who name it */
     atomic_store_explicit(&mem->exposed[segment->number], NULL, memory_order_relaxed);
-    if (segment->owned) {
-        size_t len = mem_pages_len(segment->len);
-        mem->reserved -= len;
-        if (segment->in_arena) /* a hole in the arena's file; failing only keeps the pages */
-            (void)madvise(segment->base, len, MADV_REMOVE);
-        else
-            (void)munmap(segment->base, len);
-    }
+    mem_give_back(mem, segment);
     pen_lock_drop(&mem->lock);
     free(segment);
 }
@@ -223,19 +280,59 @@ void pen_mem_expose(pen_mem *mem, pen_segment *segment)
 
 /* ---- range checks ------------------------------------------------------------------------- */
 
-void *pen_mem_resolve(const pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len)
+bool pen_mem_is_device(pen_mem *mem, const void *addr, size_t len)
 {
-    if (number == PEN_SEGMENT_EVERYWHERE) {
-        bool wraps = len > UINTPTR_MAX || offset > UINTPTR_MAX - len;
-        return mem->everything && !wraps ? (void *)(uintptr_t)offset : NULL;
+    bool found = false;
+    if (pen_likely(atomic_load_explicit(&mem->device_segments, memory_order_relaxed) == 0))
+        return false;
+    uintptr_t at = (uintptr_t)addr;
+    pen_lock_take(&mem->lock);
+    for (uint32_t number = 1; !found && number < PEN_SEGMENTS_MAX; number++) {
+        const pen_segment *segment = mem->segments[number];
+        if (segment == NULL || segment->device == NULL)
+            continue;
+        uintptr_t base = (uintptr_t)segment->base;
+        found = at < base + segment->len && base < at + (len == 0 ? 1 : len);
     }
+    pen_lock_drop(&mem->lock);
+    return found;
+}
+
+/* The segment that peers name so, if it has these bytes. */
+static const pen_segment *mem_exposed(const pen_mem *mem, uint32_t number, uint64_t offset,
+                                      uint64_t len)
+{
     if (number >= PEN_SEGMENTS_MAX)
         return NULL;
     /* acquire: pairs with the release in pen_mem_expose */
     const pen_segment *segment = atomic_load_explicit(&mem->exposed[number], memory_order_acquire);
     if (segment == NULL || offset > segment->len || len > segment->len - offset)
         return NULL;
-    return segment->base + offset;
+    return segment;
+}
+
+void *pen_mem_resolve(pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len)
+{
+    if (number == PEN_SEGMENT_EVERYWHERE) {
+        bool wraps = len > UINTPTR_MAX || offset > UINTPTR_MAX - len;
+        if (!mem->everything || wraps)
+            return NULL;
+        void *at = (void *)(uintptr_t)offset;
+        return pen_mem_is_device(mem, at, (size_t)len) ? NULL : at;
+    }
+    const pen_segment *segment = mem_exposed(mem, number, offset, len);
+    return segment != NULL && segment->device == NULL ? segment->base + offset : NULL;
+}
+
+pen_device *pen_mem_resolve_device(pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len,
+                                   char **at_out)
+{
+    const pen_segment *segment =
+        number == PEN_SEGMENT_EVERYWHERE ? NULL : mem_exposed(mem, number, offset, len);
+    if (segment == NULL || segment->device == NULL)
+        return NULL;
+    *at_out = segment->base + offset;
+    return segment->device;
 }
 
 pen_remote_segment *pen_mem_remote_table(pen_mem *mem, uint32_t ep_index)
@@ -262,4 +359,38 @@ const pen_remote_segment *pen_mem_remote(const pen_mem *mem, uint32_t ep_index, 
         return NULL;
     *offset_out = at;
     return rank == mem->rank ? &mem_everywhere_here : &mem_everywhere;
+}
+
+/* ---- devices ------------------------------------------------------------------------------ */
+
+pen_status pen_mem_device_open(pen_mem *mem, pen_log *log, const pen_kind *kind,
+                               const pen_device_args *args, pen_device **out)
+{
+    pen_device *device = NULL;
+    pen_status status = kind->open(args, mem->lock.shared ? PEN_CONCURRENT : PEN_ALONE, &device);
+    if (status != PEN_OK) {
+        pen_log_error(log, "cannot open device %d of %s: %s; %s", args->ordinal, kind->name,
+                      status == PEN_ERR_ARGUMENT ? "there is none" : pen_status_text(status),
+                      status == PEN_ERR_ARGUMENT ? "count from 0" : pen_status_remedy(status));
+        return status;
+    }
+    device->class = args->class;
+    pen_lock_take(&mem->lock);
+    device->next = mem->devices;
+    mem->devices = device;
+    pen_lock_drop(&mem->lock);
+    *out = device;
+    return PEN_OK;
+}
+
+void pen_mem_device_close(pen_mem *mem, pen_device *device)
+{
+    pen_lock_take(&mem->lock);
+    PEN_INVARIANT(device->segments == 0);
+    pen_device **link = &mem->devices;
+    while (*link != device)
+        link = &(*link)->next;
+    *link = device->next;
+    pen_lock_drop(&mem->lock);
+    device->kind->close(device);
 }

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
+#include "mem/kind.h"
 #include "os/lock.h"
 
 #include <stdatomic.h>
@@ -29,6 +30,7 @@ typedef struct pen_segment { /* ours; a gex_Segment_t points here */
     uint32_t flags;     /* as given at creation */
     bool in_arena;      /* inside this rank's slice of the host arena: same-host peers see it */
     bool owned;         /* allocated by us */
+    pen_device *device; /* base is an address of this one's; NULL: host memory */
     uint32_t bound;     /* endpoints bound to it */
     pen_link *link;     /* the one that knows it as region; set by publishing */
     pen_region *region; /* NULL: no device knows it */
@@ -38,7 +40,8 @@ typedef struct pen_remote_segment { /* what a peer published of an endpoint's bo
     uint64_t base;                  /* the peer's own address */
     uint64_t len;                   /* 0: none */
     uint32_t number;
-    bool mapped; /* we see it at base + delta */
+    bool mapped;    /* we see it at base + delta */
+    bool is_device; /* its rank reaches it by copies only */
     intptr_t delta;
     bool has_key; /* the link's rma calls reach it by key */
     pen_rkey key;
@@ -51,6 +54,9 @@ typedef struct pen_mem {
      * the job, so that nothing late can name a number's next owner. */
     _Atomic(pen_segment *) exposed[PEN_SEGMENTS_MAX];
     pen_lock lock;
+    pen_device *devices; /* open ones; guarded by lock */
+    /* Segments on devices; written under the lock, relaxed: a hint that a look is needed at all */
+    _Atomic uint32_t device_segments;
     bool everything; /* number 0 is legal in this job */
     char *slice;     /* this rank's part of the arena; NULL: none */
     size_t slice_len;
@@ -74,6 +80,10 @@ void pen_mem_close(pen_mem *mem); /* destroys the segments that are left */
  * is touched; else the client's memory is adopted. PEN_ERR_MEMORY logs what was wanted, what is
  * there and what to do; PEN_ERR_ARGUMENT: an empty range or one that wraps. */
 pen_status pen_mem_create(pen_mem *mem, pen_log *log, void *addr, size_t len, pen_segment **out);
+
+/* The same on a device: from its memory, or of an allocation on it that the client has. */
+pen_status pen_mem_create_on(pen_mem *mem, pen_log *log, pen_device *device, void *addr, size_t len,
+                             pen_segment **out);
 /* NULL: nothing. Nobody uses it, and no endpoint is bound to it. */
 void pen_mem_destroy(pen_mem *mem, pen_segment *segment);
 
@@ -81,8 +91,22 @@ void pen_mem_destroy(pen_mem *mem, pen_segment *segment);
 void pen_mem_expose(pen_mem *mem, pen_segment *segment);
 
 /* The check of everything that arrives: our address of (number, offset, len), or NULL. len may be
- * 0. */
-void *pen_mem_resolve(const pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len);
+ * 0. Never an address on a device. */
+void *pen_mem_resolve(pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len);
+
+/* The same check for memory on devices, which that one refuses: the device, and the address on it;
+ * NULL: there is no such. */
+pen_device *pen_mem_resolve_device(pen_mem *mem, uint32_t number, uint64_t offset, uint64_t len,
+                                   char **at_out);
+
+/* Whether any of this memory of our own lies in a segment on a device. */
+bool pen_mem_is_device(pen_mem *mem, const void *addr, size_t len);
+
+/* Opens and closes devices; those that are left are closed with mem. args->class is one that the
+ * kind answers for. Says on the log what went wrong. */
+pen_status pen_mem_device_open(pen_mem *mem, pen_log *log, const pen_kind *kind,
+                               const pen_device_args *args, pen_device **out);
+void pen_mem_device_close(pen_mem *mem, pen_device *device); /* no segment lies on it */
 
 /* The table of what is published of endpoints with this number, made when it is not there yet;
  * NULL: no memory, with errno. Not while others read or make the same one. */

@@ -7,7 +7,9 @@
  * and dropped. The target checks (segment, offset, length) of every piece and answers each on the
  * reply lane. A put is cut and sent within the initiating call, which polls while there is no room;
  * its bodies are copied, so the source is free on return. A get has a bounded number of pieces in
- * flight; the rest is asked for as answers come, from the poll loop. */
+ * flight; the rest is asked for as answers come, from the poll loop. Memory on a device goes
+ * through a buffer of one piece's length on its way out, and straight from the frame on its way in.
+ */
 #include "am/am.h"
 #include "rma/rma_internal.h"
 
@@ -28,7 +30,8 @@ enum {
 struct rma_transfer {
     pen_op *op; /* NULL: this number is free */
     char *remote, *local;
-    uint64_t offset; /* of remote in the target's segment */
+    pen_device *device; /* that local is an address of; NULL: host memory */
+    uint64_t offset;    /* of remote in the target's segment */
     size_t len, sent;
     uint32_t generation;               /* of this number: one more each time it is freed */
     uint32_t next;                     /* in the free or the stalled list */
@@ -93,6 +96,7 @@ static uint32_t transfer_open(const rma_call *call, uint32_t segment, uint64_t o
     *transfer = (rma_transfer){ .op = op,
                                 .remote = call->remote,
                                 .local = call->local,
+                                .device = call->device,
                                 .offset = offset,
                                 .len = call->len,
                                 .generation = transfer->generation,
@@ -147,6 +151,30 @@ static size_t piece_max(const pen_rma *rma, const rma_transfer *transfer)
     return transfer->kind == RMA_SET ? SET_PIECE_LEN : rma->piece_len;
 }
 
+/* Where a piece lies between a device and a frame. Frames are copied as they are posted, and nobody
+ * polls with the lock held, so there is one of these. */
+static PEN_COLD char *stage(pen_job *job, pen_device *device, const char *at, size_t len)
+{
+    pen_rma *rma = job->rma;
+    if (rma->staging == NULL)
+        rma->staging = malloc(rma->piece_len);
+    if (rma->staging == NULL)
+        pen_job_fatal(job, "cannot stage device memory: malloc: %s; start fewer ranks",
+                      strerror(errno));
+    pen_rma_device_check(job, device, device->kind->read(device, rma->staging, at, len), at, len);
+    return rma->staging;
+}
+
+static int put_piece_send(pen_job *job, const rma_transfer *transfer, const int32_t *args,
+                          uint32_t len)
+{
+    const char *body = transfer->local + transfer->sent;
+    if (pen_unlikely(transfer->device != NULL))
+        body = stage(job, transfer->device, body, len);
+    return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_PUT, PUT_ARGS,
+                                args, body, len);
+}
+
 /* Non-zero: no room. */
 static int piece_send(pen_job *job, uint32_t i, const rma_transfer *transfer, uint32_t len)
 {
@@ -156,8 +184,7 @@ static int piece_send(pen_job *job, uint32_t i, const rma_transfer *transfer, ui
     args[5] = (int32_t)len;
     switch (transfer->kind) {
     case RMA_PUT:
-        return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_PUT,
-                                    PUT_ARGS, args, transfer->local + transfer->sent, len);
+        return put_piece_send(job, transfer, args, len);
     case RMA_SET:
         args[6] = transfer->value;
         return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_MEMSET,
@@ -268,13 +295,26 @@ bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset
 /* ---- at the target
  * -------------------------------------------------------------------------------------- */
 
-/* The piece's memory, or NULL: not ours to touch, and counted. */
-static char *piece_resolve(pen_job *job, const int32_t *args, uint64_t len)
+/* The piece's memory, and the device it is on (NULL: the host's); NULL: not ours to touch, and
+ * counted. */
+static char *piece_resolve(pen_job *job, const int32_t *args, uint64_t len, pen_device **device)
 {
-    char *at = pen_mem_resolve(&job->mem, (uint32_t)args[2], arg_u64(&args[3]), len);
+    uint32_t number = (uint32_t)args[2];
+    uint64_t offset = arg_u64(&args[3]);
+    char *at = pen_mem_resolve(&job->mem, number, offset, len);
+    *device = NULL;
+    if (pen_unlikely(at == NULL))
+        *device = pen_mem_resolve_device(&job->mem, number, offset, len, &at);
     if (at == NULL)
         drop(job);
     return at;
+}
+
+static PEN_COLD void device_write(pen_job *job, pen_device *device, char *to, const void *body,
+                                  uint32_t len)
+{
+    pen_status status = len == 0 ? PEN_OK : device->kind->write(device, to, body, len);
+    pen_rma_device_check(job, device, status, to, len);
 }
 
 static void answer_done(pen_token *token, const int32_t *request, bool ok)
@@ -292,8 +332,11 @@ static void handle_put(pen_token *token, const int32_t *args, unsigned arg_count
         drop(job);
         return;
     }
-    char *to = piece_resolve(job, args, body_len);
-    if (to != NULL && body_len == sizeof(uint64_t))
+    pen_device *device;
+    char *to = piece_resolve(job, args, body_len, &device);
+    if (pen_unlikely(device != NULL))
+        device_write(job, device, to, body, body_len);
+    else if (to != NULL && body_len == sizeof(uint64_t))
         memcpy(to, body, sizeof(uint64_t)); /* clients expect a word whole */
     else if (to != NULL && body_len != 0)
         memcpy(to, body, body_len);
@@ -310,7 +353,10 @@ static void handle_set(pen_token *token, const int32_t *args, unsigned arg_count
         drop(job);
         return;
     }
-    char *to = piece_resolve(job, args, (uint32_t)args[5]);
+    pen_device *device;
+    char *to = piece_resolve(job, args, (uint32_t)args[5], &device);
+    if (device != NULL) /* no call of a client's gets here */
+        to = NULL;
     if (to != NULL)
         memset(to, args[6], (uint32_t)args[5]);
     answer_done(token, args, to != NULL);
@@ -326,9 +372,17 @@ static void handle_get(pen_token *token, const int32_t *args, unsigned arg_count
         drop(job);
         return;
     }
-    char *from = piece_resolve(job, args, len);
+    pen_device *device;
+    char *from = piece_resolve(job, args, len, &device);
     int32_t answer[DATA_ARGS] = { args[0], args[1], args[6], args[7],
                                   from != NULL ? ANSWER_OK : ANSWER_OUTSIDE };
+    if (pen_unlikely(device != NULL && len != 0)) {
+        pen_lock_take(&job->rma->lock);
+        (void)pen_am_send_internal(job, token->from, PEN_LANE_REPLY, PEN_AM_INT_GET_DATA, DATA_ARGS,
+                                   answer, stage(job, device, from, len), len);
+        pen_lock_drop(&job->rma->lock);
+        return;
+    }
     (void)pen_am_send_internal(job, token->from, PEN_LANE_REPLY, PEN_AM_INT_GET_DATA, DATA_ARGS,
                                answer, from, from != NULL ? len : 0);
 }
@@ -389,7 +443,10 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
     }
     /* Under the lock: a second answer to the same piece must not write after the operation has
      * ended. */
-    memcpy(transfer->local + at, body, body_len);
+    if (pen_unlikely(transfer->device != NULL))
+        device_write(job, transfer->device, transfer->local + at, body, body_len);
+    else
+        memcpy(transfer->local + at, body, body_len);
     pen_op *op = transfer_answered(rma, transfer);
     pen_lock_drop(&rma->lock);
     if (op != NULL)

@@ -42,8 +42,32 @@ static void copy(void *to, const void *from, size_t len)
     }
 }
 
+void pen_rma_device_check(pen_job *job, const pen_device *device, pen_status status, const void *at,
+                          size_t len)
+{
+    if (pen_unlikely(status != PEN_OK))
+        pen_job_fatal(job,
+                      "cannot copy %zu bytes at %p of device %s: %s; keep the segment's memory "
+                      "allocated while it is used",
+                      len, at, device->kind->name, pen_status_text(status));
+}
+
+static PEN_COLD void device_copy_for(const rma_call *call, char *target)
+{
+    pen_device *device = call->device;
+    pen_status status = call->kind == RMA_PUT
+                            ? device->kind->read(device, target, call->local, call->len)
+                            : device->kind->write(device, call->local, target, call->len);
+    pen_rma_device_check(call->job, device, status, call->local, call->len);
+}
+
 static void copy_for(const rma_call *call, char *target)
 {
+    if (pen_unlikely(call->device != NULL)) {
+        device_copy_for(call, target);
+        atomic_thread_fence(memory_order_acq_rel); /* as below */
+        return;
+    }
     switch (call->kind) {
     case RMA_PUT:
         copy(target, call->local, call->len);
@@ -80,10 +104,45 @@ static char *mapped_alias(const rma_call *call)
             return call->remote + row->delta;
     }
     uint64_t offset;
-    if (call->jobrank == job->rank && pen_mem_remote(&job->mem, call->ep_index, job->rank,
-                                                     call->remote, call->len, &offset) != NULL)
-        return call->remote;
-    return NULL;
+    if (call->jobrank != job->rank)
+        return NULL;
+    const pen_remote_segment *mine =
+        pen_mem_remote(&job->mem, call->ep_index, job->rank, call->remote, call->len, &offset);
+    return mine != NULL && !mine->is_device ? call->remote : NULL;
+}
+
+/* Our own memory on a device, at the far side of the call: from and to host memory, and within the
+ * device. Two devices meet in a frame. */
+static bool own_device_try(const rma_call *call)
+{
+    pen_mem *mem = &call->job->mem;
+    uint64_t offset;
+    char *at = NULL;
+    if (call->jobrank != call->job->rank || call->kind == RMA_SET)
+        return false;
+    const pen_remote_segment *mine =
+        pen_mem_remote(mem, call->ep_index, call->jobrank, call->remote, call->len, &offset);
+    if (mine == NULL || !mine->is_device)
+        return false;
+    pen_device *device = pen_mem_resolve_device(mem, mine->number, offset, call->len, &at);
+    if (device == NULL || (call->device != NULL && call->device != device))
+        return false;
+    pen_status status;
+    if (call->device != NULL)
+        status = call->kind == RMA_PUT ? device->kind->copy(device, at, call->local, call->len)
+                                       : device->kind->copy(device, call->local, at, call->len);
+    else
+        status = call->kind == RMA_PUT ? device->kind->write(device, at, call->local, call->len)
+                                       : device->kind->read(device, call->local, at, call->len);
+    pen_rma_device_check(call->job, device, status, at, call->len);
+    return true;
+}
+
+static bool has_device(const rma_call *call)
+{
+    const pen_remote_segment *row =
+        pen_mem_remote_row(&call->job->mem, call->ep_index, call->jobrank);
+    return call->device != NULL || (row != NULL && row->is_device);
 }
 
 /* ---- the kernel's copy between processes
@@ -127,7 +186,7 @@ static bool cma_done(pen_job *job, pen_status status, const char *name, uint32_t
 static bool cma_try(const rma_call *call)
 {
     pid_t pid = call->kind == RMA_SET ? 0 : cma_pid(call->job, call->jobrank);
-    if (pid == 0)
+    if (pid == 0 || has_device(call))
         return false;
     errno = 0;
     pen_status status = call->kind == RMA_PUT
@@ -164,7 +223,7 @@ static bool done_now(const rma_call *call)
     char *target = mapped_alias(call);
     if (target != NULL) {
         copy_for(call, target);
-    } else if (!cma_try(call)) {
+    } else if (!own_device_try(call) && !cma_try(call)) {
         return false;
     }
     count_route(call, true);
@@ -289,13 +348,32 @@ static bool start(const rma_call *call, pen_op *op)
     if (segment == NULL)
         pen_rma_refuse(job, call->kind, call->jobrank, call->ep_index, call->remote, call->len);
     const pen_link *link = job->routes[call->jobrank].port->link;
-    bool by_link = call->kind != RMA_SET && segment->has_key && link->rma != NULL &&
-                   !(link->caps.flags & PEN_CAP_LOCAL_REGION);
+    bool by_link = call->kind != RMA_SET && call->device == NULL && segment->has_key &&
+                   link->rma != NULL && !(link->caps.flags & PEN_CAP_LOCAL_REGION);
     bool started = by_link ? link_start(call, segment, offset, op)
                            : pen_rma_by_messages(call, segment->number, offset, op);
     if (started)
         count_route(call, by_link && (link->caps.flags & PEN_CAP_SAME_HOST));
     return started;
+}
+
+/* The device that our side's memory is on, by the segment of our endpoint. */
+static PEN_COLD pen_device *device_of(pen_thread *thread, const pen_team *team, const char *local,
+                                      size_t len)
+{
+    const pen_segment *segment = team->endpoint->segment;
+    if (segment != NULL && segment->device != NULL) {
+        size_t offset = (uintptr_t)local - (uintptr_t)segment->base; /* wraps below the base */
+        if (offset < segment->len && len <= segment->len - offset)
+            return segment->device;
+    }
+    if (pen_mem_is_device(&thread->job->mem, local, len))
+        pen_job_fatal(thread->job,
+                      "put or get: %zu bytes at %p on this side are on a device, and not all in "
+                      "the segment of endpoint %u; use a pair of the endpoint whose segment has "
+                      "them",
+                      len, (const void *)local, team->endpoint->index);
+    return NULL;
 }
 
 /* Checks what no way can do without. */
@@ -306,8 +384,15 @@ static rma_call call_of(pen_thread *thread, pen_team *team, uint32_t rank, rma_k
     uint32_t size = team->view.size != 0 ? team->view.size : thread->job->size;
     if (pen_unlikely(rank >= size))
         pen_job_fatal(thread->job, "put or get: there is no rank %u in a team of %u", rank, size);
+    pen_device *device = NULL;
+    /* relaxed: whoever made the segment has told this thread of it by its own means */
+    if (pen_unlikely(
+            atomic_load_explicit(&thread->job->mem.device_segments, memory_order_relaxed) != 0) &&
+        len != 0)
+        device = device_of(thread, team, local, len);
     return (rma_call){ .thread = thread,
                        .job = thread->job,
+                       .device = device,
                        .jobrank = pen_team_jobrank(team, rank),
                        .ep_index = pen_team_ep_index(team, rank),
                        .kind = kind,
@@ -459,8 +544,10 @@ void pen_rma_close(pen_job *job)
     close_thread(&job->first_thread);
     for (pen_thread *thread = job->first_thread.next; thread != NULL; thread = thread->next)
         close_thread(thread);
-    if (job->rma != NULL)
+    if (job->rma != NULL) {
         free(job->rma->transfers);
+        free(job->rma->staging);
+    }
     free(job->rma);
     job->rma = NULL;
 }

@@ -99,8 +99,9 @@ typedef struct rma_call {
     uint32_t jobrank;
     uint16_t ep_index; /* of the target */
     rma_kind kind;
-    char *remote; /* an address of the target's */
-    char *local;  /* PUT: only read; SET: NULL */
+    char *remote;       /* an address of the target's */
+    char *local;        /* PUT: only read; SET: NULL */
+    pen_device *device; /* that local is an address of; NULL: host memory */
     size_t len;
     int value; /* SET */
     pen_local when;
@@ -115,6 +116,10 @@ bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset
 PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t jobrank,
                                        uint16_t ep_index, const void *remote, size_t len);
 
+/* What became of a copy to or from a device: anything but success ends the job. */
+void pen_rma_device_check(pen_job *job, const pen_device *device, pen_status status, const void *at,
+                          size_t len);
+
 /* ---- the job's part
  * ------------------------------------------------------------------------------------ */
 
@@ -124,6 +129,7 @@ typedef struct pen_rma {
     struct pen_watch *watch;  /* checked builds: outstanding operations; else NULL */
     _Atomic bool cma_refused; /* the kernel said no once: never asked again */
     pen_lock lock;            /* guards everything below */
+    char *staging;            /* piece_len bytes between a device and a frame; made on first use */
     rma_transfer *transfers;  /* the table that answers name by number and generation */
     uint32_t transfer_count, transfer_free; /* first free one; UINT32_MAX: none */
     uint32_t stalled_first, stalled_last; /* gets with pieces not yet requested; UINT32_MAX: none */

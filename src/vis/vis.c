@@ -74,7 +74,7 @@ bool vis_move_rest(vis_mover *mover)
 bool vis_move(vis_mover *mover, char *dest, char *source, size_t len)
 {
     const vis_run run = { dest, source, len };
-    if (!mover->thread->job->mem.everything)
+    if (!mover->collects)
         return start_run(mover, &run);
     if (mover->run_count == VIS_RUNS_MAX && !vis_move_rest(mover))
         return false;
@@ -95,9 +95,21 @@ static void check_rank(const pen_thread *thread, const pen_vis_call *call)
                       call->rank, size);
 }
 
+static bool local_is_device(const pen_team *team)
+{
+    const pen_segment *segment = team->endpoint->segment;
+    return segment != NULL && segment->device != NULL;
+}
+
+static bool remote_is_device(const pen_job *job, uint32_t ep_index, uint32_t jobrank)
+{
+    const pen_remote_segment *row = pen_mem_remote_row(&job->mem, ep_index, jobrank);
+    return row != NULL && row->is_device;
+}
+
 static vis_reach reach_of(const pen_job *job, uint32_t ep_index, uint32_t jobrank)
 {
-    if (jobrank == job->rank && job->mem.everything)
+    if (jobrank == job->rank && job->mem.everything && !remote_is_device(job, ep_index, jobrank))
         return (vis_reach){ 0, SIZE_MAX, 0 };
     if (job->mapped[ep_index] != NULL && job->mapped[ep_index][jobrank].len != 0) {
         const pen_mapped *row = &job->mapped[ep_index][jobrank];
@@ -105,7 +117,7 @@ static vis_reach reach_of(const pen_job *job, uint32_t ep_index, uint32_t jobran
     }
     const pen_remote_segment *mine =
         jobrank == job->rank ? pen_mem_remote_row(&job->mem, ep_index, jobrank) : NULL;
-    if (mine == NULL)
+    if (mine == NULL || mine->is_device)
         return (vis_reach){ 0, 0, 0 };
     return (vis_reach){ (uintptr_t)mine->base, mine->len, 0 };
 }
@@ -162,6 +174,9 @@ static outcome begin_pieces(pen_thread *thread, const pen_vis_call *call, const 
     mover.thread = thread;
     mover.jobrank = jobrank;
     mover.flags = call->flags;
+    mover.collects =
+        thread->job->mem.everything && !local_is_device(call->team) &&
+        !remote_is_device(thread->job, pen_team_ep_index(call->team, call->rank), jobrank);
     mover.run_count = 0;
     bool started = box != NULL ? vis_box_move(&mover, box) : vis_lists_move(&mover);
     return started && vis_move_rest(&mover) ? STARTED : REFUSED;
@@ -198,7 +213,9 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
     if (strided ? !vis_box_of(call, job, &box) : vis_lists_len(call, job) == 0)
         return NOTHING_LEFT;
     uint32_t jobrank = pen_team_jobrank(call->team, call->rank);
-    const vis_reach reach = reach_of(job, pen_team_ep_index(call->team, call->rank), jobrank);
+    vis_reach reach = { 0, 0, 0 };
+    if (!local_is_device(call->team))
+        reach = reach_of(job, pen_team_ep_index(call->team, call->rank), jobrank);
     if (strided ? vis_box_copy(call, &box, &reach) : vis_lists_copy(call, &reach)) {
         copied(job, call->is_put);
         return NOTHING_LEFT;

@@ -116,6 +116,7 @@ typedef struct vis_mover {
     pen_thread *thread;
     uint32_t jobrank;
     uint32_t flags; /* PEN_RMA_IMMEDIATE until something has moved */
+    bool collects;  /* runs for one call of the kernel */
     size_t run_count;
     vis_run runs[VIS_RUNS_MAX];
 } vis_mover;

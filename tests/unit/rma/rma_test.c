@@ -4,7 +4,7 @@
 #include "rma/rma.h"
 
 #include "rma/rma_internal.h"
-#include "support/ranks.h"
+#include "support/rma_ranks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,20 +14,6 @@
 #include <cmocka.h>
 
 enum { RANKS = 3, SEGMENT_LEN = 40000, LEN_MAX = 9000, ROUNDS = 1500, OUTSTANDING = 8 };
-
-static void open_world(ranks *world, const ranks_params *params)
-{
-    ranks_open(world, params);
-    for (uint32_t rank = 0; rank < params->size; rank++)
-        assert_int_equal(pen_rma_open(&world->jobs[rank]), PEN_OK);
-}
-
-static void close_world(ranks *world)
-{
-    for (uint32_t rank = 0; rank < world->params.size; rank++)
-        pen_rma_close(&world->jobs[rank]);
-    ranks_close(world);
-}
 
 /* ---- random operations
  * -------------------------------------------------------------------------------- */
@@ -136,7 +122,7 @@ static void random_set(trial *t, uint32_t rank, size_t offset, size_t len)
 static void compare_with_shadow(const ranks_params *params)
 {
     trial *t = calloc(1, sizeof *t);
-    open_world(&t->world, params);
+    rma_ranks_open(&t->world, params);
     t->thread = &t->world.jobs[0].first_thread;
     t->team = &t->world.jobs[0].world;
     for (uint32_t rank = 0; rank < RANKS; rank++)
@@ -164,7 +150,7 @@ static void compare_with_shadow(const ranks_params *params)
         assert_int_equal(t->world.jobs[rank].counters.frame_dropped, 0);
         free(t->shadow[rank]);
     }
-    close_world(&t->world);
+    rma_ranks_close(&t->world);
     free(t);
 }
 
@@ -230,23 +216,12 @@ static void by_the_kernel_memory_ends_up_as_in_a_shadow_copy(void **state)
 /* ---- each way is taken where it should be
  * ------------------------------------------------------------ */
 
-typedef struct pair {
-    ranks world;
-    pen_job *job, *peer;
-    pen_thread *thread;
-    char *remote;
-} pair;
+typedef rma_pair pair;
 
 static void open_pair(pair *p, ranks_params params)
 {
-    params.size = 2;
-    params.seed = 1;
     params.segment_len = SEGMENT_LEN;
-    open_world(&p->world, &params);
-    p->job = &p->world.jobs[0];
-    p->peer = &p->world.jobs[1];
-    p->thread = &p->job->first_thread;
-    p->remote = p->world.segments[1];
+    rma_pair_open(p, params);
 }
 
 static void mapped_memory_and_the_kernel_need_no_event_and_no_frame(void **state)
@@ -267,7 +242,7 @@ static void mapped_memory_and_the_kernel_need_no_event_and_no_frame(void **state
         assert_int_equal(p.world.frames_posted, 0);
         assert_int_equal(p.job->counters.put_shm, 1);
         assert_int_equal(p.job->counters.get_shm, 1);
-        close_world(&p.world);
+        rma_ranks_close(&p.world);
     }
 }
 
@@ -282,7 +257,7 @@ static void a_kernel_that_refuses_is_asked_once_and_messages_serve(void **state)
     assert_memory_equal(p.remote, &word, 8);
     assert_int_equal(p.job->counters.put_net, 1);
     assert_true(atomic_load(&p.job->rma->cma_refused));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void nothing_to_move_is_done_at_any_address(void **state)
@@ -296,7 +271,7 @@ static void nothing_to_move_is_done_at_any_address(void **state)
     assert_int_equal(pen_rma_get(p.thread, &p.job->world, NULL, 1, anywhere, 0, 0), 0);
     assert_null(pen_rma_set_nb(p.thread, &p.job->world, 1, anywhere, 0, 0));
     assert_int_equal(p.world.frames_posted, 0);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void an_immediate_call_without_room_has_no_effect(void **state)
@@ -330,7 +305,7 @@ static void an_immediate_call_without_room_has_no_effect(void **state)
         p.world.params.again_percent = 0;
         assert_int_equal(pen_rma_put(p.thread, team, 1, p.remote, local, SEGMENT_LEN, now), 0);
         assert_memory_equal(p.remote, local, SEGMENT_LEN);
-        close_world(&p.world);
+        rma_ranks_close(&p.world);
     }
 }
 
@@ -352,7 +327,7 @@ static void an_access_region_folds_every_operation_in(void **state)
     assert_int_equal(pen_rma_get_nbi(p.thread, &p.job->world, back, 1, p.remote, LEN_MAX, 0), 0);
     pen_event_wait(p.job, pen_nbi_end(p.thread));
     assert_memory_equal(back, local, LEN_MAX);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void a_get_asks_for_a_bounded_number_of_pieces_at_once(void **state)
@@ -370,7 +345,7 @@ static void a_get_asks_for_a_bounded_number_of_pieces_at_once(void **state)
     assert_int_equal(atomic_load(&p.job->progress.source_work), 0);
     assert_memory_equal(local, p.remote, SEGMENT_LEN);
     free(local);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 /* ---- what does not come from a sound peer
@@ -419,7 +394,7 @@ static void answers_that_fit_no_transfer_are_counted_and_dropped(void **state)
     }
     assert_int_equal(dropped(p.job), sizeof bad / sizeof *bad + 6);
     assert_int_equal(local[0], 0);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void malformed_requests_are_counted_and_dropped(void **state)
@@ -439,7 +414,7 @@ static void malformed_requests_are_counted_and_dropped(void **state)
     }
     assert_int_equal(dropped(p.peer), 6);
     assert_int_equal(p.remote[0], 0);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 /* ---- what a client may not do
@@ -481,7 +456,7 @@ static void addresses_outside_the_segment_end_the_job_with_its_bounds(void **sta
     p.job->mem.remote[0][1].len = 0;
     p.job->mapped[0][1].len = 0;
     assert_true(ranks_dies(put_outside, &p, p.job, "has no segment"));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void what_the_target_refuses_ends_the_initiator_with_a_message(void **state)
@@ -493,7 +468,7 @@ static void what_the_target_refuses_ends_the_initiator_with_a_message(void **sta
         SEGMENT_LEN + 100; /* as if the peer had published more than it has */
     assert_true(ranks_dies(put_outside, &p, p.job, "put of 1 bytes"));
     assert_true(ranks_dies(get_across_the_end, &p, p.job, "get of 16 bytes"));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void an_address_that_nobody_has_ends_the_job_with_a_message(void **state)
@@ -503,7 +478,7 @@ static void an_address_that_nobody_has_ends_the_job_with_a_message(void **state)
     open_pair(&p, (ranks_params){ .everything = true, .same_host = true });
     p.remote = (char *)4096;
     assert_true(ranks_dies(put_outside, &p, p.job, "has no such memory"));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 
 #include "rma/rma.h"
 #include "rma/rma_internal.h"
-#include "support/ranks.h"
+#include "support/rma_ranks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,22 +19,6 @@
 #include "shapes.h"
 
 enum { RANKS = 3, OUTSTANDING = 6, SEGMENT_LEN = OUTSTANDING * AREA_LEN, ROUNDS = 1500 };
-
-static void open_world(ranks *world, const ranks_params *params)
-{
-    ranks_open(world, params);
-    for (uint32_t rank = 0; rank < params->size; rank++)
-        assert_int_equal(pen_rma_open(&world->jobs[rank]), PEN_OK);
-}
-
-static void close_world(ranks *world)
-{
-    for (uint32_t rank = 0; rank < world->params.size; rank++) {
-        pen_vis_close(&world->jobs[rank]);
-        pen_rma_close(&world->jobs[rank]);
-    }
-    ranks_close(world);
-}
 
 /* ---- random transfers -------------------------------------------------------------------------
  */
@@ -124,7 +108,7 @@ static void random_transfer(trial *t)
 static void compare_with_shadow(const ranks_params *params)
 {
     trial *t = calloc(1, sizeof *t);
-    open_world(&t->world, params);
+    rma_ranks_open(&t->world, params);
     t->thread = &t->world.jobs[0].first_thread;
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         t->shadow[rank] = malloc(SEGMENT_LEN);
@@ -142,7 +126,7 @@ static void compare_with_shadow(const ranks_params *params)
         assert_int_equal(t->world.jobs[rank].counters.frame_dropped, 0);
         free(t->shadow[rank]);
     }
-    close_world(&t->world);
+    rma_ranks_close(&t->world);
     free(t);
 }
 
@@ -219,7 +203,7 @@ static void open_pair(pair *p, ranks_params params)
     params.size = 2;
     params.seed = 1;
     params.segment_len = SEGMENT_LEN;
-    open_world(&p->world, &params);
+    rma_ranks_open(&p->world, &params);
     p->job = &p->world.jobs[0];
     p->thread = &p->job->first_thread;
     p->remote = p->world.segments[1];
@@ -262,7 +246,7 @@ static void mapped_memory_needs_no_event_no_memory_and_no_frame(void **state)
     assert_int_equal(p.world.frames_posted, 0);
     assert_int_equal(p.job->counters.put_shm, 2);
     assert_int_equal(p.job->counters.get_shm, 1);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void mapped_lists_need_no_event_no_memory_and_no_frame(void **state)
@@ -289,7 +273,7 @@ static void mapped_lists_need_no_event_no_memory_and_no_frame(void **state)
         }
     assert_null(p.thread->rma);
     assert_int_equal(p.world.frames_posted, 0);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void the_kernel_is_given_many_pieces_at_once(void **state)
@@ -301,7 +285,7 @@ static void the_kernel_is_given_many_pieces_at_once(void **state)
     assert_true(rows_arrived(&p));
     assert_int_equal(p.world.frames_posted, 0);
     assert_int_equal(p.job->counters.put_shm, (ROWS + 63) / 64);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void a_kernel_that_refuses_is_replaced_by_messages(void **state)
@@ -313,7 +297,7 @@ static void a_kernel_that_refuses_is_replaced_by_messages(void **state)
     assert_int_equal(pen_vis_blocking(p.thread, &p.put), 0);
     assert_true(rows_arrived(&p));
     assert_int_equal(p.job->counters.put_net, ROWS);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void all_pieces_count_in_one_event(void **state)
@@ -327,7 +311,7 @@ static void all_pieces_count_in_one_event(void **state)
     assert_true(pen_nbi_test(p.thread, ~0u)); /* none is an implicit one */
     pen_event_wait(p.job, event);
     assert_true(rows_arrived(&p));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void an_access_region_goes_on_after_a_transfer_with_an_event(void **state)
@@ -349,7 +333,7 @@ static void an_access_region_goes_on_after_a_transfer_with_an_event(void **state
     for (pen_event_root *root = p.thread->rma->pool.free; root != NULL; root = root->next)
         events++;
     assert_int_equal(events, 255);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void an_immediate_call_without_room_has_no_effect(void **state)
@@ -371,7 +355,7 @@ static void an_immediate_call_without_room_has_no_effect(void **state)
         while (pen_vis_blocking(p.thread, &p.put) != 0) {
         }
         assert_true(rows_arrived(&p));
-        close_world(&p.world);
+        rma_ranks_close(&p.world);
     }
 }
 
@@ -391,7 +375,7 @@ static void nothing_to_move_is_done_at_any_address(void **state)
     p.put.source = (pen_vis_side){ .count = 0 };
     assert_int_equal(pen_vis_blocking(p.thread, &p.put), 0);
     assert_int_equal(p.world.frames_posted, 0);
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 /* ---- telling the target
@@ -454,7 +438,7 @@ static void the_target_is_told_once_when_all_has_arrived(void **state)
         assert_int_equal(pen_vis_blocking(p.thread, &p.put), 0);
         poll_both(&p);
         assert_int_equal(told.count, 1);
-        close_world(&p.world);
+        rma_ranks_close(&p.world);
     }
 }
 
@@ -481,7 +465,7 @@ static void lists_of_different_length_are_named_with_both_lengths(void **state)
     assert_true(ranks_dies(do_call, &p, p.job,
                            "gex_VIS_VectorPutBlocking: the source is 49 bytes in 1 pieces, the "
                            "destination 50 in 2"));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void counts_that_overflow_are_refused(void **state)
@@ -500,7 +484,7 @@ static void counts_that_overflow_are_refused(void **state)
     p.put.dest = p.put.source =
         (pen_vis_side){ .list = places, .count = SIZE_MAX / 2, .len = SIZE_MAX / 2 };
     assert_true(ranks_dies(do_call, &p, p.job, "more bytes than memory has"));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 static void a_piece_outside_the_segment_ends_the_job(void **state)
@@ -520,7 +504,7 @@ static void a_piece_outside_the_segment_ends_the_job(void **state)
         assert_true(ranks_dies(do_call, &p, p.job, "is outside its segment"));
         p.put.source.base++; /* the last row begins the segment */
         assert_int_equal(pen_vis_blocking(p.thread, &p.put), 0);
-        close_world(&p.world);
+        rma_ranks_close(&p.world);
     }
 }
 
@@ -531,7 +515,7 @@ static void a_rank_that_does_not_exist_ends_the_job(void **state)
     open_pair(&p, (ranks_params){ .mapped = true });
     p.put.rank = 2;
     assert_true(ranks_dies(do_call, &p, p.job, "rows: there is no rank 2 in a team of 2"));
-    close_world(&p.world);
+    rma_ranks_close(&p.world);
 }
 
 int main(void)
