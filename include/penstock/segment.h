@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* segment.h: segments (memory that peers may reach) and endpoints (what peers reach). A process has
- * one endpoint; one segment can be bound to it. */
+ * up to GASNET_MAXEPS endpoints, numbered from 0, the primordial one, which alone receives active
+ * messages. One segment can be bound to each, and several endpoints may share one. */
 #ifndef PENSTOCK_SEGMENT_H
 #define PENSTOCK_SEGMENT_H
 
@@ -52,24 +53,28 @@ PEN_API int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count);
 PEN_API int gex_Segment_Attach(gex_Segment_t *segment, gex_TM_t team, uintptr_t len);
 
 /* Makes a segment of this process only; bind it with gex_EP_BindSegment and make it known with
- * gex_EP_PublishBoundSegment.
+ * gex_EP_PublishBoundSegment. What is allocated here, ranks of the same host load and store in
+ * directly; memory of the caller's they reach by messages.
  *   segment  receives it
  *   client   its owner
  *   addr     memory of the caller's, any alignment, that stays valid; NULL: allocated here
  *   len      bytes, above 0
- *   kind     GEX_MK_HOST
+ *   kind     GEX_MK_HOST, or what gex_MK_Create (<gasnet_mk.h>) made: then memory of that device
  *   flags    0
  * Returns GASNET_OK, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Does not poll.
  * GASNet-EX, chapter "Segments". */
 PEN_API int gex_Segment_Create(gex_Segment_t *segment, gex_Client_t client, gex_Addr_t addr,
                                uintptr_t len, gex_MK_t kind, gex_Flags_t flags);
 
-/* Ends a segment that no endpoint is bound to and nobody uses. Memory the library allocated is
- * freed. flags  0 Context: no handler. Does not poll. GASNet-EX, chapter "Segments". */
+/* Ends a segment that no endpoint is bound to. Memory the library allocated is freed, the caller's
+ * left as it is. One that is bound stays to the end of the job: to name it here ends the job.
+ *   flags  0
+ * Not collective. Context: no handler. Does not poll.
+ * GASNet-EX, chapter "Segments". */
 PEN_API void gex_Segment_Destroy(gex_Segment_t segment, gex_Flags_t flags);
 
-/* The client that owns it; the flags it was made with; its first address and its length in bytes in
- * this process. Context: any. They do not poll.
+/* The client that owns it; the flags it was made with; its first address (of a device, if it is in
+ * such memory) and its length in bytes in this process. Context: any. They do not poll.
  * GASNet-EX, chapter "Segments". */
 PEN_API gex_Client_t gex_Segment_QueryClient(gex_Segment_t segment);
 PEN_API gex_Flags_t gex_Segment_QueryFlags(gex_Segment_t segment);
@@ -86,26 +91,36 @@ PEN_API void *gex_Segment_QueryCData(gex_Segment_t segment);
 
 /* ---- endpoints ------------------------------------------------------------------------------ */
 
-/* Makes another endpoint: this release has only the primordial one (GASNET_MAXEPS is 1).
- * Returns GASNET_ERR_RESOURCE, or GASNET_ERR_BAD_ARG for wrong arguments. Context: no handler. Does
- * not poll.
+/* Makes another endpoint of this process: a target of puts and gets, and over gex_TM_Pair their
+ * initiator. It lasts as long as the job.
+ *   endpoint      receives it; its number is one more than that of the one made before, the first is
+ *                 1
+ *   client        its owner
+ *   capabilities  some of GEX_EP_CAPABILITY_...; not GEX_EP_CAPABILITY_AM, which the primordial
+ *                 endpoint alone has
+ *   flags         0, or some of GEX_FLAG_HINT_ACCEL_..., which change nothing
+ * Not collective. Returns GASNET_OK; GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE when the process has
+ * GASNET_MAXEPS endpoints, or for the capability above. Context: no handler. Does not poll.
  * GASNet-EX, chapter "Endpoints". */
 PEN_API int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client,
                           gex_EP_Capabilities_t capabilities, gex_Flags_t flags);
 
-/* Binds a segment to an endpoint that has none; there is no way back.
+/* Binds a segment to an endpoint that has none; there is no way back. The primordial endpoint takes
+ * one, too, if none was attached, but only of host memory.
  *   flags  0
- * Returns GASNET_OK, GASNET_ERR_BAD_ARG. Context: no handler. Does not poll.
+ * Not collective. Returns GASNET_OK, GASNET_ERR_BAD_ARG. Context: no handler. Does not poll.
  * GASNet-EX, chapter "Endpoints". */
 PEN_API int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t flags);
 
-/* Makes the segments bound to the named endpoints known, so that members of the team can reach
- * them.
- *   team       the primordial team
- *   endpoints  count endpoints of this process; may be unbound
- *   count      may be 0, and differ between ranks
+/* Makes the segments bound to the named endpoints known, so that the processes of the team's members
+ * can reach them, over any team and pair and after the end of this team as well.
+ *   team       any but the result of gex_TM_Pair
+ *   endpoints  count endpoints of this process, members of the team or not; may be unbound; nobody
+ *              uses them during the call
+ *   count      at most GASNET_MAXEPS; may be 0, and differ between ranks
  *   flags      0
- * Collective over the team, and ends with a barrier. May be repeated.
+ * Collective over the team: nobody leaves before all have come. May be repeated, with other
+ * endpoints and the same.
  * Returns GASNET_OK, GASNET_ERR_BAD_ARG, GASNET_ERR_RESOURCE. Context: no handler. Blocks and
  * polls.
  * GASNet-EX, chapter "Endpoints". */
@@ -141,10 +156,12 @@ PEN_API void *gex_EP_QueryCData(gex_EP_t endpoint);
 
 /* ---- peers' segments ------------------------------------------------------------------------ */
 
-/* Asks for the segment bound to a peer's endpoint.
- *   team, rank  the peer
+/* Asks for the segment bound to a peer's endpoint: of an endpoint of this process what is bound, of
+ * others what they published to it.
+ *   team, rank  the peer; of a pair, the endpoint whose number the pair has
  *   owner       receives the segment's address there
- *   local       receives its address here if this process can load and store there, else NULL
+ *   local       receives its address here if this process can load and store there, else NULL (so
+ *               for memory of a device)
  *   len         receives its length in bytes, 0 when no segment is bound
  *   flags       0 or GEX_FLAG_IMMEDIATE
  * Any of the three may be NULL. Returns an event; the answers are valid once it is done. With

@@ -107,7 +107,8 @@ PEN_API void *gex_TM_QueryCData(gex_TM_t team);
  * queries about a peer; it is no team, so has no size, no rank and no collectives. Needs no
  * communication and no clean-up.
  *   local         an endpoint of this process
- *   remote_index  number of the peers' endpoint; 0: the primordial one
+ *   remote_index  number of the peers' endpoint, below GASNET_MAXEPS; 0: the primordial one. Active
+ *                 messages go from one primordial endpoint to another only
  * Context: any. Does not poll.
  * GASNet-EX, chapter "Teams". */
 PEN_API gex_TM_t gex_TM_Pair(gex_EP_t local, gex_EP_Index_t remote_index);

@@ -2,6 +2,7 @@
 /* endpoint.c: making endpoints, binding segments to them, making both known, and asking for
  * peers'. */
 #include "api/api.h"
+#include "team/team.h"
 
 _Static_assert(GASNET_MAXEPS == PEN_ENDPOINTS_MAX, "endpoint numbers are public");
 
@@ -55,21 +56,32 @@ int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t fla
     return GASNET_OK;
 }
 
+static bool is_endpoint(const pen_job *job, const pen_endpoint *endpoint)
+{
+    for (uint32_t i = 0; i < PEN_ENDPOINTS_MAX && job->endpoints[i] != NULL; i++)
+        if (job->endpoints[i] == endpoint)
+            return true;
+    return false;
+}
+
 int gex_EP_PublishBoundSegment(gex_TM_t team, gex_EP_t *endpoints, size_t count, gex_Flags_t flags)
 {
     static const char call[] = "gex_EP_PublishBoundSegment";
     pen_job *job = pen_api_root.job;
-    if (job == NULL || team != &job->world)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the team is not the primordial one");
-    if (flags != 0 || (endpoints == NULL && count != 0))
+    if (job == NULL)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "called before gex_Client_Init");
+    if (team == NULL || team->is_pair)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%s is no team",
+                              team == NULL ? "GEX_TM_INVALID" : "the result of gex_TM_Pair");
+    if (flags != 0 || (endpoints == NULL && count != 0) || count > GASNET_MAXEPS)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "%zu endpoints at %p, flags 0x%x", count,
                               (void *)endpoints, flags);
     for (size_t i = 0; i < count; i++)
-        if (endpoints[i] != &job->endpoint)
+        if (!is_endpoint(job, endpoints[i]))
             return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "number %zu is no endpoint", i);
     if (PEN_CHECKED)
         pen_api_check_context(call);
-    return pen_api_published(job, pen_job_publish(job, job->endpoint.segment));
+    return pen_api_published(job, pen_team_publish(pen_api_thread(job), team, endpoints, count));
 }
 
 /* ---- peers' segments ------------------------------------------------------------------------ */

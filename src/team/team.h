@@ -35,6 +35,13 @@ void pen_team_create(pen_thread *thread, pen_team *parent, const gex_EP_Location
  * the primordial team, nor a pair. */
 void pen_team_destroy(pen_thread *thread, pen_team *team, bool quiesced);
 
+/* Collective over team: makes the segments bound to these endpoints of the caller's known to the
+ * other members, and theirs to the caller, for use over any team and pair. None, unbound ones, and
+ * other numbers of them on each member are all right; at most PEN_ENDPOINTS_MAX. Waits until all
+ * members have come. Nobody uses the endpoints meanwhile, unless what is told was told before. */
+pen_status pen_team_publish(pen_thread *thread, pen_team *team, pen_endpoint *const *endpoints,
+                            size_t count);
+
 /* At the end of the job, before pen_coll_close: frees the teams that are left. */
 void pen_team_close_all(pen_job *job);
 
