@@ -93,8 +93,7 @@ PEN_API void *gex_Segment_QueryCData(gex_Segment_t segment);
 
 /* Makes another endpoint of this process: a target of puts and gets, and over gex_TM_Pair their
  * initiator. It lasts as long as the job.
- *   endpoint      receives it; its number is one more than that of the one made before, the first is
- *                 1
+ *   endpoint      receives it; its number is one more than that of the one made before it, from 1
  *   client        its owner
  *   capabilities  some of GEX_EP_CAPABILITY_...; not GEX_EP_CAPABILITY_AM, which the primordial
  *                 endpoint alone has
@@ -112,8 +111,8 @@ PEN_API int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client,
  * GASNet-EX, chapter "Endpoints". */
 PEN_API int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t flags);
 
-/* Makes the segments bound to the named endpoints known, so that the processes of the team's members
- * can reach them, over any team and pair and after the end of this team as well.
+/* Makes the segments bound to the named endpoints known, so that the team's processes can reach
+ * them, over any team and pair, and after the end of this team as well.
  *   team       any but the result of gex_TM_Pair
  *   endpoints  count endpoints of this process, members of the team or not; may be unbound; nobody
  *              uses them during the call

@@ -57,13 +57,12 @@ static pen_device_args device_args(const gex_MK_Create_args_t *args)
     return out;
 }
 
-int gex_MK_Create(gex_MK_t *kind, gex_Client_t client, const gex_MK_Create_args_t *args,
-                  gex_Flags_t flags)
+/* What no device can do without; an error code. */
+static int check_args(const char *call, gex_Client_t client, const gex_MK_Create_args_t *args,
+                      gex_Flags_t flags)
 {
-    static const char call[] = "gex_MK_Create";
-    if (kind == NULL || client == NULL || args == NULL)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
-                              "neither kind nor client nor arguments may be NULL");
+    if (client == NULL || args == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "neither client nor arguments may be NULL");
     if (flags != 0 || args->gex_flags != 0)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x and 0x%llx: must be 0", flags,
                               (unsigned long long)args->gex_flags);
@@ -72,16 +71,29 @@ int gex_MK_Create(gex_MK_t *kind, gex_Client_t client, const gex_MK_Create_args_
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "class %u: %s", class,
                               class == PEN_KIND_HOST ? "host memory is GEX_MK_HOST"
                                                      : "there is none of that number");
+    return GASNET_OK;
+}
+
+int gex_MK_Create(gex_MK_t *kind, gex_Client_t client, const gex_MK_Create_args_t *args,
+                  gex_Flags_t flags)
+{
+    static const char call[] = "gex_MK_Create";
+    if (kind == NULL)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "there is nowhere to write the kind");
+    int code = check_args(call, client, args, flags);
+    if (code != GASNET_OK)
+        return code;
     pen_job *job = client->job;
+    const unsigned class = (unsigned)args->gex_class;
     const char *name = job->config.device;
     const pen_kind *device = name != NULL ? pen_kind_find(name) : NULL;
     if (device == NULL || (device->classes & 1u << class) == 0)
         return refuse_class(call, name, class);
     const pen_device_args wanted = device_args(args);
     pen_device *made;
-    int fd = pen_api_hush(job);
+    int hushed = pen_api_hush(job);
     pen_status status = pen_mem_device_open(&job->mem, &job->log, device, &wanted, &made);
-    pen_api_unhush(job, fd);
+    pen_api_unhush(job, hushed);
     if (status != PEN_OK)
         return pen_api_code(status);
     made->client = client;

@@ -49,6 +49,14 @@ static pen_watched *record_make(const pen_watch_call *call)
 }
 
 /* The source had to stay as it was until now. Called under the lock. */
+/* What tells a put's bytes from others. Those on a device we do not read: all count as alike. */
+static uint64_t content_of(const pen_watch_call *call)
+{
+    if (pen_mem_is_device(&call->thread->job->mem, call->local, call->len))
+        return 0;
+    return pen_watch_content_of(call->local, call->len);
+}
+
 static void source_end(pen_watched *watched)
 {
     const pen_watch_call *call = &watched->call;
@@ -56,7 +64,7 @@ static void source_end(pen_watched *watched)
     if (!watched->source_kept)
         return;
     watched->source_kept = false;
-    if (pen_watch_content_of(call->local, call->len) != call->content)
+    if (content_of(call) != call->content)
         pen_job_fatal(call->thread->job,
                       "%s: the source, %zu bytes at %p, was written before the operation was "
                       "synchronised; write it after that, or pass GEX_EVENT_NOW",
@@ -87,7 +95,7 @@ void pen_watch_begin(pen_watch_call *call)
 {
     struct pen_watch *watch = watch_of(call->thread);
     if (call->kind == PEN_WATCH_PUT && call->local != NULL)
-        call->content = pen_watch_content_of(call->local, call->len);
+        call->content = content_of(call);
     pen_watched *same;
     pen_lock_take(&watch->lock);
     pen_watch_compare(call, &same);
