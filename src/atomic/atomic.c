@@ -85,10 +85,11 @@ static void *mapped_alias(const pen_job *job, const atomic_place *place)
             return place->target + row->delta;
     }
     uint64_t offset;
-    if (place->jobrank == job->rank && pen_mem_remote(&job->mem, place->ep_index, job->rank,
-                                                      place->target, place->len, &offset) != NULL)
-        return place->target;
-    return NULL;
+    if (place->jobrank != job->rank)
+        return NULL;
+    const pen_remote_segment *mine =
+        pen_mem_remote(&job->mem, place->ep_index, job->rank, place->target, place->len, &offset);
+    return mine != NULL && !mine->is_device ? place->target : NULL;
 }
 
 /* A plain load orders nothing that came before it, a plain store nothing that comes after: where
@@ -141,6 +142,12 @@ static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call
                                                        place->target, place->len, &offset);
     if (segment == NULL)
         atomic_refuse(job, place);
+    if (segment->is_device)
+        pen_job_fatal(
+            job,
+            "atomic operation at %p of rank %u: endpoint %u has memory of a device there; "
+            "put and get it, or keep the word in host memory",
+            (void *)place->target, place->jobrank, place->ep_index);
     if (!atomic_by_message(job, place, call, segment->number, offset, op))
         return false;
     pen_job_count(job, &job->counters.atomic_net);
