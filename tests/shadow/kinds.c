@@ -2,7 +2,7 @@
 /* kinds.c: the kinds of operations, and which part of a run each of them is. */
 #include "shadow.h"
 
-enum { KINDS_TOGETHER = 2 };
+enum { KINDS_TOGETHER = 5 };
 
 const kind kinds[] = {
     { "put blocking", 30, rma_put_blocking },
@@ -28,6 +28,9 @@ const kind kinds[] = {
     { "atomic shared", 40, atomic_shared },
     /* together */
     { "barrier", 30, coll_barrier },
+    { "broadcast", 30, coll_broadcast },
+    { "gather, scatter", 30, coll_parts },
+    { "reduce, scan", 30, coll_reduce },
     { "team", 30, team_life },
 };
 

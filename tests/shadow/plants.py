@@ -93,4 +93,24 @@ PLANTS = [
         "            (i == 9 || root_is_done(pen_event_root_of(events[i]))))\n",
         "seq", 2, OWN, {},
     ),
+    Plant(
+        "atomics: an operation that is a loop is not atomic", "src/atomic/apply.c",
+        "    while (!word_cas(target, wide, &old, compute(type, op, old, operand))) {\n    }\n",
+        "    extern int sched_yield(void);\n    (void)sched_yield();\n"
+        "    word_store(target, wide, compute(type, op, old, operand));\n",
+        "seq", 2, ARENA, {},
+    ),
+    Plant(
+        "atomics: signed integers are compared as if they were not", "src/atomic/apply.c",
+        "        return (int32_t)(uint32_t)left < (int32_t)(uint32_t)right;\n",
+        "        return (uint32_t)left < (uint32_t)right;\n",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "collectives: a reduction leaves a rank out", "src/coll/reduce.c",
+        "    (void)pen_coll_combine(part->op, part->section, part->mine, right, len);\n",
+        "    if (round != 1)\n"
+        "        (void)pen_coll_combine(part->op, part->section, part->mine, right, len);\n",
+        "seq", 3, MIXED, {},
+    ),
 ]

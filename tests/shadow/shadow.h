@@ -341,6 +341,9 @@ void am_negotiated(worker *w, unsigned most);
 void atomic_own(worker *w, unsigned most);
 void atomic_shared(worker *w, unsigned most);
 void coll_barrier(worker *w, unsigned most);
+void coll_broadcast(worker *w, unsigned most);
+void coll_parts(worker *w, unsigned most);
+void coll_reduce(worker *w, unsigned most);
 void team_life(worker *w, unsigned most);
 
 void am_register(void);
