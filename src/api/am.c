@@ -23,7 +23,7 @@ int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
                           unsigned arg_count, uint64_t *words)
 {
     if (PEN_CHECKED)
-        pen_api_check_peer("AMRequestShort", team, rank, flags);
+        pen_api_check_message("AMRequestShort", team, rank, flags);
     return pen_am_request_short(team, rank, handler, flags, arg_count, words);
 }
 
@@ -32,7 +32,7 @@ int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handle
                            uint64_t *words)
 {
     if (PEN_CHECKED) {
-        pen_api_check_peer("AMRequestMedium", team, rank, flags);
+        pen_api_check_message("AMRequestMedium", team, rank, flags);
         pen_api_check_payload("AMRequestMedium", source, len);
     }
     return pen_am_request_medium(team, rank, handler, source, len, flags, arg_count, words);
@@ -43,7 +43,7 @@ int pen_api_request_long(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
                          uint64_t *words)
 {
     if (PEN_CHECKED) {
-        pen_api_check_peer("AMRequestLong", team, rank, flags);
+        pen_api_check_message("AMRequestLong", team, rank, flags);
         pen_api_check_payload("AMRequestLong", source, len);
     }
     return pen_am_request_long(team, rank, handler, source, len, dest, flags, arg_count, words);

@@ -44,7 +44,7 @@ int pen_api_request_local(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
                           uint64_t *words)
 {
     if (PEN_CHECKED)
-        pen_api_check_peer(source->call, team, rank, flags);
+        pen_api_check_message(source->call, team, rank, flags);
     pen_job *job = team->job;
     pen_api_local when = pen_api_local_begin(source->call, source->local, job,
                                              pen_team_jobrank(team, rank), source->len);
@@ -58,7 +58,7 @@ int pen_api_request_long_async(gex_Rank_t rank, gex_AM_Index_t handler, const vo
                                size_t len, void *dest, unsigned arg_count, uint64_t *words)
 {
     if (PEN_CHECKED)
-        pen_api_check_peer("AMRequestLongAsync", pen_world, rank, 0);
+        pen_api_check_message("AMRequestLongAsync", pen_world, rank, 0);
     pen_am_payload payload = { source, len, dest, NULL };
     return pen_am_request_payload(pen_world, rank, PEN_AM_LONG, handler, &payload, PEN_AM_ASYNC,
                                   arg_count, words);

@@ -50,7 +50,7 @@ static gex_AM_SrcDesc_t prepare_request(unsigned kind, gex_TM_t team, gex_Rank_t
                                         unsigned arg_count)
 {
     if (PEN_CHECKED)
-        pen_api_check_peer(prepare_names[kind], team, rank, terms->flags);
+        pen_api_check_message(prepare_names[kind], team, rank, terms->flags);
     check_local(kind, terms->buffer, local);
     return prepared(pen_am_prepare_request(pen_api_thread(team->job), team, rank, terms), local,
                     arg_count);

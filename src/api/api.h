@@ -125,6 +125,8 @@ PEN_COLD _Noreturn void pen_api_misuse(const char *call, const char *format, ...
 void pen_api_check_context(const char *call);
 /* And that it names a member of a team, and flags that exist. */
 void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, uint32_t flags);
+/* And that it may be sent an active message. */
+void pen_api_check_message(const char *call, const pen_team *team, uint32_t rank, uint32_t flags);
 void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags);
 /* That collectives can be begun on it: not GEX_TM_INVALID, no TM pair. In every build. */
 void pen_api_check_team(const char *call, const pen_team *team);

@@ -138,6 +138,17 @@ void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, u
                        flags & ~PEN_API_COMM_FLAGS);
 }
 
+void pen_api_check_message(const char *call, const pen_team *team, uint32_t rank, uint32_t flags)
+{
+    pen_api_check_peer(call, team, rank, flags);
+    uint32_t remote = pen_team_ep_index(team, rank);
+    if (remote != 0 || team->endpoint->index != 0)
+        pen_api_misuse(call,
+                       "from endpoint %u to endpoint %u of rank %u: active messages go from one "
+                       "primordial endpoint (0) to another only; use such a pair or team",
+                       team->endpoint->index, remote, rank);
+}
+
 void pen_api_check_token(const char *call, const pen_token *token)
 {
     if (token == NULL)

@@ -323,6 +323,12 @@ static void send_nowhere(void)
     (void)gex_AM_RequestShort0(job.team, 1, HANDLER, 0);
 }
 
+static void send_to_another_endpoint(void)
+{
+    child_job job = child_join();
+    (void)gex_AM_RequestShort0(gex_TM_Pair(job.endpoint, 3), 0, HANDLER, 0);
+}
+
 static void put_with_odd_flags(void)
 {
     child_job job = child_attach();
@@ -346,6 +352,7 @@ static void checked_builds_notice_calls_in_wrong_places(void **state)
     assert_refused(poll_in_section, "gasnet_AMPoll: called between gasnet_hold_interrupts");
     assert_refused(send_before_attach, "called after gasnet_init but before gasnet_attach");
     assert_refused(send_nowhere, "there is no rank 1 in a team of 1");
+    assert_refused(send_to_another_endpoint, "to endpoint 3 of rank 0: active messages go");
     assert_refused(put_with_odd_flags, "0x400 is none this call takes");
 }
 
