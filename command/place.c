@@ -35,9 +35,8 @@ static bool holds_library(const char *folder)
 bool place_of_library(bool checked, char *out, size_t out_len)
 {
     static const char *const plain[] = { "../lib", "../" PEN_INSTALL_LIBDIR, NULL };
-    static const char *const with_checks[] = { "../" PEN_INSTALL_LIBDIR "/penstock/checked",
-                                               "../checked/lib", "../../checked/lib",
-                                               "../../dev/lib", NULL };
+    static const char *const with_checks[] = { PEN_INSTALLED_CHECKED, "../checked/lib",
+                                               "../../checked/lib", "../../dev/lib", NULL };
     char folder[PATH_MAX], path[PATH_MAX + 128], real[PATH_MAX];
     own_folder(folder);
     size_t listed_len = 0;
