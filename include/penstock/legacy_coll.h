@@ -102,9 +102,9 @@ PEN_API int gasnet_coll_barrier_result(gasnet_team_handle_t team, int *name);
 /* For programs that tune collectives: there is nothing to tune, and they do nothing.
  *   filename  ignored
  * Context: any. They do not poll. Not in the specification; declared by gasnet_coll.h. */
-PEN_API void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team);
-PEN_API void gasnet_coll_dumpTuningState(char *filename, gasnet_team_handle_t team);
-PEN_API void gasnet_coll_dumpProfile(char *filename, gasnet_team_handle_t team);
+PEN_API void gasnet_coll_loadTuningState(const char *filename, gasnet_team_handle_t team);
+PEN_API void gasnet_coll_dumpTuningState(const char *filename, gasnet_team_handle_t team);
+PEN_API void gasnet_coll_dumpProfile(const char *filename, gasnet_team_handle_t team);
 
 #ifdef __cplusplus
 }

@@ -198,19 +198,19 @@ int gasnet_coll_barrier_result(gasnet_team_handle_t team, int *name)
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
-void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team)
+void gasnet_coll_loadTuningState(const char *filename, gasnet_team_handle_t team)
 {
     (void)filename;
     (void)team;
 }
 
-void gasnet_coll_dumpTuningState(char *filename, gasnet_team_handle_t team)
+void gasnet_coll_dumpTuningState(const char *filename, gasnet_team_handle_t team)
 {
     (void)filename;
     (void)team;
 }
 
-void gasnet_coll_dumpProfile(char *filename, gasnet_team_handle_t team)
+void gasnet_coll_dumpProfile(const char *filename, gasnet_team_handle_t team)
 {
     (void)filename;
     (void)team;

@@ -19,7 +19,12 @@ static unsigned char *source, *dest; /* a part for each rank */
 
 static gex_TM_t team; /* all ranks; then every other rank, the last one first */
 
-static gex_Rank_t size(void) { return gex_TM_QuerySize(team); }
+static gex_Rank_t size(void)
+{
+    const gex_Rank_t members = gex_TM_QuerySize(team);
+    return members > 0 ? members : 1; /* as analysers want to hear */
+}
+
 static gex_Rank_t rank(void) { return gex_TM_QueryRank(team); }
 
 static void broadcasts(size_t len)

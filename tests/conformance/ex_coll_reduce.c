@@ -195,6 +195,13 @@ static void add_doubles(const void *left, void *right, size_t count, const void 
         ((double *)right)[i] += ((const double *)left)[i];
 }
 
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
 /* Sums that depend on the order of additions are the same everywhere, and every time. */
 static void to_the_bit(void)
 {
@@ -206,11 +213,11 @@ static void to_the_bit(void)
                                               add_doubles, NULL, 0));
         gex_Event_Wait(gex_Coll_ReduceToOneNB(team, root, &to_one, &mine, GEX_DT_DBL, 8, 1,
                                               GEX_OP_ADD, NULL, NULL, 0));
-        CHECK(rank() != root || memcmp(&to_one, &to_all, 8) == 0,
+        CHECK(rank() != root || bits_of(to_one) == bits_of(to_all),
               "Penstock collectives: the tree is the same for every root, and for all");
         gex_Event_Wait(pen_Coll_GatherToAllNB(team, gathered, &to_all, 8, 0));
         for (gex_Rank_t r = 0; r < size(); r++)
-            CHECK(memcmp(&gathered[r], &to_all, 8) == 0,
+            CHECK(bits_of(gathered[r]) == bits_of(to_all),
                   "Penstock collectives: all members have the same result, to the bit");
     }
     free(gathered);

@@ -52,7 +52,7 @@ static inline void crowd_open_member(crowd *all, uint32_t rank)
 /* A team of `size` of the world's ranks, in an order of its own; nobody has made it yet. */
 static inline void crowd_draw_team(crowd *all, uint32_t size)
 {
-    uint32_t pool[CROWD_MAX], left = all->world.params.size;
+    uint32_t pool[CROWD_MAX] = { 0 }, left = all->world.params.size;
     for (uint32_t i = 0; i < left; i++)
         pool[i] = i;
     for (uint32_t i = 0; i < size; i++) {
