@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { AT_ONCE = 8, ALIGN = 8 };
+enum { AT_ONCE = 8, SLACK = 64 };
 
 /* ---- barriers
  * ---------------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ void coll_many(worker *w, unsigned most, unsigned parts, coll_one_fn one)
         if (count > most)
             count = most;
         if (w->pending_count + count > PENDING_MAX ||
-            w->desk_used + (size_t)count * parts * (len + 64 + ALIGN) > DESK_LEN)
+            w->desk_used + (size_t)count * parts * (len + SLACK) > DESK_LEN)
             pending_finish_all(w);
         for (unsigned i = 0; i < count; i++)
             one(w, &random, len);
@@ -67,8 +67,7 @@ coll_call coll_begin(worker *w, random_state *random, size_t len, unsigned forms
 
 void coll_source(worker *w, coll_call *c, const unsigned char *bytes, size_t len)
 {
-    unsigned char *buffer = desk_take(w, len + ALIGN);
-    c->source = buffer + (ALIGN - (uintptr_t)buffer % ALIGN) % ALIGN;
+    c->source = c->numbers ? desk_take_aligned(w, len) : desk_take(w, len);
     memcpy(c->source, bytes, len);
     c->wait->source = c->source;
     c->wait->source_len = len;
@@ -76,7 +75,7 @@ void coll_source(worker *w, coll_call *c, const unsigned char *bytes, size_t len
 
 void coll_result(worker *w, coll_call *c, const unsigned char *expected, size_t len)
 {
-    c->found = desk_take(w, len);
+    c->found = c->numbers ? desk_take_aligned(w, len) : desk_take(w, len);
     c->wait->found = c->found;
     c->wait->len = len;
     c->wait->expected = expected;

@@ -13,6 +13,7 @@ typedef struct coll_call {
     size_t len;   /* of one member's part */
     uint64_t key; /* what all members give follows from it */
     unsigned form;
+    bool numbers; /* buffers are arrays of a type, aligned for it */
     pending *wait;
     unsigned char *found, *source;
 } coll_call;
@@ -29,7 +30,7 @@ void coll_many(worker *w, unsigned most, unsigned parts, coll_one_fn one);
 
 /* Begins the operation, the same on all members. */
 coll_call coll_begin(worker *w, random_state *random, size_t len, unsigned forms);
-/* A copy of what is given, scribbled over when it may be; 8-byte boundaries for the combining. */
+/* A copy of what is given, scribbled over when it may be. */
 void coll_source(worker *w, coll_call *c, const unsigned char *bytes, size_t len);
 /* Where the result goes; expected must last. NULL: nothing comes, and len bytes stay as they are.
  */

@@ -141,6 +141,7 @@ enum { TO_ONE, TO_ALL, SCAN, EXCLUSIVE, FORMS };
 static void reduce_one(worker *w, random_state *random, size_t len)
 {
     coll_call c = coll_begin(w, random, len, FORMS);
+    c.numbers = true;
     const reduction how = reduction_draw(random, len);
     const size_t bytes = how.count * how.element_len;
     const bool gets = c.form == TO_ONE      ? c.root == shadow.rank

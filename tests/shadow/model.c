@@ -163,15 +163,27 @@ burst burst_begin(worker *w, unsigned most, unsigned factor)
 /* ---- buffers
  * ----------------------------------------------------------------------------------------- */
 
-unsigned char *desk_take(worker *w, size_t len)
+static unsigned char *desk_guarded(worker *w, unsigned char *buffer, size_t len)
 {
-    unsigned char *buffer = w->desk + w->desk_used + GUARD_LEN + random_below(&w->random, 16);
     w->desk_used = (size_t)(buffer - w->desk) + len + GUARD_LEN;
     if (w->desk_used > DESK_LEN)
         mismatch(w, w->op, "the checker itself: no room for a buffer of %zu bytes", len);
     memset(buffer - GUARD_LEN, GUARD_BYTE, GUARD_LEN);
     memset(buffer + len, GUARD_BYTE, GUARD_LEN);
     return buffer;
+}
+
+unsigned char *desk_take(worker *w, size_t len)
+{
+    size_t at = w->desk_used + GUARD_LEN + random_below(&w->random, 16);
+    return desk_guarded(w, w->desk + at, len);
+}
+
+unsigned char *desk_take_aligned(worker *w, size_t len)
+{
+    enum { ALIGN = 16 };
+    size_t at = w->desk_used + GUARD_LEN;
+    return desk_guarded(w, w->desk + (at + ALIGN - 1) / ALIGN * ALIGN, len);
 }
 
 void desk_check(const worker *w, uint64_t op, const unsigned char *buffer, size_t len)

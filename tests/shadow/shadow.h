@@ -238,6 +238,7 @@ burst burst_of(worker *w, unsigned most, unsigned factor, unsigned octave);
 
 /* Buffers of the thread, guarded, of any alignment; room has been made by burst_begin. */
 unsigned char *desk_take(worker *w, size_t len);
+unsigned char *desk_take_aligned(worker *w, size_t len); /* ... for numbers of any type */
 void desk_check(const worker *w, uint64_t op, const unsigned char *buffer, size_t len);
 
 /* Room for puts of so many bytes in all; may finish what is in flight. */
