@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "coll/coll.h"
+#include "rma/watch.h"
 
 #include <gasnet_ratomic.h>
 
@@ -131,14 +132,41 @@ static pen_thread *enter(pen_atomic_domain *domain, pen_atomic_call *call, bool 
     return pen_api_thread(job);
 }
 
+/* Checked builds: its target is for operations of this domain alone until it is synchronised. */
+static pen_watch_call watch(pen_thread *thread, const pen_atomic_domain *domain,
+                            const pen_atomic_call *call, bool implicit)
+{
+    pen_watch_call what = { .name = call_name(call->type, implicit),
+                            .thread = thread,
+                            .kind = PEN_WATCH_ATOMIC,
+                            .jobrank = pen_team_jobrank(domain->view.team, call->rank),
+                            .remote = call->target,
+                            .local = pen_atomic_fetches(call->op) ? call->result : NULL,
+                            .len = pen_atomic_len(call->type),
+                            .content = (uintptr_t)domain };
+    pen_watch_begin(&what);
+    return what;
+}
+
 gex_Event_t pen_api_atomic_nb(gex_AD_t domain, const pen_atomic_call *given)
 {
     pen_atomic_call call = *given;
-    return pen_atomic_nb(enter(domain, &call, false), domain, &call);
+    pen_thread *thread = enter(domain, &call, false);
+    if (!PEN_CHECKED)
+        return pen_atomic_nb(thread, domain, &call);
+    const pen_watch_call what = watch(thread, domain, &call, false);
+    return pen_watch_event(&what, pen_atomic_nb(thread, domain, &call), NULL);
 }
 
 int pen_api_atomic_nbi(gex_AD_t domain, const pen_atomic_call *given)
 {
     pen_atomic_call call = *given;
-    return pen_atomic_nbi(enter(domain, &call, true), domain, &call);
+    pen_thread *thread = enter(domain, &call, true);
+    if (!PEN_CHECKED)
+        return pen_atomic_nbi(thread, domain, &call);
+    const pen_watch_call what = watch(thread, domain, &call, true);
+    int refused = pen_atomic_nbi(thread, domain, &call);
+    if (!refused)
+        pen_watch_implicit(&what, PEN_EC_RMW);
+    return refused;
 }

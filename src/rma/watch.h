@@ -21,9 +21,11 @@
 typedef struct pen_watched pen_watched; /* one outstanding operation */
 
 typedef enum pen_watch_kind {
-    PEN_WATCH_PUT,   /* writes remote memory, reads local memory */
-    PEN_WATCH_GET,   /* the other way round */
-    PEN_WATCH_OTHER, /* ranges are unknown; only its synchronisation is watched */
+    PEN_WATCH_PUT,    /* writes remote memory, reads local memory */
+    PEN_WATCH_GET,    /* the other way round */
+    PEN_WATCH_ATOMIC, /* changes remote memory, which others of its kind may do at once, and writes
+                         local memory if it fetches */
+    PEN_WATCH_OTHER,  /* ranges are unknown; only its synchronisation is watched */
 } pen_watch_kind;
 
 typedef struct pen_watch_call {

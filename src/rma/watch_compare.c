@@ -23,7 +23,7 @@ uint64_t pen_watch_content_of(const void *source, size_t len)
 
 static bool writes(const pen_watch_call *call, bool is_remote)
 {
-    return (call->kind == PEN_WATCH_PUT) == is_remote;
+    return call->kind == PEN_WATCH_ATOMIC || (call->kind == PEN_WATCH_PUT) == is_remote;
 }
 
 static bool uses(const pen_watch_call *call, bool is_remote)
@@ -45,6 +45,8 @@ static watch_use use_of(const pen_watch_call *call, bool is_remote)
 
 static const char *role(const pen_watch_call *call, bool is_remote)
 {
+    if (call->kind == PEN_WATCH_ATOMIC)
+        return is_remote ? "target" : "result";
     return writes(call, is_remote) ? "destination" : "source";
 }
 
@@ -57,6 +59,8 @@ static bool does_the_same(const pen_watch_call *a, const pen_watch_call *b)
     if (a->kind != b->kind || a->jobrank != b->jobrank || a->remote != b->remote ||
         a->len != b->len)
         return false;
+    if (a->kind == PEN_WATCH_ATOMIC)
+        return a->content == b->content; /* one domain's */
     return a->kind == PEN_WATCH_PUT ? a->content == b->content : a->local == b->local;
 }
 
@@ -74,6 +78,10 @@ static PEN_COLD _Noreturn void refuse_overlap(const pen_watch_call *call, const 
 
 static PEN_COLD _Noreturn void refuse_self_overlap(const pen_watch_call *call)
 {
+    if (call->kind == PEN_WATCH_ATOMIC)
+        pen_job_fatal(call->thread->job,
+                      "%s: the result is written into the target, %zu bytes at %p", call->name,
+                      call->len, call->remote);
     pen_job_fatal(
         call->thread->job,
         "%s: source and destination, %zu bytes at %p and at %p of this rank, overlap; use "
@@ -131,7 +139,7 @@ void pen_watch_use(pen_watched *watched)
     if (uses(call, true))
         use_begin(watched, true);
     /* A source that was free when the call returned is nobody's business. */
-    if (uses(call, false) && (call->kind == PEN_WATCH_GET || call->when != PEN_LOCAL_NOW))
+    if (uses(call, false) && (call->kind != PEN_WATCH_PUT || call->when != PEN_LOCAL_NOW))
         use_begin(watched, false);
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prepare_twice.c: a second message is prepared before the first is committed.
+ *
+ * EXPECT: gex_AM_PrepareRequestMedium: called between Prepare and Commit of a message
+ *
+ * PEN_RANKS: 2
+ * PEN_MODE: seq */
+#include "misuse/misuse.h"
+
+static void sink(gex_Token_t token, void *payload, size_t len)
+{
+    (void)token;
+    (void)payload;
+    (void)len;
+    handled = 1;
+}
+
+static gex_AM_SrcDesc_t prepare(void)
+{
+    gex_AM_SrcDesc_t desc = gex_AM_PrepareRequestMedium(team, peer, NULL, 8, 8, NULL, 0, 0);
+    memset(gex_AM_SrcDescAddr(desc), 1, 8);
+    return desc;
+}
+
+int main(void)
+{
+    begin();
+    gex_AM_Entry_t entry = {
+        HANDLER, (gex_AM_Fn_t)sink, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 0, NULL, "sink"
+    };
+    (void)gex_EP_RegisterHandlers(endpoint, &entry, 1);
+    barrier();
+    gex_AM_SrcDesc_t desc = prepare();
+    BUG((void)prepare();)
+    (void)gex_AM_CommitRequestMedium0(desc, HANDLER, 8);
+    GASNET_BLOCKUNTIL(handled != 0);
+    return finish();
+}
