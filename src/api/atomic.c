@@ -167,6 +167,6 @@ int pen_api_atomic_nbi(gex_AD_t domain, const pen_atomic_call *given)
     const pen_watch_call what = watch(thread, domain, &call, true);
     int refused = pen_atomic_nbi(thread, domain, &call);
     if (!refused)
-        pen_watch_implicit(&what, PEN_EC_RMW);
+        pen_watch_implicit(&what, pen_atomic_category(call.op));
     return refused;
 }

@@ -4,6 +4,7 @@
 #include "coll/coll.h"
 
 #include "api/api.h"
+#include "rma/watch.h"
 
 #include <gasnet_coll.h>
 #include <strings.h>
@@ -17,6 +18,15 @@ static pen_thread *enter(const char *call, const pen_team *team, gex_Flags_t fla
     if (pen_unlikely(flags != 0))
         pen_api_misuse(call, "flags 0x%x: must be 0", flags);
     return pen_api_thread(job);
+}
+
+/* Checked builds: the client has to synchronise it, also when it is over already. */
+static gex_Event_t begun(pen_thread *thread, const char *call, pen_event *event)
+{
+    if (!PEN_CHECKED)
+        return event;
+    const pen_watch_call what = { .name = call, .thread = thread, .kind = PEN_WATCH_OTHER };
+    return pen_watch_event(&what, event, NULL);
 }
 
 static void check_root(const char *call, const pen_team *team, uint32_t root)
@@ -51,7 +61,7 @@ gex_Event_t gex_Coll_BroadcastNB(gex_TM_t team, gex_Rank_t root, void *dst, cons
     check_memory(call, "dst", dst, nbytes);
     if (team->view.rank == root)
         check_memory(call, "src", src, nbytes);
-    return pen_coll_broadcast_nb(thread, team, root, dst, src, nbytes);
+    return begun(thread, call, pen_coll_broadcast_nb(thread, team, root, dst, src, nbytes));
 }
 
 gex_Event_t pen_Coll_GatherToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
@@ -64,7 +74,7 @@ gex_Event_t pen_Coll_GatherToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, co
     check_memory(call, "src", src, nbytes);
     if (team->view.rank == root)
         check_memory(call, "dst", dst, nbytes);
-    return pen_coll_gather_nb(thread, team, root, dst, src, nbytes);
+    return begun(thread, call, pen_coll_gather_nb(thread, team, root, dst, src, nbytes));
 }
 
 gex_Event_t pen_Coll_GatherToAllNB(gex_TM_t team, void *dst, const void *src, size_t nbytes,
@@ -75,7 +85,7 @@ gex_Event_t pen_Coll_GatherToAllNB(gex_TM_t team, void *dst, const void *src, si
     check_parts(call, team, nbytes);
     check_memory(call, "src", src, nbytes);
     check_memory(call, "dst", dst, nbytes);
-    return pen_coll_gather_nb(thread, team, PEN_COLL_ALL, dst, src, nbytes);
+    return begun(thread, call, pen_coll_gather_nb(thread, team, PEN_COLL_ALL, dst, src, nbytes));
 }
 
 gex_Event_t pen_Coll_ScatterNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
@@ -88,7 +98,7 @@ gex_Event_t pen_Coll_ScatterNB(gex_TM_t team, gex_Rank_t root, void *dst, const 
     check_memory(call, "dst", dst, nbytes);
     if (team->view.rank == root)
         check_memory(call, "src", src, nbytes);
-    return pen_coll_scatter_nb(thread, team, root, dst, src, nbytes);
+    return begun(thread, call, pen_coll_scatter_nb(thread, team, root, dst, src, nbytes));
 }
 
 gex_Event_t pen_Coll_AllToAllNB(gex_TM_t team, void *dst, const void *src, size_t nbytes,
@@ -99,7 +109,7 @@ gex_Event_t pen_Coll_AllToAllNB(gex_TM_t team, void *dst, const void *src, size_
     check_parts(call, team, nbytes);
     check_memory(call, "dst", dst, nbytes);
     check_memory(call, "src", src, nbytes);
-    return pen_coll_exchange_nb(thread, team, dst, src, nbytes);
+    return begun(thread, call, pen_coll_exchange_nb(thread, team, dst, src, nbytes));
 }
 
 /* ---- reducing -------------------------------------------------------------------------------- */
@@ -174,7 +184,7 @@ gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, co
     check_memory(call, "src", src, count);
     if (team->view.rank == root)
         check_memory(call, "dst", dst, count);
-    return pen_coll_reduce_nb(thread, team, root, dst, src, &reduction);
+    return begun(thread, call, pen_coll_reduce_nb(thread, team, root, dst, src, &reduction));
 }
 
 gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt,
@@ -187,7 +197,8 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t team, void *dst, const void *src, ge
     check_reduction(call, &reduction);
     check_memory(call, "src", src, count);
     check_memory(call, "dst", dst, count);
-    return pen_coll_reduce_nb(thread, team, PEN_COLL_ALL, dst, src, &reduction);
+    return begun(thread, call,
+                 pen_coll_reduce_nb(thread, team, PEN_COLL_ALL, dst, src, &reduction));
 }
 
 gex_Event_t pen_Coll_ScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
@@ -200,7 +211,7 @@ gex_Event_t pen_Coll_ScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t 
     check_reduction(call, &reduction);
     check_memory(call, "src", src, count);
     check_memory(call, "dst", dst, count);
-    return pen_coll_scan_nb(thread, team, dst, src, &reduction, false);
+    return begun(thread, call, pen_coll_scan_nb(thread, team, dst, src, &reduction, false));
 }
 
 gex_Event_t pen_Coll_ExclusiveScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt,
@@ -214,5 +225,5 @@ gex_Event_t pen_Coll_ExclusiveScanNB(gex_TM_t team, void *dst, const void *src, 
     check_memory(call, "src", src, count);
     if (team->view.rank != 0)
         check_memory(call, "dst", dst, count);
-    return pen_coll_scan_nb(thread, team, dst, src, &reduction, true);
+    return begun(thread, call, pen_coll_scan_nb(thread, team, dst, src, &reduction, true));
 }

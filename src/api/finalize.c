@@ -48,6 +48,8 @@ int pen_finalize(void)
     pen_api_check_context(call);
     if (!pen_nbi_test(pen_api_thread(job), ~0u))
         pen_api_misuse(call, "implicit operations are under way; wait for them first");
+    if (PEN_CHECKED && pen_api_check_end(job, 0, "pen_finalize is called") != 0)
+        gasnet_exit(EXIT_FAILURE);
     quiesce(job);
     /* relaxed: peers that are lost from now on are no news */
     atomic_store_explicit(&job->ending, true, memory_order_relaxed);

@@ -168,7 +168,7 @@ pen_event *pen_atomic_nb(pen_thread *thread, const pen_atomic_domain *domain,
     return started ? event : PEN_EVENT_NO_OP;
 }
 
-static uint32_t category_of(uint32_t op)
+uint32_t pen_atomic_category(uint32_t op)
 {
     return op == GEX_OP_SET ? PEN_EC_PUT : op == GEX_OP_GET ? PEN_EC_GET : PEN_EC_RMW;
 }
@@ -180,7 +180,7 @@ int pen_atomic_nbi(pen_thread *thread, const pen_atomic_domain *domain, const pe
     const atomic_place place = place_of(job, domain, call);
     if (done_now(job, &place, call))
         return 0;
-    pen_op *op = pen_nbi_op(thread, category_of(call->op));
+    pen_op *op = pen_nbi_op(thread, pen_atomic_category(call->op));
     pen_count_raise(&op->incomplete, op->shared);
     bool started = start(job, &place, call, op);
     pen_op_done(op);

@@ -41,6 +41,7 @@ bool pen_atomic_type_is_valid(uint32_t type);
 uint32_t pen_atomic_ops_of(uint32_t type);
 /* Bytes of a value; whether the operation (one of the above) brings the old value. */
 size_t pen_atomic_len(uint32_t type);
+uint32_t pen_atomic_category(uint32_t op); /* of an implicit one: PEN_EC_... */
 bool pen_atomic_fetches(uint32_t op);
 
 /* Begins one operation: call->rank is of the domain's team, type and op are a pair that may be. The
