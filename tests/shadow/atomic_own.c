@@ -42,41 +42,38 @@ static gex_OP_t plain(gex_OP_t op)
 }
 
 /* What the operation makes of a value; integers wrap, so they are worked on without sign. */
-#define ARITHMETIC(NAME, T, U)                                  \
-    static T arithmetic_##NAME(gex_OP_t op, T old, T a, T b)    \
-    {                                                           \
-        switch (op) {                                           \
-        case GEX_OP_ADD:                                        \
-            return (T)((U)old + (U)a);                          \
-        case GEX_OP_SUB:                                        \
-            return (T)((U)old - (U)a);                          \
-        case GEX_OP_MULT:                                       \
-            return (T)((U)old * (U)a);                          \
-        case GEX_OP_MIN:                                        \
-            return old < a ? old : a;                           \
-        case GEX_OP_MAX:                                        \
-            return old > a ? old : a;                           \
-        case GEX_OP_INC:                                        \
-            return (T)((U)old + (U)1);                          \
-        case GEX_OP_DEC:                                        \
-            return (T)((U)old - (U)1);                          \
-        case GEX_OP_SET:                                        \
-            return a;                                           \
-        case GEX_OP_CAS:                                        \
-            return memcmp(&old, &a, sizeof old) == 0 ? b : old; \
-        default:                                                \
-            return old;                                         \
-        }                                                       \
+#define ARITHMETIC(NAME, T, U)                          \
+    static T arithmetic_##NAME(gex_OP_t op, T old, T a) \
+    {                                                   \
+        switch (op) {                                   \
+        case GEX_OP_ADD:                                \
+            return (T)((U)old + (U)a);                  \
+        case GEX_OP_SUB:                                \
+            return (T)((U)old - (U)a);                  \
+        case GEX_OP_MULT:                               \
+            return (T)((U)old * (U)a);                  \
+        case GEX_OP_MIN:                                \
+            return old < a ? old : a;                   \
+        case GEX_OP_MAX:                                \
+            return old > a ? old : a;                   \
+        case GEX_OP_INC:                                \
+            return (T)((U)old + (U)1);                  \
+        case GEX_OP_DEC:                                \
+            return (T)((U)old - (U)1);                  \
+        case GEX_OP_SET:                                \
+            return a;                                   \
+        default:                                        \
+            return old;                                 \
+        }                                               \
     }
-#define MODEL(NAME, T)                                       \
-    static void model_##NAME(own_call *c)                    \
-    {                                                        \
-        T old, a, b;                                         \
-        memcpy(&old, c->model, sizeof old);                  \
-        memcpy(&a, &c->a, sizeof a);                         \
-        memcpy(&b, &c->b, sizeof b);                         \
-        T made = arithmetic_##NAME(plain(c->op), old, a, b); \
-        memcpy(c->model, &made, sizeof made);                \
+#define MODEL(NAME, T)                                    \
+    static void model_##NAME(own_call *c)                 \
+    {                                                     \
+        T old, a;                                         \
+        memcpy(&old, c->model, sizeof old);               \
+        memcpy(&a, &c->a, sizeof a);                      \
+        T made = arithmetic_##NAME(plain(c->op), old, a); \
+        memcpy(c->model, &made, sizeof made);             \
     }
 /* Makes the call; non-zero: it was refused. */
 #define CALL(NAME, T)                                                                             \
@@ -124,6 +121,13 @@ static void model_bits(own_call *c)
         *c->model |= c->a;
     else
         *c->model ^= c->a;
+}
+
+/* Compared bit by bit, floats too. */
+static void model_cas(own_call *c, size_t len)
+{
+    if (memcmp(c->model, &c->a, len) == 0)
+        memcpy(c->model, &c->b, len);
 }
 
 static bool is_bitwise(gex_OP_t op)
@@ -213,7 +217,9 @@ static void own_one(worker *w, gex_Rank_t target)
     w->unchecked_until_end++;
     for (unsigned polls = 0; types[type].call(&c) != 0;)
         poll_once(&polls);
-    if (is_bitwise(c.op))
+    if (plain(c.op) == GEX_OP_CAS)
+        model_cas(&c, types[type].len);
+    else if (is_bitwise(c.op))
         model_bits(&c);
     else
         types[type].model(&c);

@@ -315,7 +315,6 @@ int main(int argc, char **argv)
     teams_close();
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_close(&shadow.workers[i]);
-    free(shadow.workers);
     free(shadow.pool);
-    return faults;
+    return faults; /* the workers stay: the watch looks at them until the end */
 }

@@ -200,7 +200,7 @@ enum { SHARE_MIN = 20 };
 extern const kind kinds[];
 extern const unsigned kind_count, kind_alone_count; /* those in front: a thread makes them alone */
 
-/* ---- model.c
+/* ---- mismatch.c
  * -------------------------------------------------------------------------------------- */
 
 /* Says what is wrong, and how to repeat it, and ends the job. */
@@ -208,6 +208,9 @@ _Noreturn void mismatch(const worker *w, uint64_t op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void mismatch_at(gex_Rank_t rank, unsigned thread, uint64_t op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* ---- model.c
+ * -------------------------------------------------------------------------------------- */
 
 void compare(const worker *w, uint64_t op, const char *what, const void *found,
              const void *expected, size_t len);

@@ -51,8 +51,8 @@ static void roster_check(const worker *w, gex_TM_t team, const roster *r)
 /* Colours and keys are drawn for every rank, so each knows what all give. */
 static gex_TM_t split(worker *w, random_state *random, roster *r)
 {
-    unsigned colors[RANKS_MAX], colors_count = 1 + random_below(random, COLORS_MAX);
-    int keys[RANKS_MAX];
+    unsigned colors[RANKS_MAX] = { 0 }, colors_count = 1 + random_below(random, COLORS_MAX);
+    int keys[RANKS_MAX] = { 0 };
     for (gex_Rank_t rank = 0; rank < shadow.size; rank++) {
         colors[rank] = random_below(random, colors_count);
         keys[rank] = (int)random_below(random, shadow.size) - 2;
@@ -70,7 +70,7 @@ static gex_TM_t split(worker *w, random_state *random, roster *r)
 /* Of lists: a random order of all ranks, cut in two. */
 static gex_TM_t create(worker *w, random_state *random, roster *r)
 {
-    gex_Rank_t order[RANKS_MAX];
+    gex_Rank_t order[RANKS_MAX] = { 0 };
     for (gex_Rank_t i = 0; i < shadow.size; i++)
         order[i] = i;
     for (gex_Rank_t i = shadow.size; i > 1; i--) {
@@ -96,7 +96,7 @@ static gex_TM_t make(worker *w, random_state *random, roster *r)
 {
     op_begin(w, (shadow.rank + 1) % shadow.size, 1);
     gex_TM_t team = random_chance(random, 2) ? split(w, random, r) : create(w, random, r);
-    if (team == GEX_TM_INVALID)
+    if (team == GEX_TM_INVALID || r->size == 0)
         mismatch(w, w->op, "a team of %u members was to be made, and there is none", r->size);
     roster_check(w, team, r);
     op_checked(w, 1);
