@@ -76,9 +76,7 @@ static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_fra
 {
     /* A peer that makes room wakes nobody: give the core away, but do not sleep. */
     pen_waiter waiter = pen_waiter_of(&job->progress, false);
-    pen_lock_take(&route->port->post_lock); /* guards the counter */
-    job->counters.again_room++;
-    pen_lock_drop(&route->port->post_lock);
+    pen_job_count(job, &job->counters.again_room);
     do {
         pen_wait_step(&waiter);
     } while (pen_am_post_any(job, route, PEN_LANE_REQUEST, frame) == PEN_POST_AGAIN);
