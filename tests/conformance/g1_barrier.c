@@ -63,6 +63,8 @@ static void check_matching(void)
                  "GASNet-1 Extended, barriers: unnamed at all ranks matches");
         CHECK_EQ(gasnet_barrier(id, NAMED), GASNET_OK,
                  "GASNet-1 Extended, barriers: the fused form matches as well");
+        CHECK(gasnet_barrier_result(&result) == GASNET_OK && result == id,
+              "GASNet-1 Extended, barriers: the fused form is a barrier of its own");
     }
 }
 

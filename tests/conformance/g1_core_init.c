@@ -4,6 +4,7 @@
  *
  * TESTS: gasnet_init gasnet_attach gasnet_mynode gasnet_nodes gasnet_getMaxLocalSegmentSize
  * TESTS: gasnet_getMaxGlobalSegmentSize gasnet_QueryGexObjects gasnet_exit
+ * TESTS: gex_Client_QueryFlags
  * TESTS: GASNET_OK GASNET_ERR_NOT_INIT GASNET_ERR_RESOURCE GASNET_ERR_BAD_ARG
  * TESTS: GASNET_ERR_NOT_READY GASNET_ERR_BARRIER_MISMATCH GASNET_PAGESIZE GASNET_MAXNODES
  * TESTS: GASNET_SPEC_VERSION_MAJOR GASNET_SPEC_VERSION_MINOR GASNET_VERSION

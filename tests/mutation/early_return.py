@@ -54,7 +54,8 @@ class Program:
 
 
 def is_void(call, text):
-    return re.search(r"\bvoid\s+" + call + r"\s*\(", text) is not None
+    family = re.sub(r"\d+$", "", call)  # the headers spell one as name##n
+    return re.search(rf"\bvoid\s+({call}|{family}##n)\s*\(", text) is not None
 
 
 def mutant_of(call, text):
