@@ -5,7 +5,7 @@
  *
  * Between Prepare and Commit or Cancel the thread does not communicate and does not poll: only what
  * has context "any" may be called. The descriptor is that thread's alone; several threads may have
- * one each. */
+ * one each in GASNET_PAR. In GASNET_PARSYNC no other thread calls in the meantime. */
 #ifndef PENSTOCK_AM_NEGOTIATED_H
 #define PENSTOCK_AM_NEGOTIATED_H
 

@@ -33,7 +33,7 @@ PEN_API gex_Event_t gex_Coll_BroadcastNB(gex_TM_t team, gex_Rank_t root, void *d
 
 /* A client's way to combine: of each of count pairs of elements, left and right, it leaves the
  * result in place of right. left is the result of members of lower rank. It must be associative,
- * may run in any call that polls, and may make no call of the library itself. */
+ * may run in any call that polls, as handlers do, and may make no call of the library itself. */
 typedef void (*gex_Coll_ReduceFn_t)(const void *left, void *right_and_result, size_t count,
                                     const void *cdata);
 
@@ -41,7 +41,7 @@ typedef void (*gex_Coll_ReduceFn_t)(const void *left, void *right_and_result, si
  *   team   not a TM pair
  *   root   rank in the team
  *   dst    the result; on members that get none it is ignored
- *   src    this member's elements
+ *   src    this member's elements; they, and dst, are aligned for their type
  *   dt     their type: GEX_DT_...
  *   dt_sz  bytes of an element: the type's size, with GEX_DT_USER any
  *   count  elements; may be 0

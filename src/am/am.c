@@ -58,7 +58,7 @@ typedef struct am_choice { /* which index each row of a table gets */
     uint8_t index[PEN_AM_HANDLERS - PEN_AM_HANDLER_FIRST];
 } am_choice;
 
-static pen_status am_choose_fixed(pen_job *job, const pen_am_entry *entries, size_t count,
+static pen_status am_choose_fixed(pen_log *log, const pen_am_entry *entries, size_t count,
                                   am_choice *choice)
 {
     for (size_t row = 0; row < count; row++) {
@@ -74,8 +74,8 @@ static pen_status am_choose_fixed(pen_job *job, const pen_am_entry *entries, siz
         else if (choice->taken[index])
             why = "the index is taken; use another, or 0 to be given one";
         if (why != NULL) {
-            pen_log_error(&job->log, "cannot register handler %u (row %zu of the table): %s", index,
-                          row, why);
+            pen_log_error(log, "cannot register handler %u (row %zu of the table): %s", index, row,
+                          why);
             return PEN_ERR_ARGUMENT;
         }
         choice->index[row] = (uint8_t)index;
@@ -84,7 +84,7 @@ static pen_status am_choose_fixed(pen_job *job, const pen_am_entry *entries, siz
     return PEN_OK;
 }
 
-static pen_status am_choose_free(pen_job *job, size_t count, am_choice *choice)
+static pen_status am_choose_free(pen_log *log, size_t count, am_choice *choice)
 {
     unsigned next = PEN_AM_HANDLERS - 1;
     for (size_t row = 0; row < count; row++) {
@@ -94,7 +94,7 @@ static pen_status am_choose_free(pen_job *job, size_t count, am_choice *choice)
             next--;
         if (next < PEN_AM_HANDLER_FIRST) {
             pen_log_error(
-                &job->log,
+                log,
                 "cannot register row %zu of the table: no handler index is free; there are "
                 "128, from 128 to 255",
                 row);
@@ -119,22 +119,21 @@ static void am_enter(pen_am *am, pen_am_entry *entry, uint8_t index)
         entry->index = index;
 }
 
-pen_status pen_am_register(pen_job *job, pen_am_entry *entries, size_t count)
+pen_status pen_am_register(pen_job *job, pen_log *log, pen_am_entry *entries, size_t count)
 {
     pen_am *am = job->am;
     am_choice choice = { .taken = { false } };
     if (count > sizeof choice.index) {
-        pen_log_error(&job->log,
-                      "cannot register %zu handlers: there are 128 indices, from 128 to 255",
+        pen_log_error(log, "cannot register %zu handlers: there are 128 indices, from 128 to 255",
                       count);
         return PEN_ERR_RESOURCE;
     }
     pen_lock_take(&am->lock);
     for (unsigned index = PEN_AM_HANDLER_FIRST; index < PEN_AM_HANDLERS; index++)
         choice.taken[index] = am->entries[index].function != NULL;
-    pen_status status = am_choose_fixed(job, entries, count, &choice);
+    pen_status status = am_choose_fixed(log, entries, count, &choice);
     if (status == PEN_OK)
-        status = am_choose_free(job, count, &choice);
+        status = am_choose_free(log, count, &choice);
     for (size_t row = 0; status == PEN_OK && row < count; row++)
         am_enter(am, &entries[row], choice.index[row]);
     pen_lock_drop(&am->lock);

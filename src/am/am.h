@@ -110,8 +110,9 @@ void pen_am_close(pen_job *job);
 
 /* Index 0: the highest free one, from 255 down, in table order after the fixed ones; written back.
  * PEN_ERR_ARGUMENT (nothing registered, one line says which) for an index below 128 or taken twice
- * or no function; PEN_ERR_RESOURCE when none is left. Only indices that were 0 are written. */
-pen_status pen_am_register(pen_job *job, pen_am_entry *entries, size_t count);
+ * or no function; PEN_ERR_RESOURCE when none is left. Only indices that were 0 are written.
+ * log: where that line goes. */
+pen_status pen_am_register(pen_job *job, pen_log *log, pen_am_entry *entries, size_t count);
 void pen_am_register_internal(pen_job *job, pen_am_internal index, pen_am_internal_fn function);
 
 /* The link's deliver: decodes, checks and runs one frame. ctx: the pen_job. */

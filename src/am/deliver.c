@@ -102,7 +102,9 @@ static void am_call_payload(void (*function)(void), pen_token *token, void *payl
 
 static PEN_COLD void am_drop(pen_job *job, const am_frame *frame, const char *why)
 {
-    if (job->counters.frame_dropped++ == 0) /* the rest is only counted */
+    bool is_first = job->counters.frame_dropped == 0;
+    pen_job_count(job, &job->counters.frame_dropped);
+    if (is_first) /* the rest is only counted */
         pen_log_warn(&job->log,
                      "dropped a malformed frame from rank %u (%s, head %016llx); are all ranks the "
                      "same build? Further ones are only counted",
@@ -184,7 +186,7 @@ static void am_scope_leave(const am_scope *scope)
     if (scope->thread == NULL)
         return;
     const pen_source_desc *prepared = scope->thread->prepared;
-    if (prepared != NULL && prepared->live)
+    if (prepared != NULL && prepared->live && prepared->token == scope->thread->handler_token)
         pen_job_fatal(scope->thread->job,
                       "a handler returns after preparing a reply to rank %u: commit or cancel it "
                       "first",

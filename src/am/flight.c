@@ -324,7 +324,10 @@ int pen_am_flight_send(pen_am_long *message, bool by_put)
 /* ---- messages -----------------------------------------------------------------------------------
  */
 
-static void piece_malformed(pen_token *token) { token->job->counters.frame_dropped++; }
+static void piece_malformed(pen_token *token)
+{
+    pen_job_count(token->job, &token->job->counters.frame_dropped);
+}
 
 static uint64_t piece_u64(const int32_t *low_high)
 {

@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So often we ask for room. Other threads of ours may hold all there is, and wait for us before
+ * they commit: then a copy it is. */
+enum { NP_TRIES_MAX = 1024 };
+
 /* ---- descriptors --------------------------------------------------------------------------------
  */
 
@@ -123,12 +127,17 @@ static bool np_find_buffer(pen_source_desc *desc, const pen_am_terms *terms)
     }
     pen_waiter waiter = pen_waiter_of(&job->progress, false);
     pen_source_desc waiting = *desc; /* handlers that run meanwhile prepare replies */
+    bool reserved;
+    unsigned tries = 0;
     do {
         pen_wait_step(&waiter);
-    } while (!np_reserve_between(&waiting, terms->least, want));
+        reserved = np_reserve_between(&waiting, terms->least, want);
+    } while (!reserved && ++tries < NP_TRIES_MAX);
     waiting.own = desc->own;
     waiting.own_len = desc->own_len;
     *desc = waiting;
+    if (!reserved)
+        np_use_own(desc, want);
     return true;
 }
 

@@ -190,15 +190,11 @@ int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
 /* ---- registration --------------------------------------------------------------------------- */
 
 /* Registers a copy of a table; indices that were chosen are in the copy. am/ says what is wrong, on
- * the job's log unless the client asked for silence. */
+ * the log unless the client asked for silence. */
 static pen_status register_copy(pen_job *job, pen_am_entry *entries, size_t count)
 {
-    int fd = job->log.fd;
-    if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
-        job->log.fd = -1;
-    pen_status status = pen_am_register(job, entries, count);
-    job->log.fd = fd;
-    return status;
+    pen_log log = pen_api_log(job);
+    return pen_am_register(job, &log, entries, count);
 }
 
 int gex_EP_RegisterHandlers(gex_EP_t endpoint, gex_AM_Entry_t *table, size_t count)

@@ -4,9 +4,11 @@
 #include "api/api.h"
 #include "rma/event.h"
 
+/* NOLINTBEGIN(misc-redundant-expression): spelled alike, and to stay so */
 _Static_assert(GEX_FLAG_IMMEDIATE == PEN_AM_IMMEDIATE && GEX_FLAG_LC_COPY_YES == PEN_AM_COPY &&
                    GEX_FLAG_LC_COPY_NO == PEN_AM_COPY_NOT && GEX_EC_AM == PEN_EC_LC,
                "flags and categories are passed on as they are");
+/* NOLINTEND(misc-redundant-expression) */
 
 pen_api_local pen_api_local_begin(const char *call, gex_Event_t *local, pen_job *job,
                                   uint32_t jobrank, size_t len)

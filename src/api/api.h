@@ -101,10 +101,9 @@ int pen_api_published(pen_job *job, pen_status status);
 /* Prints "<call>: <reason>" if gex_System_SetVerboseErrors allows it; answers code. */
 PEN_COLD int pen_api_refuse(int code, const char *call, const char *format, ...) PEN_PRINTF(3, 4);
 
-/* Lines of modules that a call is about to use are not printed if gex_System_SetVerboseErrors
- * forbids it; what the first answers goes to the second. */
-int pen_api_hush(pen_job *job);
-void pen_api_unhush(pen_job *job, int hushed);
+/* A log for modules that a call is about to use: the job's, silent if gex_System_SetVerboseErrors
+ * wants it so. A copy, because other threads go on using the job's. */
+pen_log pen_api_log(const pen_job *job);
 
 /* The error code for what a module answered; the module has printed the reason. */
 int pen_api_code(pen_status status);

@@ -124,9 +124,9 @@ static pen_thread *enter(pen_atomic_domain *domain, pen_atomic_call *call, bool 
             pen_api_misuse(name, "job rank %u is no member of the domain's team", call->rank);
         call->rank = rank;
     }
+    check_operation(name, domain, call);
     if (PEN_CHECKED) {
         pen_api_check_peer(name, team, call->rank, call->flags & ~OP_FLAGS);
-        check_operation(name, domain, call);
         check_promises(name, team, call);
     }
     return pen_api_thread(job);

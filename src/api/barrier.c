@@ -54,8 +54,8 @@ static int checked_result(pen_job *job, const char *call, int name, int flags, i
 
 static void check_flags(const char *call, int flags)
 {
-    const int known = GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_MISMATCH |
-                      GASNET_BARRIERFLAG_IMAGES | GASNET_BARRIERFLAG_UNNAMED;
+    const int known = GASNET_BARRIERFLAG_MISMATCH | GASNET_BARRIERFLAG_IMAGES |
+                      GASNET_BARRIERFLAG_UNNAMED; /* which has _ANONYMOUS, too */
     if (PEN_CHECKED && (flags & ~known) != 0)
         pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", (unsigned)flags,
                        (unsigned)(flags & ~known));

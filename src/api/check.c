@@ -49,16 +49,14 @@ void pen_api_misuse(const char *call, const char *format, ...)
     exit(EXIT_FAILURE);
 }
 
-int pen_api_hush(pen_job *job)
+pen_log pen_api_log(const pen_job *job)
 {
-    int fd = job->log.fd;
+    pen_log log = job->log;
     /* relaxed: as above */
     if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
-        job->log.fd = -1;
-    return fd;
+        log.fd = -1;
+    return log;
 }
-
-void pen_api_unhush(pen_job *job, int hushed) { job->log.fd = hushed; }
 
 int pen_api_code(pen_status status)
 {

@@ -161,6 +161,16 @@ static void check_reduction(const char *call, pen_reduction *reduction)
                        reduction->count, reduction->element_len);
 }
 
+/* Elements are read and written as what they are. */
+static void check_elements(const char *call, const char *what, const void *memory,
+                           const pen_reduction *reduction)
+{
+    check_memory(call, what, memory, reduction->count);
+    if (reduction->type != GEX_DT_USER && (uintptr_t)memory % reduction->element_len != 0)
+        pen_api_misuse(call, "%s at %p is not aligned for elements of %zu bytes", what, memory,
+                       reduction->element_len);
+}
+
 static pen_reduction reduction_of(gex_DT_t dt, size_t dt_sz, size_t count, gex_OP_t op,
                                   gex_Coll_ReduceFn_t fn, void *cdata)
 {
@@ -181,9 +191,9 @@ gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, co
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
     check_root(call, team, root);
     check_reduction(call, &reduction);
-    check_memory(call, "src", src, count);
+    check_elements(call, "src", src, &reduction);
     if (team->view.rank == root)
-        check_memory(call, "dst", dst, count);
+        check_elements(call, "dst", dst, &reduction);
     return begun(thread, call, pen_coll_reduce_nb(thread, team, root, dst, src, &reduction));
 }
 
@@ -195,8 +205,8 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t team, void *dst, const void *src, ge
     pen_thread *thread = enter(call, team, flags);
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
     check_reduction(call, &reduction);
-    check_memory(call, "src", src, count);
-    check_memory(call, "dst", dst, count);
+    check_elements(call, "src", src, &reduction);
+    check_elements(call, "dst", dst, &reduction);
     return begun(thread, call,
                  pen_coll_reduce_nb(thread, team, PEN_COLL_ALL, dst, src, &reduction));
 }
@@ -209,8 +219,8 @@ gex_Event_t pen_Coll_ScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t 
     pen_thread *thread = enter(call, team, flags);
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
     check_reduction(call, &reduction);
-    check_memory(call, "src", src, count);
-    check_memory(call, "dst", dst, count);
+    check_elements(call, "src", src, &reduction);
+    check_elements(call, "dst", dst, &reduction);
     return begun(thread, call, pen_coll_scan_nb(thread, team, dst, src, &reduction, false));
 }
 
@@ -222,8 +232,8 @@ gex_Event_t pen_Coll_ExclusiveScanNB(gex_TM_t team, void *dst, const void *src, 
     pen_thread *thread = enter(call, team, flags);
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
     check_reduction(call, &reduction);
-    check_memory(call, "src", src, count);
+    check_elements(call, "src", src, &reduction);
     if (team->view.rank != 0)
-        check_memory(call, "dst", dst, count);
+        check_elements(call, "dst", dst, &reduction);
     return begun(thread, call, pen_coll_scan_nb(thread, team, dst, src, &reduction, true));
 }

@@ -109,7 +109,7 @@ static pen_thread *here(const char *call)
 static pen_thread *here_for(const char *call, gex_EC_t mask)
 {
     pen_thread *thread = here(call);
-    const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_LC | GEX_EC_RMW;
+    const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_RMW; /* a put has GEX_EC_LC, too */
     if (PEN_CHECKED && (unsigned)mask != GEX_EC_ALL && ((unsigned)mask & ~known) != 0)
         pen_api_misuse(call, "mask 0x%x: 0x%x is no event category", (unsigned)mask,
                        (unsigned)mask & ~known);

@@ -33,6 +33,7 @@ static void forget(pen_root *root)
     root->nbrhd = NULL;
     root->nbrhd_count = root->nbrhd_mine = 0;
     root->attach_owed = root->threads_asked = false;
+    root->host_kind_cdata = NULL;
     free(root->job);
     root->job = NULL;
     root->started = false;
@@ -46,15 +47,16 @@ int pen_finalize(void)
     if (job == NULL || (int)getpid() != root->pid)
         return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "this process is no rank of a job");
     pen_api_check_context(call);
-    if (!pen_nbi_test(pen_api_thread(job), ~0u))
-        pen_api_misuse(call, "implicit operations are under way; wait for them first");
     if (PEN_CHECKED && pen_api_check_end(job, 0, "pen_finalize is called") != 0)
         gasnet_exit(EXIT_FAILURE);
+    if (!pen_nbi_test(pen_api_thread(job), ~0u))
+        pen_api_misuse(call, "implicit operations are under way; wait for them first");
     quiesce(job);
     /* relaxed: peers that are lost from now on are no news */
     atomic_store_explicit(&job->ending, true, memory_order_relaxed);
     if (job->config.stats)
         pen_job_print_counters(job);
+    job->config.stats = false;   /* said */
     pen_world = &pen_api_nobody; /* before what inline code reads of it goes */
     pen_api_close_modules(job);
     if (pen_boot_resign(&job->boot) != PEN_OK)

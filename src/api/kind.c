@@ -6,9 +6,10 @@
 
 #include <stdio.h>
 
-_Static_assert((int)GEX_MK_CLASS_HOST == PEN_KIND_HOST &&
-                   (int)GEX_MK_CLASS_CUDA_UVA == PEN_KIND_CUDA_UVA &&
-                   (int)GEX_MK_CLASS_HIP == PEN_KIND_HIP && (int)GEX_MK_CLASS_ZE == PEN_KIND_ZE,
+_Static_assert((unsigned)GEX_MK_CLASS_HOST == PEN_KIND_HOST &&
+                   (unsigned)GEX_MK_CLASS_CUDA_UVA == PEN_KIND_CUDA_UVA &&
+                   (unsigned)GEX_MK_CLASS_HIP == PEN_KIND_HIP &&
+                   (unsigned)GEX_MK_CLASS_ZE == PEN_KIND_ZE,
                "classes are handed on as they are");
 
 enum { NAMES_LEN_MAX = 128 };
@@ -91,9 +92,8 @@ int gex_MK_Create(gex_MK_t *kind, gex_Client_t client, const gex_MK_Create_args_
         return refuse_class(call, name, class);
     const pen_device_args wanted = device_args(args);
     pen_device *made;
-    int hushed = pen_api_hush(job);
-    pen_status status = pen_mem_device_open(&job->mem, &job->log, device, &wanted, &made);
-    pen_api_unhush(job, hushed);
+    pen_log log = pen_api_log(job);
+    pen_status status = pen_mem_device_open(&job->mem, &log, device, &wanted, &made);
     if (status != PEN_OK)
         return pen_api_code(status);
     made->client = client;

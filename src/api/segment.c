@@ -40,9 +40,8 @@ int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count)
 /* mem/ says what is wrong. device: NULL: host memory. */
 static int create(pen_job *job, pen_device *device, void *addr, uintptr_t len, pen_segment **out)
 {
-    int hushed = pen_api_hush(job);
-    pen_status status = pen_mem_create_on(&job->mem, &job->log, device, addr, len, out);
-    pen_api_unhush(job, hushed);
+    pen_log log = pen_api_log(job);
+    pen_status status = pen_mem_create_on(&job->mem, &log, device, addr, len, out);
     if (status != PEN_OK)
         return pen_api_code(status);
     (*out)->client = &job->client;
@@ -88,7 +87,10 @@ static int attach(const char *call, pen_job *job, uintptr_t len, pen_segment **o
         return code;
     code = pen_api_published(job, pen_job_publish(job, segment));
     if (code != GASNET_OK) {
-        pen_mem_destroy(&job->mem, segment);
+        /* relaxed: we told of it, or nobody did; once peers may know it, it stays */
+        if (segment != NULL &&
+            atomic_load_explicit(&job->mem.exposed[segment->number], memory_order_relaxed) == NULL)
+            pen_mem_destroy(&job->mem, segment);
         return code;
     }
     if (segment != NULL)

@@ -32,7 +32,7 @@ static void arg_put_u64(int32_t *args, uint64_t value)
 }
 
 /* In handlers: the poll lock guards the counter. */
-static void drop(pen_job *job) { job->counters.frame_dropped++; }
+static void drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
 
 /* ---- the table (under the lock) -----------------------------------------------------------------
  */

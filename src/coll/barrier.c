@@ -259,7 +259,7 @@ static void handle_barrier(pen_token *token, const int32_t *args, unsigned arg_c
         pen_lock_drop(&coll->lock);
     }
     if (!fits)
-        job->counters.frame_dropped++; /* guarded by the poll lock, as in all handlers */
+        pen_job_count(job, &job->counters.frame_dropped);
 }
 
 /* ---- open and close

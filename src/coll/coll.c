@@ -93,6 +93,8 @@ static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const vo
         op->section_count = 0;
     else if (plan->section_len < plan->len)
         op->section_count = (uint32_t)((plan->len + plan->section_len - 1) / plan->section_len);
+    if (op->section_count == 0)
+        op->settles = false; /* it ends here without a word from anybody */
     pen_coll_op_begin(op);
     pen_lock_drop(&jobs->lock);
     return pen_event_started(event, NULL);

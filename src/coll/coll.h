@@ -31,7 +31,7 @@ typedef struct pen_reduction {
     size_t element_len; /* bytes */
     size_t count;       /* elements */
     /* of GEX_OP_USER and GEX_OP_USER_NC: combines count elements, left (lower ranks') with right,
-     * into right; may run in any poll */
+     * into right; may run in any poll, under the rules of a handler */
     void (*function)(const void *left, void *right_and_result, size_t count, const void *cdata);
     const void *cdata;
 } pen_reduction;

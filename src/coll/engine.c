@@ -13,6 +13,7 @@ enum {
     TABLE_FIRST = 16,            /* collectives underway on a team */
     SCRATCH_KEPT_MAX = 64 << 10, /* bytes that a free op keeps for the next collective */
     UNLOCKED_LEN = 2 << 10,      /* bytes: copies of more do not hold the lock */
+    CATCH_UP_EVERY = 1 << 20,    /* collectives */
 };
 
 static PEN_COLD _Noreturn void no_memory(pen_job *job, const char *call)
@@ -221,6 +222,15 @@ static void table_put(pen_coll_team *coll, pen_coll_op *op)
     coll->open_count++;
 }
 
+/* Of a member that tells us nothing (barriers by flag lines), what we know must not grow so old
+ * that its number seems to lie ahead. */
+static void peers_catch_up(pen_coll_team *coll)
+{
+    for (uint32_t rank = 0; rank < coll->team->view.size; rank++)
+        if ((int32_t)(coll->peers[rank].begun - coll->all_begun) < 0)
+            coll->peers[rank].begun = coll->all_begun;
+}
+
 uint32_t pen_coll_count(pen_coll_team *coll, const pen_coll_what *what)
 {
     uint32_t number = coll->begun;
@@ -230,6 +240,8 @@ uint32_t pen_coll_count(pen_coll_team *coll, const pen_coll_what *what)
     if (coll->kept != NULL)
         pen_coll_kept_check(coll, recent);
     coll->begun++;
+    if (number % CATCH_UP_EVERY == 0)
+        peers_catch_up(coll);
     if (coll->wanted_count != 0)
         pen_coll_answer_asked(coll);
     return number;

@@ -12,7 +12,8 @@
  * to have begun (ASK, CREDIT).
  *
  * The lock of the job's pen_coll guards all of it. Who runs a collective's steps claims it; steps
- * that take long, or that run the client's code, run under the claim alone. */
+ * that take long, or that run the client's code, run under the claim, not under the lock; under a
+ * port's poll lock they may run, when a message brought them about. */
 #ifndef PEN_COLL_ENGINE_H
 #define PEN_COLL_ENGINE_H
 
@@ -29,8 +30,9 @@ enum {
     PEN_COLL_SECTION_LEN = 64 << 10, /* bytes of a long reduction that go together */
     PEN_COLL_EXCLUSIVE = 1 << 4,     /* in pen_coll_what.kind ... */
     PEN_COLL_TOGETHER_SHIFT = 5,     /* ... where PEN_COLL_..._TOGETHER stand from this bit on */
-    PEN_COLL_ORPHANS_MAX = 1024, /* messages from one peer for teams that are not made here yet */
-    PEN_COLL_ARGS = 11,          /* of a data message, the longest */
+    PEN_COLL_ORPHANS_MAX = 1024, /* messages of one member to another of a team not made here yet */
+    PEN_COLL_ORPHANS_PEER_MAX = 16 * PEN_COLL_ORPHANS_MAX, /* ... and of one rank for all teams */
+    PEN_COLL_ARGS = 11,                                    /* of a data message, the longest */
 };
 
 /* What a collective is, as far as its members have to agree. Travels with every piece of data. */
@@ -118,7 +120,7 @@ typedef struct pen_coll_peer {
     uint32_t asked;  /* the one for which we asked for credit, and it for which it did: numbers; */
     uint32_t wanted; /* valid if ... */
     bool has_asked, has_wanted;
-    uint16_t kept; /* messages of it that wait here for a collective or section to begin */
+    uint32_t kept; /* messages of it that wait here for a collective or section to begin */
 } pen_coll_peer;
 
 typedef struct pen_coll_kept pen_coll_kept; /* a message that came early */

@@ -291,7 +291,7 @@ static void team_keep(pen_coll_team *coll, pen_peer from, const int32_t *args, c
 {
     pen_coll_peer *peer = &coll->peers[(uint32_t)args[ARG_FROM]];
     if (args[DATA_PIECE] != 0 || body_len > first_len(coll->job) ||
-        peer->kept == PEN_COLL_WINDOW * PEN_COLL_UNSOLICITED_MAX) {
+        peer->kept >= (PEN_COLL_WINDOW + coll->open_count) * PEN_COLL_UNSOLICITED_MAX) {
         drop(coll->job);
         return;
     }
@@ -480,17 +480,23 @@ static pen_coll_team *team_find(const pen_coll *jobs, const int32_t *args)
     return NULL;
 }
 
-/* A team that we are about to make, or one that lies. */
+/* Team, receiver and sender in it: what the bound is for. */
+enum { ORPHAN_KEY_LEN = ARG_NUMBER * sizeof(int32_t) };
+
+/* For a team that we are about to make, or from one that lies. */
 static void orphan_keep(pen_job *job, pen_peer from, pen_am_internal index, const int32_t *args,
                         const void *body, uint32_t body_len)
 {
     pen_coll_kept **at = &job->coll->orphans;
-    uint32_t count = 0;
-    for (; *at != NULL; at = &(*at)->next)
-        count += (*at)->from == from;
+    uint32_t count = 0, total = 0;
+    for (; *at != NULL; at = &(*at)->next) {
+        bool same_peer = (*at)->from == from;
+        total += same_peer;
+        count += same_peer && memcmp((*at)->args, args, ORPHAN_KEY_LEN) == 0;
+    }
     bool is_data = index == PEN_AM_INT_COLL_DATA;
-    if (count >= PEN_COLL_ORPHANS_MAX || body_len > first_len(job) ||
-        (is_data && args[DATA_PIECE] != 0)) {
+    if (count >= PEN_COLL_ORPHANS_MAX || total >= PEN_COLL_ORPHANS_PEER_MAX ||
+        body_len > first_len(job) || (is_data && args[DATA_PIECE] != 0)) {
         drop(job);
         return;
     }

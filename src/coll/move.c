@@ -274,18 +274,23 @@ void pen_coll_build_exchange(pen_coll_op *op, pen_coll_section *section)
 {
     const pen_team_view *view = &op->coll->team->view;
     size_t len = op->len;
-    const char *source = op->source;
-    if (op->source == op->dest) { /* what arrives would overwrite what is not sent yet */
+    char *into = op->dest;
+    bool in_place = op->source == op->dest;
+    if (in_place) { /* what arrives would overwrite what is not sent yet */
         pen_coll_scratch_reserve(op, section, view->size * len + PEN_CACHE_LINE);
-        char *parts = pen_coll_scratch(section, view->size * len);
-        memcpy(parts, op->source, view->size * len);
-        source = parts;
+        into = pen_coll_scratch(section, view->size * len);
     }
     for (uint32_t far = 1; far < view->size; far++) {
         uint32_t from = ring(view, view->rank, view->size - far), to = ring(view, view->rank, far);
-        (void)pen_coll_receive(op, section, from, 0, op->dest + from * len, len);
-        (void)pen_coll_send(op, section, to, 0, source + to * len, len, PEN_COLL_AT_ONCE);
+        (void)pen_coll_receive(op, section, from, 0, into + from * len, len);
+        (void)pen_coll_send(op, section, to, 0, op->source + to * len, len, PEN_COLL_AT_ONCE);
     }
-    (void)pen_coll_copy(op, section, op->dest + view->rank * len, source + view->rank * len, len,
-                        PEN_COLL_AT_ONCE);
+    size_t own = view->rank * len, after = own + len;
+    if (!in_place) {
+        (void)pen_coll_copy(op, section, op->dest + own, op->source + own, len, PEN_COLL_AT_ONCE);
+        return;
+    }
+    (void)pen_coll_copy(op, section, op->dest, into, own, PEN_COLL_AFTER_ALL);
+    (void)pen_coll_copy(op, section, op->dest + after, into + after, view->size * len - after,
+                        PEN_COLL_AFTER_ALL);
 }

@@ -150,7 +150,7 @@ typedef struct pen_caps {
 
 /* Required of every conduit. */
 typedef struct pen_link_ops {
-    void (*close)(pen_link *link); /* frees it; peers may be gone already */
+    void (*close)(pen_link *link); /* frees it; peers may be gone already; touches no op any more */
     pen_status (*address)(pen_link *link, void *blob);
     pen_status (*connect)(pen_link *link, const void *blobs, pen_peer count);
     /* op may be NULL when body_len <= frame_copy_max: the answer is then never PENDING. */

@@ -56,9 +56,10 @@ void pen_job_endpoints_close(pen_job *job)
  * code knows no device addresses on our side. */
 static bool view_may_show(const pen_team *team)
 {
+    if (PEN_CHECKED || team->job->segment_mode == PEN_SEGMENT_EVERYTHING)
+        return false;
     const pen_segment *segment = team->endpoint->segment;
-    return !PEN_CHECKED && team->job->segment_mode != PEN_SEGMENT_EVERYTHING &&
-           (segment == NULL || segment->device == NULL);
+    return segment == NULL || segment->device == NULL;
 }
 
 /* Inline code of other threads may be reading a row that is about to change from none to some: it
@@ -188,7 +189,6 @@ pen_status pen_job_show(pen_job *job)
     for (pen_team *team = job->teams; status == PEN_OK && team != NULL; team = team->next)
         status = pen_job_show_team(team);
     pen_lock_drop(&job->threads_lock);
-    job->attached = status == PEN_OK || job->attached;
     return status;
 }
 

@@ -129,13 +129,9 @@ static pen_remote_segment publish_row(const pen_job *job, uint32_t rank, const p
     return row;
 }
 
-pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
+/* Under threads_lock. */
+static pen_status publish_enter(pen_job *job, uint32_t rank, const pen_told *told)
 {
-    if (!publish_is_sane(job, told)) {
-        pen_log_error(&job->log, "rank %u describes an impossible segment: %s; %s", rank,
-                      pen_status_text(PEN_ERR_PROTOCOL), pen_status_remedy(PEN_ERR_PROTOCOL));
-        return PEN_ERR_PROTOCOL;
-    }
     pen_remote_segment *table = pen_mem_remote_table(&job->mem, told->ep_index);
     if (table == NULL)
         return pen_job_no_memory(job, "the table of segments of one more endpoint", "calloc");
@@ -149,6 +145,19 @@ pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
             publish_forget_key(job, rank, old);
         *old = row;
     }
+    return status;
+}
+
+pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
+{
+    if (!publish_is_sane(job, told)) {
+        pen_log_error(&job->log, "rank %u describes an impossible segment: %s; %s", rank,
+                      pen_status_text(PEN_ERR_PROTOCOL), pen_status_remedy(PEN_ERR_PROTOCOL));
+        return PEN_ERR_PROTOCOL;
+    }
+    pen_lock_take(&job->threads_lock); /* another thread may believe what another team told */
+    pen_status status = publish_enter(job, rank, told);
+    pen_lock_drop(&job->threads_lock);
     return status;
 }
 
@@ -171,6 +180,7 @@ pen_status pen_job_publish(pen_job *job, pen_segment *segment)
     free(all);
     if (status == PEN_OK)
         status = pen_job_show(job);
+    job->attached = job->attached || status == PEN_OK;
     return status == PEN_OK ? pen_boot_barrier(&job->boot) : status;
 }
 

@@ -4,7 +4,8 @@
  * else's.
  *
  * Bounded without a limit: while anything is queued, the port's requests stay where they are, so a
- * backlog holds at most the answers to what one poll (of each thread) delivered. */
+ * backlog holds at most the answers to what one poll (of each thread) delivered: short ones, or a
+ * Long reply that only pieces can carry, which is queued whole. */
 #include "progress/progress.h"
 
 #include <stdlib.h>

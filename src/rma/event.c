@@ -187,9 +187,7 @@ pen_event *pen_event_leaf(pen_event *event)
     if (event == PEN_EVENT_DONE || pen_event_is_leaf(event))
         return event;
     event_check(event);
-    if (pen_count_is_zero(&pen_event_root_of(event)->op.source_busy))
-        return PEN_EVENT_DONE;
-    return pen_event_leaf_handle(event);
+    return leaf_is_done(pen_event_root_of(event)) ? PEN_EVENT_DONE : pen_event_leaf_handle(event);
 }
 
 bool pen_event_test(pen_event *event)
@@ -260,6 +258,7 @@ static size_t array_sweep(pen_event **events, size_t count, size_t *left_out)
             left++;
             continue;
         }
+        event_check(events[i]); /* the same event twice in the array: it went just now */
         pen_event_give(root);
         events[i] = PEN_EVENT_DONE;
         cleared++;

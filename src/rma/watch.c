@@ -48,7 +48,6 @@ static pen_watched *record_make(const pen_watch_call *call)
     return watched;
 }
 
-/* The source had to stay as it was until now. Called under the lock. */
 /* What tells a put's bytes from others. Those on a device we do not read: all count as alike. */
 static uint64_t content_of(const pen_watch_call *call)
 {
@@ -57,6 +56,7 @@ static uint64_t content_of(const pen_watch_call *call)
     return pen_watch_content_of(call->local, call->len);
 }
 
+/* The source had to stay as it was until now. Called under the lock. */
 static void source_end(pen_watched *watched)
 {
     const pen_watch_call *call = &watched->call;
@@ -83,8 +83,11 @@ static void record_free(pen_watched *watched)
 /* An access region is as deep as they get. */
 static void record_end(pen_watched *watched)
 {
-    while (watched->members != NULL)
-        record_free(watched->members);
+    pen_watched *next;
+    for (pen_watched *member = watched->members; member != NULL; member = next) {
+        next = member->next;
+        record_free(member);
+    }
     record_free(watched);
 }
 
@@ -180,6 +183,9 @@ void pen_watch_source_end(pen_watched *watched)
     struct pen_watch *watch = watch_of(watched->call.thread);
     pen_lock_take(&watch->lock);
     source_end(watched);
+    for (pen_watched *member = watched->members; member != NULL; member = member->next)
+        if (member->call.when == PEN_LOCAL_GROUP)
+            source_end(member);
     pen_lock_drop(&watch->lock);
 }
 

@@ -98,7 +98,9 @@ static pen_watched *compare_use(const pen_watch_call *call, const watch_use *use
     if (found == NULL)
         return NULL;
     const watch_use *other = (const watch_use *)(void *)found;
-    if (!does_the_same(call, &other->owner->call))
+    /* What two atomics fetch into one place differs. */
+    bool is_result = call->kind == PEN_WATCH_ATOMIC && !use->is_remote;
+    if (is_result || !does_the_same(call, &other->owner->call))
         refuse_overlap(call, use, other);
     return other->owner;
 }

@@ -128,11 +128,10 @@ static void asynchronously(gex_Rank_t peer, unsigned *expected)
 /* Refused, it has not happened; taken, the source is ours. */
 static void immediately(gex_Rank_t peer, unsigned *expected)
 {
-    int status;
     check_fill(sources[1], LEN, 7);
-    while ((status = gex_AM_RequestLong2(ex_tm, peer, LONG_REQ, sources[1], LEN,
-                                         place(peer, (gex_Rank_t)check_rank), GEX_EVENT_NOW,
-                                         GEX_FLAG_IMMEDIATE, 7, 0)) != 0)
+    while (gex_AM_RequestLong2(ex_tm, peer, LONG_REQ, sources[1], LEN,
+                               place(peer, (gex_Rank_t)check_rank), GEX_EVENT_NOW,
+                               GEX_FLAG_IMMEDIATE, 7, 0) != 0)
         gasnet_AMPoll();
     memset(sources[1], 0, LEN);
     arrived(expected);

@@ -151,7 +151,7 @@ static void put_by(int form, gex_TM_t pair, gex_Rank_t peer, char *dest, const c
 {
     static const ptrdiff_t strides[] = { PART / ROWS };
     static const size_t counts[] = { ROWS };
-    gex_Event_t leaf;
+    gex_Event_t leaf = GEX_EVENT_INVALID;
     switch (form % 4) {
     case 0:
         gex_RMA_PutBlocking(pair, peer, dest, source, PART, 0);

@@ -155,7 +155,7 @@ static void store(int index, char *to, const char *from, size_t len)
 
 static void put_by(int form, gex_TM_t pair, gex_Rank_t peer, char *to, char *from, size_t len)
 {
-    gex_Event_t leaf;
+    gex_Event_t leaf = GEX_EVENT_INVALID;
     switch (form % 3) {
     case 0:
         gex_RMA_PutBlocking(pair, peer, to, from, len, 0);

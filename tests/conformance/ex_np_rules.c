@@ -41,7 +41,8 @@ static void medium_req(gex_Token_t token, void *payload, size_t len, gex_AM_Arg_
               gex_Token_MaxReplyLong(token, GEX_EVENT_NOW, GEX_FLAG_AM_PREPARE_LEAST_CLIENT, 0) >=
                   512,
           "GASNet-EX NP: the least payload of a reply");
-    memset(payload, 0, len); /* writable */
+    if (len != 0)
+        memset(payload, 0, len); /* writable */
     check_add(&mediums, 1);
 }
 

@@ -71,7 +71,7 @@ static void refresh(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane)
     /* acquire: pairs with the releases in give_back(): the reader is done with what it counts */
     uint32_t slots_done = atomic_load_explicit(&words->slots_done[lane], memory_order_acquire);
     uint32_t ring_done = atomic_load_explicit(&words->bodies_done[lane], memory_order_acquire);
-    if (tx->next - slots_done > SHM_RING_SLOTS ||
+    if (tx->next + tx->reserved - slots_done > SHM_RING_SLOTS ||
         tx->ring_next - ring_done > link->layout.ring_len) {
         give_up(link, peer);
         return;

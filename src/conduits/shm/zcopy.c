@@ -70,10 +70,9 @@ typedef struct shm_place {
 static shm_place place_of(const shm_link *link, pen_peer to, pen_lane lane, const void *body)
 {
     const shm_peer *peer = &link->to[to];
-    const shm_tx *tx = lane == PEN_LANE_CONTROL ? NULL : &peer->lanes[lane];
-    if (tx != NULL && tx->ring != NULL &&
-        (uintptr_t)body - (uintptr_t)tx->ring < link->layout.ring_len)
-        return (shm_place){ .in_ring = true, .at = (uint32_t)((const char *)body - tx->ring) };
+    const char *ring = lane == PEN_LANE_CONTROL ? NULL : peer->lanes[lane].ring;
+    if (ring != NULL && (uintptr_t)body - (uintptr_t)ring < link->layout.ring_len)
+        return (shm_place){ .in_ring = true, .at = (uint32_t)((const char *)body - ring) };
     size_t offset = (size_t)((const char *)body - shm_chunk(&link->layout, peer->area, lane, 0));
     size_t stride = (size_t)(shm_chunk(&link->layout, peer->area, lane, 1) -
                              shm_chunk(&link->layout, peer->area, lane, 0));

@@ -409,7 +409,7 @@ static void send_broken_promises(pair *p, uint32_t flags, unsigned arg_count)
 {
     uint64_t words[2] = { 0, 0 };
     pen_am_entry entry = { 140, (void (*)(void))on_0, flags, arg_count, NULL, "promise" };
-    (void)pen_am_register(&p->jobs[1], &entry, 1);
+    (void)pen_am_register(&p->jobs[1], &p->jobs[1].log, &entry, 1);
     (void)pen_am_request_short(from_0(p), 1, 140, 0, 0, words);
     pair_settle(p);
 }

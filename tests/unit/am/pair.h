@@ -291,7 +291,7 @@ __attribute__((unused)) static void pair_register_as(pair *p, uint8_t index, voi
         pen_am_entry entry = {
             .index = index, .function = function, .flags = flags, .arg_count = PEN_AM_ARGS_UNKNOWN
         };
-        assert_int_equal(pen_am_register(&p->jobs[rank], &entry, 1), PEN_OK);
+        assert_int_equal(pen_am_register(&p->jobs[rank], &p->jobs[rank].log, &entry, 1), PEN_OK);
     }
 }
 

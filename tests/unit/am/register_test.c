@@ -26,13 +26,13 @@ static void free_indices_are_given_from_255_down_after_the_fixed_ones(void **sta
         { .index = 0, .function = handler },
         { .index = 255, .function = handler },
     };
-    assert_int_equal(pen_am_register(job, table, 4), PEN_OK);
+    assert_int_equal(pen_am_register(job, &job->log, table, 4), PEN_OK);
     assert_int_equal(table[0].index, 253);
     assert_int_equal(table[1].index, 254);
     assert_int_equal(table[2].index, 252);
     assert_int_equal(table[3].index, 255);
     pen_am_entry later = { .index = 0, .function = handler };
-    assert_int_equal(pen_am_register(job, &later, 1), PEN_OK);
+    assert_int_equal(pen_am_register(job, &job->log, &later, 1), PEN_OK);
     assert_int_equal(later.index, 251);
 }
 
@@ -40,7 +40,7 @@ static void what_was_registered_is_found_under_its_index(void **state)
 {
     pen_job *job = &((pair *)*state)->jobs[0];
     pen_am_entry entry = { 200, handler, PEN_AM_PROMISE_SHORT, 3, job, "name" };
-    assert_int_equal(pen_am_register(job, &entry, 1), PEN_OK);
+    assert_int_equal(pen_am_register(job, &job->log, &entry, 1), PEN_OK);
     const pen_am_entry *found = &job->am->entries[200];
     assert_true(found->function == handler && found->cdata == job);
     assert_int_equal(found->index, 200);
@@ -53,13 +53,13 @@ static void a_table_with_one_bad_row_registers_nothing(void **state)
 {
     pen_job *job = &((pair *)*state)->jobs[0];
     pen_am_entry low[] = { { .function = handler }, { .index = 127, .function = handler } };
-    assert_int_equal(pen_am_register(job, low, 2), PEN_ERR_ARGUMENT);
+    assert_int_equal(pen_am_register(job, &job->log, low, 2), PEN_ERR_ARGUMENT);
     assert_int_equal(low[0].index, 0);
     pen_am_entry twice[] = { { .index = 130, .function = handler },
                              { .index = 130, .function = handler } };
-    assert_int_equal(pen_am_register(job, twice, 2), PEN_ERR_ARGUMENT);
+    assert_int_equal(pen_am_register(job, &job->log, twice, 2), PEN_ERR_ARGUMENT);
     pen_am_entry empty[] = { { .index = 131, .function = handler }, { .index = 132 } };
-    assert_int_equal(pen_am_register(job, empty, 2), PEN_ERR_ARGUMENT);
+    assert_int_equal(pen_am_register(job, &job->log, empty, 2), PEN_ERR_ARGUMENT);
     for (unsigned index = 0; index < PEN_AM_HANDLERS; index++)
         assert_null(job->am->entries[index].function);
 }
@@ -68,8 +68,8 @@ static void an_index_that_is_taken_is_refused(void **state)
 {
     pen_job *job = &((pair *)*state)->jobs[0];
     pen_am_entry entry = { .index = 140, .function = handler };
-    assert_int_equal(pen_am_register(job, &entry, 1), PEN_OK);
-    assert_int_equal(pen_am_register(job, &entry, 1), PEN_ERR_ARGUMENT);
+    assert_int_equal(pen_am_register(job, &job->log, &entry, 1), PEN_OK);
+    assert_int_equal(pen_am_register(job, &job->log, &entry, 1), PEN_ERR_ARGUMENT);
 }
 
 static void when_all_indices_are_taken_it_says_so(void **state)
@@ -78,10 +78,10 @@ static void when_all_indices_are_taken_it_says_so(void **state)
     pen_am_entry table[129];
     for (unsigned row = 0; row < 129; row++)
         table[row] = (pen_am_entry){ .function = handler };
-    assert_int_equal(pen_am_register(job, table, 129), PEN_ERR_RESOURCE);
-    assert_int_equal(pen_am_register(job, table, 128), PEN_OK);
+    assert_int_equal(pen_am_register(job, &job->log, table, 129), PEN_ERR_RESOURCE);
+    assert_int_equal(pen_am_register(job, &job->log, table, 128), PEN_OK);
     assert_int_equal(table[127].index, 128);
-    assert_int_equal(pen_am_register(job, &table[128], 1), PEN_ERR_RESOURCE);
+    assert_int_equal(pen_am_register(job, &job->log, &table[128], 1), PEN_ERR_RESOURCE);
     assert_int_equal(table[128].index, 0);
 }
 

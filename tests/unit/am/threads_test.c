@@ -111,7 +111,7 @@ static void register_all(pen_job *job)
         { ASK_LONG, (void (*)(void))on_ask_long, 0, 1, NULL, "ask_long" },
         { ANSWER, (void (*)(void))on_answer, 0, 1, NULL, "answer" },
     };
-    assert_int_equal(pen_am_register(job, table, 4), PEN_OK);
+    assert_int_equal(pen_am_register(job, &job->log, table, 4), PEN_OK);
 }
 
 static void check(bool mapped, uint32_t frame_max)

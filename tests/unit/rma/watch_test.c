@@ -38,7 +38,7 @@ static int close_world(void **state)
     return 0;
 }
 
-static pen_watch_call call_of(pen_watch_kind kind, uintptr_t remote, char *local, size_t len)
+static pen_watch_call call_of(pen_watch_kind kind, uintptr_t remote, const char *local, size_t len)
 {
     return (pen_watch_call){ .name = kind == PEN_WATCH_PUT ? "a put" : "a get",
                              .thread = thread,

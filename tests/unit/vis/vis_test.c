@@ -417,7 +417,8 @@ static void the_target_is_told_once_when_all_has_arrived(void **state)
         memset(&told, 0, sizeof told);
         told.pair = &p;
         pen_am_entry entry = { .index = HANDLER, .function = (void (*)(void))handle_arrival };
-        assert_int_equal(pen_am_register(&p.world.jobs[1], &entry, 1), PEN_OK);
+        assert_int_equal(pen_am_register(&p.world.jobs[1], &p.world.jobs[1].log, &entry, 1),
+                         PEN_OK);
         pen_vis_set_peer_completion(p.thread, HANDLER, "arrived", 8);
         assert_int_equal(pen_vis_blocking(p.thread, &p.get), 0); /* not a put */
         for (size_t i = 0; i < sizeof p.local; i++)
