@@ -103,11 +103,12 @@ static volatile int go_on;
 
 void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name)
 {
-    *flag = 0;
+    /* relaxed, both: it stands for itself, and a debugger knows no order */
+    __atomic_store_n(flag, 0, __ATOMIC_RELAXED);
     pen_log_line(pen_api_tools_log(), PEN_LOG_WARN,
                  "process %d on %s waits for a debugger; attach one and set %s to 1", (int)getpid(),
                  gasnett_gethostname(), name);
-    while (*flag == 0)
+    while (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0)
         (void)sleep(1);
 }
 

@@ -107,7 +107,7 @@ static void *debugger(void *unused)
 {
     (void)unused;
     while (gasnett_strongatomic32_read(&done, GASNETT_ATOMIC_ACQ) == 0) {
-        flag = 1;
+        __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
         (void)gasnett_nsleep(1000000);
     }
     return NULL;
