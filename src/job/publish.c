@@ -157,6 +157,8 @@ pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
     }
     pen_lock_take(&job->threads_lock); /* another thread may believe what another team told */
     pen_status status = publish_enter(job, rank, told);
+    if (status == PEN_OK && told->ep_index == 0 && told->len != 0)
+        job->attached = true;
     pen_lock_drop(&job->threads_lock);
     return status;
 }
