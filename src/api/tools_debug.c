@@ -101,6 +101,7 @@ void gasnett_killmyprocess(int code) { _exit(code); }
 
 static volatile int go_on;
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes there */
 void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name)
 {
     /* relaxed, both: it stands for itself, and a debugger knows no order */
