@@ -218,7 +218,8 @@ static unsigned flights_poll(void *ctx)
     unsigned done = 0;
     if (!pen_lock_try(&am->lock))
         return 0; /* another thread is at it */
-    for (unsigned bucket = 0; bucket < PEN_AM_FLIGHT_BUCKETS; bucket++) {
+    /* Polls that wait for a barrier come here, too: mostly nothing is in flight. */
+    for (unsigned bucket = 0; am->flight_count != 0 && bucket < PEN_AM_FLIGHT_BUCKETS; bucket++) {
         pen_am_flight *next;
         for (pen_am_flight *flight = am->flights[bucket]; flight != NULL; flight = next) {
             next = flight->next;
