@@ -40,8 +40,7 @@ static struct bench {
     uint64_t dice; /* same on both ranks: the order of the blocks */
 } bench;
 
-/* ---- active messages ---------------------------------------------------------------------------
- */
+/* ---- active messages ------------------------------------------------------------------------- */
 
 /* The handlers run on this thread, inside calls of the library. */
 static volatile uint64_t pongs, pings, floods;
@@ -150,8 +149,7 @@ static void am_flood(uint64_t rounds)
     flood_ended = false;
 }
 
-/* ---- put, get, barrier
- * --------------------------------------------------------------------------- */
+/* ---- put, get, barrier ----------------------------------------------------------------------- */
 
 static void put8(uint64_t rounds)
 {
@@ -199,8 +197,7 @@ static void barrier_gasnet1(uint64_t rounds)
     }
 }
 
-/* ---- yardsticks
- * ---------------------------------------------------------------------------------- */
+/* ---- yardsticks ------------------------------------------------------------------------------ */
 
 static void line_raw(uint64_t rounds) { raw_exchange_turns(&bench.pair, rounds, false); }
 static void line_yield_raw(uint64_t rounds) { raw_exchange_turns(&bench.pair, rounds, true); }
@@ -239,8 +236,7 @@ static const comparison comparisons[] = {
     { "am_short4_one_core", "raw_line_sched_yield", am_short, line_yield_raw, 1.4, 1.2, true },
 };
 
-/* ---- blocks
- * ---------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static void meet(void) { gex_Event_Wait(gex_Coll_BarrierNB(bench.team, 0)); }
 
@@ -367,8 +363,7 @@ static void time_barriers(void)
     }
 }
 
-/* ---- start
- * --------------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* All ranks come here for the same reason; rank 0 tells it. */
 static void refuse(const char *why)

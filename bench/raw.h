@@ -72,8 +72,7 @@ static inline void raw_await(_Atomic uint64_t *word, uint64_t wanted, bool yield
     }
 }
 
-/* ---- one line, to and fro ---------------------------------------------------------------------
- */
+/* ---- one line, to and fro -------------------------------------------------------------------- */
 
 static inline void raw_exchange_turns(raw_pair *pair, uint64_t rounds, bool yielding)
 {
@@ -90,8 +89,7 @@ static inline void raw_exchange_turns(raw_pair *pair, uint64_t rounds, bool yiel
     }
 }
 
-/* ---- 64-byte messages through a single-producer ring at each rank
- * -------------------------------- */
+/* ---- 64-byte messages through a single-producer ring at each rank ---------------------------- */
 
 static inline void raw_ring_send(raw_pair *pair, const uint64_t words[7])
 {
@@ -147,8 +145,7 @@ static inline void raw_flood(raw_pair *pair, uint64_t rounds)
     }
 }
 
-/* ---- a copy and a flag, to and fro
- * --------------------------------------------------------------- */
+/* ---- a copy and a flag, to and fro ----------------------------------------------------------- */
 
 static inline void raw_copy_send(raw_pair *pair, const void *from, size_t len)
 {
@@ -168,8 +165,7 @@ static inline void raw_copies(raw_pair *pair, uint64_t rounds, size_t len)
     }
 }
 
-/* ---- plain copies by rank 0 into and out of rank 1's memory
- * --------------------------------------- */
+/* ---- plain copies by rank 0 into and out of rank 1's memory ---------------------------------- */
 
 static inline void raw_put8(raw_pair *pair, uint64_t rounds)
 {

@@ -42,8 +42,7 @@ static void gather_conduits(info *out)
         best->chosen = true;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------
- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static unsigned affinity_count(void)
 {
@@ -108,8 +107,7 @@ void info_gather(info *out, uint32_t ranks)
     info_tables(out);
 }
 
-/* ---- the command
- * ---------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static bool has_usable(const info *from)
 {

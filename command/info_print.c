@@ -13,8 +13,7 @@ static const char *yes_no(bool value) { return value ? "yes" : "no"; }
 
 static const char *sanitizer(void) { return PEN_ASAN ? "address" : PEN_TSAN ? "thread" : "none"; }
 
-/* ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_conduits(FILE *out, const info *from)
 {
@@ -66,8 +65,7 @@ void info_print_text(FILE *out, const info *from)
     text_knobs(out, from);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_text(FILE *out, const char *text)
 {

@@ -88,8 +88,7 @@ static struct job {
     worker workers[THREADS_MAX];
 } job;
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void table_share(uint64_t words)
 {
@@ -130,8 +129,7 @@ static inline void table_apply(uint64_t update)
 #endif
 }
 
-/* ---- handlers: the one path of all updates of the variant am -----------------------------------
- */
+/* ---- handlers: the one path of all updates of the variant am --------------------------------- */
 
 static void update_bucket(gex_Token_t token, void *payload, size_t len, gex_AM_Arg_t thread_i)
 {
@@ -174,8 +172,7 @@ static gex_AM_Entry_t handlers[] = {
       NULL, "table_size" },
 };
 
-/* ---- the end of a job -------------------------------------------------------------------------
- */
+/* ---- the end of a job ------------------------------------------------------------------------ */
 
 static void meet(void) { gex_Event_Wait(gex_Coll_BarrierNB(job.team, 0)); }
 
@@ -196,8 +193,7 @@ static void progress_show(const char *what, uint64_t done, uint64_t all)
         progress_bar_show(what, done, all);
 }
 
-/* ---- variant am
- * ---------------------------------------------------------------------------------- */
+/* ---- variant am ------------------------------------------------------------------------------ */
 
 static inline uint64_t worker_unanswered(worker *self)
 {
@@ -283,8 +279,7 @@ static void update_by_message(worker *self, uint64_t update)
         worker_wait(self, self->look_ahead - 1);
 }
 
-/* ---- variant putget
- * ------------------------------------------------------------------------------ */
+/* ---- variant putget -------------------------------------------------------------------------- */
 
 static void update_by_put(worker *self, uint64_t update)
 {
@@ -297,8 +292,7 @@ static void update_by_put(worker *self, uint64_t update)
     self->puts++;
 }
 
-/* ---- the timed pass
- * -------------------------------------------------------------------------------- */
+/* ---- the timed pass -------------------------------------------------------------------------- */
 
 static void *worker_run(void *argument)
 {
@@ -351,8 +345,7 @@ static void pass_run(void)
         pthread_join(job.workers[thread_i].id, NULL);
 }
 
-/* ---- verification
- * ------------------------------------------------------------------------------------ */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 /* Replays all updates of all ranks without any communication; each word must be its index again. */
 static uint64_t table_errors(void)
@@ -373,8 +366,7 @@ static uint64_t table_errors(void)
     return errors;
 }
 
-/* ---- what to print
- * --------------------------------------------------------------------------------------- */
+/* ---- what to print --------------------------------------------------------------------------- */
 
 /* Takes one away from the other: what happened in between. */
 static void totals_of_pass(totals *mine, const pen_stats *before, const pen_stats *after)

@@ -23,12 +23,10 @@ PEN_API gex_Event_t gex_Coll_BarrierNB(gex_TM_t team, gex_Flags_t flags);
  * polls. */
 PEN_API void gex_Coll_BarrierBlocking(gex_TM_t team, gex_Flags_t flags);
 
-#define GASNET_BARRIERFLAG_ANONYMOUS 1 /* this rank's name matches any */
-#define GASNET_BARRIERFLAG_MISMATCH  2 /* this rank makes every rank report a mismatch */
-#define GASNET_BARRIERFLAG_IMAGES    4 /* accepted, without effect */
-#define GASNET_BARRIERFLAG_UNNAMED                                \
-    (GASNET_BARRIERFLAG_ANONYMOUS | 8) /* every rank is anonymous \
-                                        */
+#define GASNET_BARRIERFLAG_ANONYMOUS 1       /* this rank's name matches any */
+#define GASNET_BARRIERFLAG_MISMATCH  2       /* this rank makes every rank report a mismatch */
+#define GASNET_BARRIERFLAG_IMAGES    4       /* accepted, without effect */
+#define GASNET_BARRIERFLAG_UNNAMED   (1 | 8) /* every rank is ANONYMOUS */
 
 /* Enters the barrier: the first half.
  *   name   any number, the same on all ranks that are not anonymous

@@ -176,8 +176,7 @@ PEN_API int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t des
                                   size_t elem_len, const size_t counts[], size_t levels,
                                   gex_Flags_t flags);
 
-/* ---- telling the target -----------------------------------------------------------------------
- */
+/* ---- telling the target ---------------------------------------------------------------------- */
 
 #define GEX_VIS_MAX_PEERCOMPLETION 127
 

@@ -50,8 +50,7 @@ void pen_am_close(pen_job *job)
     job->am = NULL;
 }
 
-/* ---- registration -----------------------------------------------------------------------------
- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 typedef struct am_choice { /* which index each row of a table gets */
     bool taken[PEN_AM_HANDLERS];
@@ -146,8 +145,7 @@ void pen_am_register_internal(pen_job *job, pen_am_internal index, pen_am_intern
     job->am->internal[index] = function;
 }
 
-/* ---- limits ------------------------------------------------------------------------------------
- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 size_t pen_am_max_medium(const pen_job *job, unsigned arg_count)
 {

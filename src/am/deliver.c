@@ -23,8 +23,7 @@ typedef struct am_frame { /* an arrived frame, taken apart; its head word has be
     pen_lane lane;
 } am_frame;
 
-/* ---- calling a handler -------------------------------------------------------------------------
- */
+/* ---- calling a handler ----------------------------------------------------------------------- */
 
 /* What a call with n arguments is typed as and given, n = 0..16; generated from one list. */
 #define AM_ARITY_LIST(X) \
@@ -97,8 +96,7 @@ static void am_call_payload(void (*function)(void), pen_token *token, void *payl
     }
 }
 
-/* ---- what is wrong with a frame
- * ------------------------------------------------------------------ */
+/* ---- what is wrong with a frame -------------------------------------------------------------- */
 
 static PEN_COLD void am_drop(pen_job *job, const am_frame *frame, const char *why)
 {
@@ -153,8 +151,7 @@ static PEN_COLD void am_check_promise(pen_job *job, const pen_token *token,
             token->from, entry->index, name, arg_count, entry->arg_count);
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Checked builds: the thread knows that it is in a handler, so that what a handler may not do is
  * refused. Release builds spare themselves the question. */

@@ -47,8 +47,7 @@ typedef struct pen_am_flight {
     bool stalled;     /* counted in the progress source's work */
 } pen_am_flight;
 
-/* ---- the table ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static pen_am_flight **flight_find(pen_am *am, uint64_t id)
 {
@@ -105,8 +104,7 @@ static pen_am_flight *flight_open(const pen_am_long *message, bool by_put)
     return flight;
 }
 
-/* ---- parts --------------------------------------------------------------------------------------
- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static const char *flight_source(const pen_am_flight *flight)
 {
@@ -172,8 +170,7 @@ static unsigned flight_post_parts(pen_am_flight *flight)
     return parts;
 }
 
-/* ---- going on -----------------------------------------------------------------------------------
- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 static bool count_is_zero(_Atomic uint32_t *count)
 {
@@ -231,8 +228,7 @@ static unsigned flights_poll(void *ctx)
     return done;
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 /* What is left of the payload becomes ours, so that the caller has its source back. */
 static void flight_keep_copy(pen_am_flight *flight, char *copy)
@@ -322,8 +318,7 @@ int pen_am_flight_send(pen_am_long *message, bool by_put)
     return 0;
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void piece_malformed(pen_token *token)
 {

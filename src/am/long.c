@@ -73,8 +73,7 @@ void pen_am_no_memory(const pen_am_long *message)
                   message->len, message->jobrank, strerror(errno));
 }
 
-/* ---- our own store, the kernel ------------------------------------------------------------------
- */
+/* ---- our own store, the kernel --------------------------------------------------------------- */
 
 static bool long_store(const pen_am_long *message)
 {
@@ -137,8 +136,7 @@ bool pen_am_copies(const pen_job *job, uint32_t jobrank, size_t len)
            len <= job->routes[jobrank].port->link->caps.frame_copy_max;
 }
 
-/* ---- deciding -----------------------------------------------------------------------------------
- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 static bool long_can_put(const pen_am_long *message)
 {

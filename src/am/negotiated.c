@@ -19,8 +19,7 @@
  * they commit: then a copy it is. */
 enum { NP_TRIES_MAX = 1024 };
 
-/* ---- descriptors --------------------------------------------------------------------------------
- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static pen_source_desc *np_desc(pen_thread *thread)
 {
@@ -59,8 +58,7 @@ void pen_am_negotiated_close(pen_job *job)
     }
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------
- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static void np_use_own(pen_source_desc *desc, size_t len)
 {
@@ -201,8 +199,7 @@ pen_source_desc *pen_am_prepare_reply(pen_thread *thread, pen_token *token,
     return desc;
 }
 
-/* ---- committing ---------------------------------------------------------------------------------
- */
+/* ---- committing ------------------------------------------------------------------------------ */
 
 static pen_am_long np_long(const pen_source_desc *desc, const pen_am_commit_terms *terms)
 {

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- bodies that a link keeps busy --------------------------------------------------------------
- */
+/* ---- bodies that a link keeps busy ----------------------------------------------------------- */
 
 typedef struct am_copy { /* freed by whoever reports it done */
     pen_op op;
@@ -69,8 +68,7 @@ void pen_am_count_pushed(pen_job *job, const pen_route *route)
     pen_lock_drop(&route->port->post_lock);
 }
 
-/* ---- when the first try found no room ---------------------------------------------------------
- */
+/* ---- when the first try found no room -------------------------------------------------------- */
 
 static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_frame *frame)
 {
@@ -136,8 +134,7 @@ int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_f
     return 0;
 }
 
-/* ---- misuse, in every build --------------------------------------------------------------------
- */
+/* ---- misuse, in every build ------------------------------------------------------------------ */
 
 void pen_am_bad_handler(pen_job *job, uint8_t handler)
 {
@@ -173,8 +170,7 @@ static inline void am_check_handler(pen_job *job, uint8_t handler)
         pen_am_bad_handler(job, handler);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* A Short in flight. What only a second try needs is kept beside the frame, in memory, so that the
  * first try holds nothing in registers across the link's call. */
@@ -310,8 +306,7 @@ int pen_am_request_payload(pen_team *team, uint32_t rank, pen_am_category catego
     return pen_am_medium_send(&message, arg_count, words);
 }
 
-/* ---- replies -----------------------------------------------------------------------------------
- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count,
                        uint64_t *words)
@@ -366,8 +361,7 @@ int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, siz
     return refused;
 }
 
-/* ---- the engine's own --------------------------------------------------------------------------
- */
+/* ---- the engine's own ------------------------------------------------------------------------ */
 
 pen_frame pen_am_internal_frame(uint64_t *words, pen_lane lane, pen_am_internal index,
                                 unsigned arg_count, const int32_t *args, const void *body,

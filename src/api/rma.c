@@ -23,8 +23,7 @@ static pen_local local_of(const char *call, const gex_Event_t *local, bool may_l
     return PEN_LOCAL_LEAF;
 }
 
-/* ---- checked builds: what a call is about to use ----------------------------------------------
- */
+/* ---- checked builds: what a call is about to use --------------------------------------------- */
 
 /* Checks a call's place and arguments, and that nothing it uses is in use. The name is that of
  * GASNet-EX; another is in flags. */
@@ -56,8 +55,7 @@ static const char *put_nbi_name(gex_Flags_t flags, pen_local when)
                    when == PEN_LOCAL_NOW ? "gasnet_put_nbi" : "gasnet_put_nbi_bulk");
 }
 
-/* ---- blocking ---------------------------------------------------------------------------------
- */
+/* ---- blocking -------------------------------------------------------------------------------- */
 
 int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
                 gex_Flags_t flags)
@@ -91,8 +89,7 @@ int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, 
                        flags & GEX_FLAG_IMMEDIATE);
 }
 
-/* ---- with an event ----------------------------------------------------------------------------
- */
+/* ---- with an event --------------------------------------------------------------------------- */
 
 gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
                            size_t len, gex_Event_t *local, gex_Flags_t flags)
@@ -138,8 +135,7 @@ gex_Event_t pen_api_get_nb(gex_TM_t team, void *dest, gex_Rank_t rank, const voi
     return PEN_CHECKED ? pen_watch_event(&what, event, NULL) : event;
 }
 
-/* ---- implicit ---------------------------------------------------------------------------------
- */
+/* ---- implicit -------------------------------------------------------------------------------- */
 
 int pen_api_put_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
                     gex_Event_t *local, gex_Flags_t flags)

@@ -27,8 +27,7 @@ static void expect(trial *t, bool good, const char *what)
     pen_log_error(pen_api_tools_log(), "gasnett_run_diagnostics: %s: it is not so here", what);
 }
 
-/* ---- A: atomics -------------------------------------------------------------------------------
- */
+/* ---- A: atomics ------------------------------------------------------------------------------ */
 
 static void change_atomics(trial *t)
 {
@@ -55,8 +54,7 @@ static void judge_atomics(trial *t)
            "one thread wins a compare_and_swap");
 }
 
-/* ---- B: locks ---------------------------------------------------------------------------------
- */
+/* ---- B: locks -------------------------------------------------------------------------------- */
 
 static void change_locked(trial *t)
 {
@@ -81,8 +79,7 @@ static void judge_locked(trial *t)
     expect(t, t->shared == changes, "one thread holds a lock for writing");
 }
 
-/* ---- C: time ----------------------------------------------------------------------------------
- */
+/* ---- C: time --------------------------------------------------------------------------------- */
 
 static void read_ticks(trial *t)
 {
@@ -107,8 +104,7 @@ static void judge_ticks(trial *t)
            "ticks pass as fast as time does");
 }
 
-/* ---- D: numbers -------------------------------------------------------------------------------
- */
+/* ---- D: numbers ------------------------------------------------------------------------------ */
 
 static void read_numbers(trial *t)
 {
@@ -124,8 +120,7 @@ static void read_numbers(trial *t)
 
 static void judge_nothing(trial *t) { (void)t; }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef struct section {
     void (*run)(trial *t);   /* by all threads */

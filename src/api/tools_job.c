@@ -33,8 +33,7 @@ static const bit_name fields[] = {
     BIT(GEX_TI_IS_LONG), BIT(GEX_TI_EP),    { 0, NULL },
 };
 
-/* ---- text that may not fit ---------------------------------------------------------------------
- */
+/* ---- text that may not fit ------------------------------------------------------------------- */
 
 typedef struct writer {
     char *at;    /* NULL: nowhere */
@@ -90,8 +89,7 @@ size_t gasnett_format_ti(char *buffer, size_t size, gex_TI_t wanted)
     return format_bits(buffer, size, wanted, fields);
 }
 
-/* ---- lists of memory --------------------------------------------------------------------------
- */
+/* ---- lists of memory ------------------------------------------------------------------------- */
 
 /* Bytes that one entry, and what stands around a list, take at most. */
 enum { ENTRY_LEN_MAX = 64, AROUND_LEN_MAX = 128 };
@@ -150,8 +148,7 @@ char *gasnett_format_putsgets(char *buffer, size_t dest_count, const gex_Memvec_
     return buffer;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 void *gasnett_mmap(uintptr_t len)
 {

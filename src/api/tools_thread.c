@@ -122,8 +122,7 @@ void pen_api_cond_wait(gasnett_cond_t *cond, gasnett_mutex_t *mutex)
     name_owner(&mutex->owner, myself());
 }
 
-/* ---- many readers or one writer ---------------------------------------------------------------
- */
+/* ---- many readers or one writer -------------------------------------------------------------- */
 
 void pen_api_rwlock_init(gasnett_rwlock_t *lock)
 {

@@ -235,8 +235,7 @@ int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t dest_stride
     return implicit(enter(&call, flags), &call);
 }
 
-/* ---- telling the target -----------------------------------------------------------------------
- */
+/* ---- telling the target ---------------------------------------------------------------------- */
 
 void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source, size_t len,
                                       gex_Flags_t flags)

@@ -14,8 +14,7 @@ enum { FETCHING_SHIFT = 15 };
 #define OPS_BITWISE (GEX_OP_AND | GEX_OP_OR | GEX_OP_XOR)
 #define OPS_ALL     (OPS_PLAIN | GEX_OP_TO_FETCHING(OPS_PLAIN) | GEX_OP_GET)
 
-/* ---- what there is ------------------------------------------------------------------------------
- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 bool pen_atomic_type_is_valid(uint32_t type)
 {
@@ -81,8 +80,7 @@ static bool word_cas(void *at, bool wide, uint64_t *expected, uint64_t desired)
     return swapped;
 }
 
-/* ---- new values ---------------------------------------------------------------------------------
- */
+/* ---- new values ------------------------------------------------------------------------------ */
 
 /* Of op and operand: what the target becomes. A comparison with a NaN keeps what is there. */
 static float compute_float(uint32_t op, float old, float operand)
@@ -184,8 +182,7 @@ static uint64_t change(void *target, uint32_t type, uint32_t op, uint64_t operan
     return old;
 }
 
-/* ---- the operations -----------------------------------------------------------------------------
- */
+/* ---- the operations -------------------------------------------------------------------------- */
 
 /* Those that move bits, of any type. */
 static uint64_t move(void *target, bool wide, uint32_t op, const uint64_t operands[2])

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- domains ------------------------------------------------------------------------------------
- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 pen_atomic_domain *pen_atomic_create(pen_team *team, uint32_t type, uint32_t ops, uint32_t flags)
 {
@@ -40,8 +39,7 @@ void pen_atomic_destroy(pen_atomic_domain *domain)
     free(domain);
 }
 
-/* ---- one operation ------------------------------------------------------------------------------
- */
+/* ---- one operation --------------------------------------------------------------------------- */
 
 static PEN_COLD _Noreturn void refuse_unknown(pen_job *job, const atomic_place *place)
 {
@@ -187,8 +185,7 @@ int pen_atomic_nbi(pen_thread *thread, const pen_atomic_domain *domain, const pe
     return !started;
 }
 
-/* ---- open and close -----------------------------------------------------------------------------
- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 pen_status pen_atomic_open(pen_job *job)
 {

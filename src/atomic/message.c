@@ -34,8 +34,7 @@ static void arg_put_u64(int32_t *args, uint64_t value)
 /* In handlers: the poll lock guards the counter. */
 static void drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
 
-/* ---- the table (under the lock) -----------------------------------------------------------------
- */
+/* ---- the table (under the lock) -------------------------------------------------------------- */
 
 static PEN_COLD void table_grow(pen_job *job)
 {
@@ -93,8 +92,7 @@ static atomic_request *request_find(struct pen_atomic *atomic, const int32_t *ar
     return fits ? request : NULL;
 }
 
-/* ---- at the initiator ---------------------------------------------------------------------------
- */
+/* ---- at the initiator ------------------------------------------------------------------------ */
 
 bool atomic_by_message(pen_job *job, const atomic_place *place, const pen_atomic_call *call,
                        uint32_t segment, uint64_t offset, pen_op *op)
@@ -153,8 +151,7 @@ static void handle_done(pen_token *token, const int32_t *args, unsigned arg_coun
     pen_op_done(op);
 }
 
-/* ---- at the target ------------------------------------------------------------------------------
- */
+/* ---- at the target --------------------------------------------------------------------------- */
 
 /* One operation that exists, of a type that has it. */
 static bool is_operation(uint32_t type, uint32_t op)

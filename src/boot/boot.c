@@ -24,8 +24,7 @@
 #define BARRIER_LOOK_NS \
     UINT64_C(200000000) /* how often a sleeper looks whether its launcher is there */
 
-/* ---- under `penstock run`
- * -------------------------------------------------------------------------- */
+/* ---- under `penstock run` -------------------------------------------------------------------- */
 
 typedef struct inherited {
     int control_fd, arena_fd;
@@ -144,8 +143,7 @@ static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen
     return PEN_OK;
 }
 
-/* ---- without a launcher
- * ------------------------------------------------------------------------------- */
+/* ---- without a launcher ---------------------------------------------------------------------- */
 
 static pen_status refuse_singletons(pen_log *log, const pen_boot_config *config)
 {
@@ -217,8 +215,7 @@ pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *ou
     return status;
 }
 
-/* ---- once more
- * ------------------------------------------------------------------------------------------- */
+/* ---- once more ------------------------------------------------------------------------------- */
 
 pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
 {
@@ -235,8 +232,7 @@ pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
     return status;
 }
 
-/* ---- environment
- * ------------------------------------------------------------------------------------- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 const char *pen_boot_getenv(const pen_boot *boot, const char *name)
 {
@@ -253,8 +249,7 @@ const char *pen_boot_getenv(const pen_boot *boot, const char *name)
     return NULL;
 }
 
-/* ---- start-up barrier and exchange
- * ------------------------------------------------------------------------ */
+/* ---- start-up barrier and exchange ----------------------------------------------------------- */
 
 pen_status pen_boot_barrier(pen_boot *boot)
 {

@@ -23,8 +23,7 @@ void pen_exit_rule_init(pen_exit_rule *rule, pen_exit_rank *ranks, uint32_t size
     *rule = (pen_exit_rule){ .ranks = ranks, .size = size, .exit_timeout_ns = exit_timeout_ns };
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------
- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* A code of which only the low byte reaches the parent stays a failure. */
 static int at_least_1(int status) { return status == 0 ? 1 : status; }
@@ -76,8 +75,7 @@ static unsigned decide(pen_exit_rule *rule, const pen_exit_event *cause, uint64_
     return PEN_EXIT_DO_EXPLAIN | PEN_EXIT_DO_TELL;
 }
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* A rank is missed by those that are in the job for the same time or a later one; what others are
  * in, it was in too, only that they have not been heard to resign yet. */
@@ -227,8 +225,7 @@ static unsigned one_event(pen_exit_rule *rule, const pen_exit_event *event, uint
     return 0;
 }
 
-/* ---- order of what arrived together ------------------------------------------------------------
- */
+/* ---- order of what arrived together ---------------------------------------------------------- */
 
 static bool is_death(const pen_exit_event *event)
 {
@@ -280,8 +277,7 @@ unsigned pen_exit_rule_events(pen_exit_rule *rule, pen_exit_event *events, size_
     return todo;
 }
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 unsigned pen_exit_rule_tick(pen_exit_rule *rule, uint64_t now_ns, bool held)
 {

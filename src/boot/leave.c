@@ -89,8 +89,7 @@ bool pen_boot_check(pen_boot *boot, int *code_out)
     return true;
 }
 
-/* ---- leaving a job that may be joined again ----------------------------------------------------
- */
+/* ---- leaving a job that may be joined again -------------------------------------------------- */
 
 /* Every rank for itself: as if it had never joined. */
 static void row_clear(pen_host_rank *row)

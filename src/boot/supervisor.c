@@ -17,8 +17,7 @@
 #define DRAIN_NS       SECOND_NS /* for output whose reader is slow, after a signal */
 enum { EVENTS_MAX = 64 };
 
-/* ---- signals
- * ----------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 /* As if we had left SIGTSTP alone: the kernel knows when a process must not stop, because no shell
  * would ever let it go on. */
@@ -84,8 +83,7 @@ static bool signals_read(pen_supervisor *s)
     return child;
 }
 
-/* ---- time
- * ---------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 {
@@ -137,8 +135,7 @@ static void unkillable_check(pen_supervisor *s, uint64_t now_ns)
     }
 }
 
-/* ---- the loop
- * -------------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void wait_and_collect(pen_supervisor *s)
 {

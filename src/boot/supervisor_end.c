@@ -22,8 +22,7 @@ enum {
     SWEEP_ROUNDS_MAX = 100,
 };
 
-/* ---- events
- * --------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Who is not told waits for ever. */
 static bool answer(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what)
@@ -119,8 +118,7 @@ void pen_super_reap(pen_supervisor *s)
     }
 }
 
-/* ---- cause before effect
- * --------------------------------------------------------------------------- */
+/* ---- cause before effect --------------------------------------------------------------------- */
 
 static bool batch_fails(const pen_supervisor *s)
 {
@@ -156,8 +154,7 @@ static void dying_first(pen_supervisor *s)
     pen_super_reap(s);
 }
 
-/* ---- what the rule wants
- * ----------------------------------------------------------------------------- */
+/* ---- what the rule wants --------------------------------------------------------------------- */
 
 /* Whoever sleeps in a start-up barrier gives up. */
 static void barriers_fail(pen_supervisor *s)
@@ -278,8 +275,7 @@ void pen_super_signal_all(pen_supervisor *s, int signal, bool from_terminal)
     }
 }
 
-/* ---- what ranks left behind
- * ----------------------------------------------------------------------------- */
+/* ---- what ranks left behind ------------------------------------------------------------------ */
 
 static bool spared(const pen_supervisor *s, pid_t pid)
 {

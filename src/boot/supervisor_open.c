@@ -119,8 +119,7 @@ static const char *environment_make(pen_supervisor *s)
     return NULL;
 }
 
-/* ---- descriptors and signals ------------------------------------------------------------------
- */
+/* ---- descriptors and signals ----------------------------------------------------------------- */
 
 static const char *signals_open(pen_supervisor *s)
 {

@@ -156,8 +156,7 @@ void pen_super_explain_late(pen_supervisor *s)
                   (double)s->rule.exit_timeout_ns / 1e9);
 }
 
-/* ---- the time limit's report
- * ---------------------------------------------------------------------- */
+/* ---- the time limit's report ----------------------------------------------------------------- */
 
 static const char *phase_text(uint32_t phase)
 {

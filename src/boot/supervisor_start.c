@@ -73,8 +73,7 @@ static const char *ends_open(pen_supervisor *s, uint32_t rank, rank_ends *ends)
     return call;
 }
 
-/* ---- in the child -------------------------------------------------------------------------------
- */
+/* ---- in the child ---------------------------------------------------------------------------- */
 
 /* Ends with its parent, whatever happens to that; the parent may be gone already. Takes the streams
  * over. */
@@ -148,8 +147,7 @@ static pen_status child_become(pen_supervisor *s, uint32_t rank, rank_ends *ends
     return pen_boot_attach(log, arena_fd, base, control, rank, launcher, child);
 }
 
-/* ---- in the supervisor
- * --------------------------------------------------------------------------- */
+/* ---- in the supervisor ----------------------------------------------------------------------- */
 
 static void environment_of(pen_supervisor *s, uint32_t rank, const rank_ends *ends)
 {

@@ -42,8 +42,7 @@ void pen_super_words(pen_supervisor *s)
     } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct sink {
     pen_output *output;
@@ -141,8 +140,7 @@ unsigned pen_super_pump(pen_supervisor *s)
     return reads;
 }
 
-/* ---- writing
- * -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void output_listen(pen_supervisor *s, int i, bool on)
 {

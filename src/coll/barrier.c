@@ -55,8 +55,7 @@ bool pen_word_name(uint64_t result, int *name_out)
     return true;
 }
 
-/* ---- meetings (under coll->lock)
- * ----------------------------------------------------------------- */
+/* ---- meetings (under coll->lock) ------------------------------------------------------------- */
 
 void pen_meet_arrive(pen_meet *meet, uint64_t content)
 {
@@ -80,8 +79,7 @@ void pen_meet_look(pen_meet *meet)
         (void)atomic_fetch_sub_explicit(&meet->job->progress.source_work, 1, memory_order_relaxed);
 }
 
-/* ---- the GASNet-EX barrier
- * --------------------------------------------------------------------------- */
+/* ---- the GASNet-EX barrier ------------------------------------------------------------------- */
 
 static void queue_push(pen_coll *coll, pen_coll_waiting waiting)
 {
@@ -145,8 +143,7 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
     return event;
 }
 
-/* ---- the GASNet-1 barrier
- * ------------------------------------------------------------------------------- */
+/* ---- the GASNet-1 barrier -------------------------------------------------------------------- */
 
 void pen_barrier_notify(pen_job *job, int name, int flags)
 {
@@ -262,8 +259,7 @@ static void handle_barrier(pen_token *token, const int32_t *args, unsigned arg_c
         pen_job_count(job, &job->counters.frame_dropped);
 }
 
-/* ---- open and close
- * ---------------------------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 const pen_knob pen_coll_knobs[] = {
     { "PENSTOCK_BARRIER", PEN_KNOB_STRING, "auto", offsetof(pen_coll_config, barrier),

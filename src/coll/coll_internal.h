@@ -11,8 +11,7 @@
 
 #include "coll/barrier.h"
 
-/* ---- words -------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* What a rank brings, and what all brought together: low half the name, then these flags, then the
  * phase, which the ways to meet add. Combining is associative, commutative and idempotent: some
@@ -42,8 +41,7 @@ uint64_t pen_word_of_notice(int name, int flags);
 pen_status pen_word_judge(uint64_t result, int name, int flags, int wait_name, int wait_flags);
 bool pen_word_name(uint64_t result, int *name_out);
 
-/* ---- meetings
- * ------------------------------------------------------------------------------------ */
+/* ---- meetings -------------------------------------------------------------------------------- */
 
 enum {
     PEN_MEET_NAMED, /* the GASNet-1 barrier's */
@@ -92,8 +90,7 @@ void pen_dissemination_look(pen_meet *meet);
 bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, uint32_t round,
                                uint64_t content);
 
-/* ---- the job's part
- * --------------------------------------------------------------------------------- */
+/* ---- the job's part -------------------------------------------------------------------------- */
 
 /* A barrier of the primordial team that was begun. */
 typedef struct pen_coll_waiting {

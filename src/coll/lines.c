@@ -48,8 +48,7 @@ static void wake_all(const pen_meet *meet)
         wake(meet, rank);
 }
 
-/* ---- few ranks
- * ------------------------------------------------------------------------------------ */
+/* ---- few ranks ------------------------------------------------------------------------------- */
 
 static void flat_look(pen_meet *meet, memory_order order)
 {
@@ -86,8 +85,7 @@ static void flat_arrive(pen_meet *meet, uint64_t content)
         wake_all(meet);
 }
 
-/* ---- many ranks
- * -------------------------------------------------------------------------------------- */
+/* ---- many ranks ------------------------------------------------------------------------------ */
 
 /* Adds a word to a node; true: the node is complete, *content is all of it, and it is empty again.
  */
@@ -149,8 +147,7 @@ static void tree_look(pen_meet *meet)
         pen_meet_end(meet, word);
 }
 
-/* ---- either
- * --------------------------------------------------------------------------------------------- */
+/* ---- either ---------------------------------------------------------------------------------- */
 
 void pen_lines_arrive(pen_meet *meet, uint64_t content)
 {

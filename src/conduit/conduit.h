@@ -226,8 +226,7 @@ typedef struct pen_conduit {
 
 #define PEN_CONDUIT_CONFIG_MAX 512
 
-/* ---- registry ---------------------------------------------------------------------------------
- */
+/* ---- registry -------------------------------------------------------------------------------- */
 
 extern const pen_conduit *const pen_builtin_conduits[]; /* made by the build; ends with NULL */
 

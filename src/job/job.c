@@ -17,8 +17,7 @@ typedef struct job_hello {
 
 _Static_assert(sizeof(job_hello) <= PEN_BOOT_BLOB_MAX, "a greeting fits one exchange");
 
-/* ---- opening, step by step
- * ------------------------------------------------------------------------ */
+/* ---- opening, step by step ------------------------------------------------------------------- */
 
 static pen_status job_open_progress(pen_job *job)
 {
@@ -119,8 +118,7 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     return status;
 }
 
-/* ---- introductions
- * ------------------------------------------------------------------------------- */
+/* ---- introductions --------------------------------------------------------------------------- */
 
 static bool job_same_kind(const job_hello *one, const job_hello *other)
 {
@@ -190,8 +188,7 @@ static pen_status job_connect(pen_job *job, pen_link *link)
     return status;
 }
 
-/* ---- what clients see
- * ------------------------------------------------------------------------------ */
+/* ---- what clients see ------------------------------------------------------------------------ */
 
 static pen_status job_make_routes(pen_job *job, pen_port *port)
 {

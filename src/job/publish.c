@@ -58,8 +58,7 @@ pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, p
     return publish_register(job, segment, out);
 }
 
-/* ---- what a peer told ---------------------------------------------------------------------------
- */
+/* ---- what a peer told ------------------------------------------------------------------------ */
 
 static bool publish_is_sane(const pen_job *job, const pen_told *told)
 {
@@ -163,8 +162,7 @@ pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
     return status;
 }
 
-/* ---- the primordial endpoint's, before there are collectives -----------------------------------
- */
+/* ---- the primordial endpoint's, before there are collectives --------------------------------- */
 
 pen_status pen_job_publish(pen_job *job, pen_segment *segment)
 {

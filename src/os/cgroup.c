@@ -123,8 +123,7 @@ static void visit_memory_left(const group *at, void *out)
         *least = left;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------
- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 /* base/path, its parents, base itself. */
 static void walk_up(const char *base, const char *path, bool is_v2, visit_fn visit, void *out)

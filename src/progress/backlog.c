@@ -161,8 +161,7 @@ unsigned pen_backlog_drain(pen_port *port)
     return sent;
 }
 
-/* ---- from outside -----------------------------------------------------------------------------
- */
+/* ---- from outside ---------------------------------------------------------------------------- */
 
 static bool must_queue(pen_port *port, pen_peer to, pen_lane lane)
 {

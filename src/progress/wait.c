@@ -79,8 +79,7 @@ static void look_around(pen_progress *progress, uint64_t now_ns)
         progress->on_idle(progress->on_idle_ctx);
 }
 
-/* ---- sleeping ---------------------------------------------------------------------------------
- */
+/* ---- sleeping -------------------------------------------------------------------------------- */
 
 /* A frame of ours may be waiting for room, and who makes room does not wake us. */
 static bool has_backlog(const pen_progress *progress)
@@ -174,8 +173,7 @@ static void nap(pen_waiter *waiter)
     look_around(progress, pen_now_ns());
 }
 
-/* ---- the two policies ---------------------------------------------------------------------------
- */
+/* ---- the two policies ------------------------------------------------------------------------ */
 
 static void idle_crowded(pen_waiter *waiter)
 {

@@ -20,8 +20,7 @@ struct pen_event_slab {
     pen_event_root events[SLAB_EVENTS];
 };
 
-/* ---- pools ------------------------------------------------------------------------------------
- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 static PEN_COLD void pool_grow(pen_event_pool *pool)
 {
@@ -94,8 +93,7 @@ void pen_event_give(pen_event_root *root)
     }
 }
 
-/* ---- one event ----------------------------------------------------------------------------------
- */
+/* ---- one event ------------------------------------------------------------------------------- */
 
 static bool slab_has(const pen_event_slab *slab, const pen_event_root *root)
 {
@@ -211,8 +209,7 @@ void pen_event_wait(pen_job *job, pen_event *event)
         pen_wait_step(&waiter);
 }
 
-/* ---- arrays
- * ----------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* An array may hold a root together with its leaf, in any order, and the root may end while we
  * look. So the roots that are done are claimed first, then leaves are judged, those of claimed

@@ -64,8 +64,7 @@ static void arg_put_u64(int32_t *args, uint64_t value)
 /* In handlers: the poll lock guards the counter. */
 static void drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
 
-/* ---- the table (under rma->lock)
- * ------------------------------------------------------------------ */
+/* ---- the table (under rma->lock) ------------------------------------------------------------- */
 
 static PEN_COLD void table_grow(pen_job *job)
 {
@@ -143,8 +142,7 @@ static pen_op *transfer_answered(pen_rma *rma, rma_transfer *transfer)
     return op;
 }
 
-/* ---- sending (under rma->lock)
- * ------------------------------------------------------------------------ */
+/* ---- sending (under rma->lock) --------------------------------------------------------------- */
 
 static size_t piece_max(const pen_rma *rma, const rma_transfer *transfer)
 {
@@ -292,8 +290,7 @@ bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset
     return !refused;
 }
 
-/* ---- at the target
- * -------------------------------------------------------------------------------------- */
+/* ---- at the target --------------------------------------------------------------------------- */
 
 /* The piece's memory, and the device it is on (NULL: the host's); NULL: not ours to touch, and
  * counted. */
@@ -387,8 +384,7 @@ static void handle_get(pen_token *token, const int32_t *args, unsigned arg_count
                                answer, from, from != NULL ? len : 0);
 }
 
-/* ---- answers, at the initiator
- * ------------------------------------------------------------------------------ */
+/* ---- answers, at the initiator --------------------------------------------------------------- */
 
 static void handle_done(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
                         uint32_t body_len)

@@ -17,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory we can reach ourselves -------------------------------------------------------------
- */
+/* ---- memory we can reach ourselves ----------------------------------------------------------- */
 
 /* Clients share words by 1-, 2-, 4- and 8-byte puts and expect them whole, so those are single
  * moves. */
@@ -145,8 +144,7 @@ static bool has_device(const rma_call *call)
     return call->device != NULL || (row != NULL && row->is_device);
 }
 
-/* ---- the kernel's copy between processes
- * ---------------------------------------------------------- */
+/* ---- the kernel's copy between processes ----------------------------------------------------- */
 
 /* The process to ask the kernel about, where any address is legal and the peer is on this host; 0:
  * another way is needed. */
@@ -230,8 +228,7 @@ static bool done_now(const rma_call *call)
     return true;
 }
 
-/* ---- the link's own put and get
- * ---------------------------------------------------------------------- */
+/* ---- the link's own put and get -------------------------------------------------------------- */
 
 /* A part of an implicit operation, with counts of its own, because its source has to be waited for
  * alone. */
@@ -306,8 +303,7 @@ static bool link_start(const rma_call *call, const pen_remote_segment *segment, 
     return started;
 }
 
-/* ---- every way
- * -------------------------------------------------------------------------------------------- */
+/* ---- every way ------------------------------------------------------------------------------- */
 
 PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t jobrank,
                                        uint16_t ep_index, const void *remote, size_t len)
@@ -441,8 +437,7 @@ static int start_blocking(rma_call *call)
     return !started;
 }
 
-/* ---- what callers see
- * --------------------------------------------------------------------------------------- */
+/* ---- what callers see ------------------------------------------------------------------------ */
 
 pen_event *pen_rma_put_nb(pen_thread *thread, pen_team *team, uint32_t rank, void *dest,
                           const void *source, size_t len, pen_local local, pen_event **leaf,
@@ -511,8 +506,7 @@ int pen_rma_get(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, c
     return start_blocking(&call);
 }
 
-/* ---- open and close
- * -------------------------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 pen_status pen_rma_open(pen_job *job)
 {

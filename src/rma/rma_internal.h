@@ -6,8 +6,7 @@
 
 #include "rma/rma.h"
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* A line each, so that the low bits of a handle are free: bit 0 marks a leaf, bits 1..5 carry the
  * generation by which a handle that was synchronised before is recognised. */
@@ -70,8 +69,7 @@ static inline pen_event *pen_event_leaf_handle(const pen_event *event)
  * DONE, and the event freed, when everything is over already. */
 pen_event *pen_event_settle(pen_event_root *root, pen_event **leaf);
 
-/* ---- a thread's part
- * ------------------------------------------------------------------------------ */
+/* ---- a thread's part ------------------------------------------------------------------------- */
 
 struct pen_rma_thread {
     pen_event_pool pool;
@@ -87,8 +85,7 @@ typedef struct pen_rma_thread pen_rma_thread;
 
 pen_rma_thread *pen_rma_thread_of(pen_thread *thread); /* made on first use */
 
-/* ---- operations
- * ------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 typedef enum rma_kind { RMA_PUT, RMA_GET, RMA_SET } rma_kind;
 
@@ -120,8 +117,7 @@ PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t job
 void pen_rma_device_check(pen_job *job, const pen_device *device, pen_status status, const void *at,
                           size_t len);
 
-/* ---- the job's part
- * ------------------------------------------------------------------------------------ */
+/* ---- the job's part -------------------------------------------------------------------------- */
 
 typedef struct rma_transfer rma_transfer; /* message.c */
 

@@ -12,8 +12,7 @@
 
 static struct pen_watch *watch_of(const pen_thread *thread) { return thread->job->rma->watch; }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void list_add(pen_watched **list, pen_watched *watched)
 {
@@ -91,8 +90,7 @@ static void record_end(pen_watched *watched)
     record_free(watched);
 }
 
-/* ---- beginning --------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 void pen_watch_begin(pen_watch_call *call)
 {
@@ -152,8 +150,7 @@ void pen_watch_implicit(const pen_watch_call *call, uint32_t category)
     pen_lock_drop(&watch->lock);
 }
 
-/* ---- ending ------------------------------------------------------------------------------------
- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 const pen_watched *pen_watch_of(const pen_event *event)
 {
@@ -225,8 +222,7 @@ pen_event *pen_watch_region_end(pen_thread *thread, pen_event *event)
     return event;
 }
 
-/* ---- the end of the job ------------------------------------------------------------------------
- */
+/* ---- the end of the job ---------------------------------------------------------------------- */
 
 /* Operations of one call. */
 typedef struct watch_tally {
@@ -306,8 +302,7 @@ unsigned pen_watch_report(pen_thread *thread, const char *what)
     return lines + pen_watch_report_implicit(thread, what);
 }
 
-/* ---- open and close ----------------------------------------------------------------------------
- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 pen_status pen_watch_open(pen_job *job)
 {

@@ -18,8 +18,7 @@ uint64_t pen_watch_content_of(const void *source, size_t len)
     return hash;
 }
 
-/* ---- the uses of a call ------------------------------------------------------------------------
- */
+/* ---- the uses of a call ---------------------------------------------------------------------- */
 
 static bool writes(const pen_watch_call *call, bool is_remote)
 {
@@ -50,8 +49,7 @@ static const char *role(const pen_watch_call *call, bool is_remote)
     return writes(call, is_remote) ? "destination" : "source";
 }
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Two operations after which memory is the same in any order. */
 static bool does_the_same(const pen_watch_call *a, const pen_watch_call *b)
@@ -123,8 +121,7 @@ void pen_watch_compare(const pen_watch_call *call, pen_watched **repeats_out)
         *repeats_out = other;
 }
 
-/* ---- keeping ----------------------------------------------------------------------------------
- */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
 static void use_begin(pen_watched *watched, bool is_remote)
 {

@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- by color and key -----------------------------------------------------------------------
- */
+/* ---- by color and key ------------------------------------------------------------------------ */
 
 static int place_compare(const void *left, const void *right)
 {

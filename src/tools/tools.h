@@ -53,8 +53,7 @@ void pen_tools_format_number(int64_t value, char *buffer, size_t size, bool is_m
 uint64_t pen_tools_checksum(const void *source, size_t len);
 size_t pen_tools_count_zeros(const void *source, size_t len);
 
-/* ---- the process ------------------------------------------------------------------------------
- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 bool pen_tools_maximize_limit(int limit);
 bool pen_tools_bind(unsigned i); /* this thread to the i-th (modulo) processor it may use */

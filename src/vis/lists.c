@@ -4,8 +4,7 @@
  * own; all others are walked with a cursor on each side. */
 #include "vis/vis_internal.h"
 
-/* ---- lengths ----------------------------------------------------------------------------------
- */
+/* ---- lengths --------------------------------------------------------------------------------- */
 
 static bool side_len(const pen_vis_call *call, const pen_vis_side *side, size_t *len_out)
 {
@@ -34,8 +33,7 @@ size_t vis_lists_len(const pen_vis_call *call, pen_job *job)
     return dest_len;
 }
 
-/* ---- cursors ------------------------------------------------------------------------------------
- */
+/* ---- cursors --------------------------------------------------------------------------------- */
 
 typedef struct list_cursor {
     const pen_vis_side *side;
@@ -87,8 +85,7 @@ bool vis_lists_move(vis_mover *mover)
     return true;
 }
 
-/* ---- copying ------------------------------------------------------------------------------------
- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void run_copy(const void *ctx, size_t len)
 {

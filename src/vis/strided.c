@@ -3,8 +3,7 @@
  * two levels as a loop nest, those above them by counting like an odometer. */
 #include "vis/vis_internal.h"
 
-/* ---- the simplest form ------------------------------------------------------------------------
- */
+/* ---- the simplest form ----------------------------------------------------------------------- */
 
 /* An address at a distance, negative ones as large numbers; wrong arguments may make it wrap. */
 static inline char *at(const char *base, size_t distance)
@@ -79,8 +78,7 @@ bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box)
     return true;
 }
 
-/* ---- copying ----------------------------------------------------------------------------------
- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 /* The innermost two levels. */
 typedef struct plane {
@@ -177,8 +175,7 @@ bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach 
     return true;
 }
 
-/* ---- piece by piece -----------------------------------------------------------------------------
- */
+/* ---- piece by piece -------------------------------------------------------------------------- */
 
 bool vis_box_move(vis_mover *mover, const vis_box *box)
 {

@@ -10,8 +10,7 @@
 
 #include <stdlib.h>
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* One put or get. */
 static bool start_run(vis_mover *mover, const vis_run *run)
@@ -82,8 +81,7 @@ bool vis_move(vis_mover *mover, char *dest, char *source, size_t len)
     return true;
 }
 
-/* ---- the peer's memory as we see it
- * --------------------------------------------------------------- */
+/* ---- the peer's memory as we see it ---------------------------------------------------------- */
 
 static void check_rank(const pen_thread *thread, const pen_vis_call *call)
 {
@@ -122,8 +120,7 @@ static vis_reach reach_of(const pen_job *job, uint32_t ep_index, uint32_t jobran
     return (vis_reach){ (uintptr_t)mine->base, mine->len, 0 };
 }
 
-/* ---- completion ---------------------------------------------------------------------------------
- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 /* What a thread has set for its next put. */
 struct pen_vis_peer {

@@ -33,8 +33,7 @@ static inline intptr_t vis_source_delta(const pen_vis_call *call, const vis_reac
     return call->is_put ? 0 : reach->delta;
 }
 
-/* ---- lengths whose moves the compiler writes out ----------------------------------------------
- */
+/* ---- lengths whose moves the compiler writes out --------------------------------------------- */
 
 /* Calls copy, which has to be an always inlined function, with a constant where the length is one
  * of these. 1 and 2 are here because clients share small words and expect them whole. */
@@ -68,8 +67,7 @@ vis_specialise(size_t len, void (*copy)(const void *ctx, size_t len), const void
     }
 }
 
-/* ---- strided: a box in its simplest form -------------------------------------------------------
- */
+/* ---- strided: a box in its simplest form ----------------------------------------------------- */
 
 /* Levels with one index are dropped and no box has 2^64 bytes, so there are never more. */
 enum { VIS_LEVELS_MAX = 64 };
@@ -94,15 +92,13 @@ bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box);
 /* Copies it, if the peer's side is all within reach. */
 bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach *reach);
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Bytes to move; ends the job when the sides differ. */
 size_t vis_lists_len(const pen_vis_call *call, pen_job *job);
 bool vis_lists_copy(const pen_vis_call *call, const vis_reach *reach);
 
-/* ---- piece by piece
- * ------------------------------------------------------------------------------ */
+/* ---- piece by piece -------------------------------------------------------------------------- */
 
 typedef struct vis_run {
     char *dest, *source;

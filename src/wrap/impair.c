@@ -72,8 +72,7 @@ impair_verdict impair_judge(impair_link *link, const pen_frame *frame)
     return verdict;
 }
 
-/* ---- copies of frames --------------------------------------------------------------------------
- */
+/* ---- copies of frames ------------------------------------------------------------------------ */
 
 struct impair_held {
     impair_held *next;
@@ -173,8 +172,7 @@ void impair_prepare(impair_link *link, pen_peer to, pen_lane lane, const pen_fra
     }
 }
 
-/* ---- waiting frames
- * ------------------------------------------------------------------------------ */
+/* ---- waiting frames -------------------------------------------------------------------------- */
 
 static void list_append(impair_link *link, impair_held *held)
 {
@@ -261,8 +259,7 @@ void impair_taken(impair_link *link, pen_peer to, pen_lane lane, const impair_ve
         (void)send_waiting(link);
 }
 
-/* ---- the five calls every link has
- * ----------------------------------------------------------------- */
+/* ---- the five calls every link has ----------------------------------------------------------- */
 
 static pen_post post_as_judged(impair_link *link, pen_peer to, pen_lane lane,
                                const pen_frame *frame, pen_op *op)
@@ -365,8 +362,7 @@ static const pen_link_ops impair_ops = {
     .poll = impair_poll,
 };
 
-/* ---- opening
- * --------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 bool pen_impair_is_on(const pen_impair_config *config)
 {

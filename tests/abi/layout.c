@@ -90,8 +90,7 @@ SIZE_IS(gasnet_nodeinfo_t, 16);
 SIZE_IS(gasnet_handlerentry_t, 16);
 SIZE_IS(gasnet_memvec_t, sizeof(gex_Memvec_t));
 
-/* ---- values clients assert --------------------------------------------------------------------
- */
+/* ---- values clients assert ------------------------------------------------------------------- */
 
 VALUE_IS(GASNET_OK, 0);
 VALUE_IS(GASNET_ERR_NOT_READY, 10004);

@@ -41,8 +41,7 @@ static unsigned seed_of(int writer, int owner, int index, int local_i)
     return (unsigned)(writer * 7 + owner * 31 + index * 3 + local_i * 101);
 }
 
-/* ---- making and binding -----------------------------------------------------------------------
- */
+/* ---- making and binding ---------------------------------------------------------------------- */
 
 static void make(int index)
 {

@@ -124,8 +124,7 @@ static int filled(const char *from, size_t len, unsigned seed)
     return 1;
 }
 
-/* ---- moving -----------------------------------------------------------------------------------
- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 /* Our part of a rank's segment: each rank has one in each, its own has one more, for its side. */
 static char *part_of(int index, gex_Rank_t rank, int part)

@@ -21,8 +21,7 @@ enum { LEN = 1 << 16, FORMS = 4, HANDLER = 210 };
 
 static char source[LEN], back[LEN];
 
-/* ---- every call in every form
- * --------------------------------------------------------------------- */
+/* ---- every call in every form ---------------------------------------------------------------- */
 
 static void done(int form, int status)
 {
@@ -135,8 +134,7 @@ static void indexed(gex_Rank_t peer, char *remote, int form)
     }
 }
 
-/* ---- strided
- * ---------------------------------------------------------------------------------------- */
+/* ---- strided --------------------------------------------------------------------------------- */
 
 typedef struct box {
     ptrdiff_t there[3], here[3];
@@ -249,8 +247,7 @@ static void zero_strides(gex_Rank_t peer, char *remote)
               "GASNet-EX VIS: the stride of a source may be 0: sources may overlap");
 }
 
-/* ---- empty transfers, regions, immediate calls
- * -------------------------------------------------------- */
+/* ---- empty transfers, regions, immediate calls ----------------------------------------------- */
 
 static void empty(gex_Rank_t peer, char *remote)
 {
@@ -308,8 +305,7 @@ static void immediate(gex_Rank_t peer, char *remote)
     }
 }
 
-/* ---- telling the target
- * ------------------------------------------------------------------------------- */
+/* ---- telling the target ---------------------------------------------------------------------- */
 
 static check_count arrivals;
 static char *mine;

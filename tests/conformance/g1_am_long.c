@@ -95,8 +95,7 @@ static unsigned source_of(gasnet_token_t token)
     }
 ARITY_EACH(DEFINE_HANDLERS)
 
-/* ---- sizes ------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static void sized_request(gasnet_token_t token, void *payload, size_t len, gasnet_handlerarg_t seed,
                           gasnet_handlerarg_t thread_i)
@@ -157,8 +156,7 @@ static void send_sizes(unsigned thread_i)
     free(source);
 }
 
-/* ---- nothing at all, and the forms without a number
- * ---------------------------------------------- */
+/* ---- nothing at all, and the forms without a number ------------------------------------------ */
 
 static char nowhere; /* no segment holds it */
 

@@ -165,8 +165,7 @@ static void begun_calls(gasnet_image_t root, int flags, unsigned how)
     memset(all, 0, sizeof all);
 }
 
-/* ---- synchronisation among ranks --------------------------------------------------------------
- */
+/* ---- synchronisation among ranks ------------------------------------------------------------- */
 
 /* IN_ALLSYNC: what others put into our source before they called counts. OUT_ALLSYNC: afterwards,
  * what others have received can be read. */
@@ -201,8 +200,7 @@ static void all_sync(void)
     CHECK_EQ(*count, 1, "gasnet_coll.h: ALLSYNC holds for no bytes, too");
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------
- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static void barriers(gasnet_team_handle_t team)
 {

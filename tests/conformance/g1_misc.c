@@ -94,8 +94,7 @@ static void check_waitmodes(void)
     }
 }
 
-/* ---- hints about threads ----------------------------------------------------------------------
- */
+/* ---- hints about threads --------------------------------------------------------------------- */
 
 static gasnet_threadinfo_t infos[CHECK_THREADS];
 
@@ -137,8 +136,7 @@ static void check_thread_hints(void)
 #endif
 }
 
-/* ---- waiting for memory
- * -------------------------------------------------------------------------- */
+/* ---- waiting for memory ---------------------------------------------------------------------- */
 
 /* The condition may be memory that a put changes, without any handler; and have side effects. */
 static void check_blockuntil(void)

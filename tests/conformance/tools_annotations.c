@@ -28,8 +28,7 @@
 
 static const char rule[] = "GASNet tools, compiler annotations: they change no result";
 
-/* ---- functions ---------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 GASNETT_PURE static int doubled(const int *value) { return 2 * *value; }
 GASNETT_PUREP(doubled)
@@ -96,8 +95,7 @@ static void check_unused(void)
     CHECK_EQ(evaluations, 33, "GASNet tools: unused values are evaluated once each");
 }
 
-/* ---- the debugger, and the streams --------------------------------------------------------------
- */
+/* ---- the debugger, and the streams ----------------------------------------------------------- */
 
 static volatile int flag;
 static gasnett_strongatomic32_t done = gasnett_strongatomic32_init(0);
@@ -147,8 +145,7 @@ static void check_streams(void)
     CHECK(WEXITSTATUS(status) == 0 && strcmp(text, "kept") == 0, "GASNet tools: and closed");
 }
 
-/* ---- constants --------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 #define TEXT_OF(token) #token
 #define TEXT(token)    TEXT_OF(token)

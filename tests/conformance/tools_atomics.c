@@ -29,9 +29,9 @@ _Static_assert((gasnett_atomic_val_t)-1 > 0 && (gasnett_atomic_sval_t)-1 < 0 &&
                    GASNETT_ATOMIC_SIGNED_MIN < 0 && GASNETT_ATOMIC_SIGNED_MAX > 0,
                "GASNet tools, atomics: values are unsigned and can be read as signed");
 
-/* ---- one thread: values -------------------------------------------------------------------------
- * Each flag must leave the result as it is. */
+/* ---- one thread: values ---------------------------------------------------------------------- */
 
+/* Each flag must leave the result as it is. */
 static const int flag_sets[] = { GASNETT_ATOMIC_NONE,
                                  GASNETT_ATOMIC_REL,
                                  GASNETT_ATOMIC_ACQ,
@@ -100,8 +100,7 @@ static void check_casts(void)
           "GASNet tools, atomics: numbers of the width may be cast to atomics");
 }
 
-/* ---- several threads ----------------------------------------------------------------------------
- */
+/* ---- several threads ------------------------------------------------------------------------- */
 
 static gasnett_strongatomic_t strong = gasnett_strongatomic_init(0);
 static gasnett_strongatomic32_t strong32 = gasnett_strongatomic32_init(0);
@@ -178,8 +177,7 @@ static void check_weak(void)
              "GASNet tools, atomics: no addition is lost");
 }
 
-/* ---- fences ------------------------------------------------------------------------------------
- */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
 static gasnett_strongatomic32_t wants[2] = { gasnett_strongatomic32_init(0),
                                              gasnett_strongatomic32_init(0) };

@@ -51,8 +51,7 @@ static int print_no_stack(int fd)
 
 gasnett_backtrace_type_t gasnett_backtrace_user = { "none", print_no_stack, 1 };
 
-/* ---- time -------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void check_time(void)
 {
@@ -83,8 +82,7 @@ static void check_time(void)
           "GASNet tools, timers: a reading is cheap");
 }
 
-/* ---- machine ----------------------------------------------------------------------------------
- */
+/* ---- machine --------------------------------------------------------------------------------- */
 
 static void check_machine(void)
 {
@@ -145,8 +143,7 @@ static void check_blocks(void)
     CHECK(sum != gasnett_checksum(copy, sizeof(copy)), "GASNet tools: a bit changes the sum");
 }
 
-/* ---- environment and numbers ------------------------------------------------------------------
- */
+/* ---- environment and numbers ----------------------------------------------------------------- */
 
 static void check_environment(void)
 {
@@ -219,8 +216,7 @@ static void check_numbers(void)
           "GASNet tools: sizes are shown in large units");
 }
 
-/* ---- signals, stacks, traces --------------------------------------------------------------------
- */
+/* ---- signals, stacks, traces ----------------------------------------------------------------- */
 
 static volatile sig_atomic_t signals_seen;
 
@@ -285,8 +281,7 @@ static void check_annotations(void)
     CHECK(gasnett_constant_p(3), "GASNet tools: a constant is one");
 }
 
-/* ---- text of GASNet's constants
- * ------------------------------------------------------------------ */
+/* ---- text of GASNet's constants -------------------------------------------------------------- */
 
 static void check_format(void)
 {

@@ -30,8 +30,7 @@ static const request_fn request_fns[3][ARITIES] = { { ARITY_EACH(ROW_SHORT) },
                                                     { ARITY_EACH(ROW_MEDIUM) },
                                                     { ARITY_EACH(ROW_LONG) } };
 
-/* ---- one request
- * ------------------------------------------------------------------------------------- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static size_t longest(const am_request *r)
 {
@@ -173,8 +172,7 @@ static void request_one(worker *w, const burst *b, am_category category)
         am_request_sent(w, &r, event);
 }
 
-/* ---- bursts
- * ------------------------------------------------------------------------------------------ */
+/* ---- bursts ---------------------------------------------------------------------------------- */
 
 void am_short(worker *w, unsigned most)
 {

@@ -33,8 +33,7 @@ void am_expect_bare(void)
     atomic_fetch_add_explicit(&bare_replies_expected, 1, memory_order_relaxed);
 }
 
-/* ---- a message arrives
- * ------------------------------------------------------------------------------ */
+/* ---- a message arrives ----------------------------------------------------------------------- */
 
 typedef struct arrival {
     gex_Token_t token;
@@ -85,8 +84,7 @@ static void check_args(const arrival *a, gex_Rank_t from, uint64_t key)
                         am_arg(key, a->is_reply, i), a->args[i], name);
 }
 
-/* ---- replying
- * ---------------------------------------------------------------------------------------- */
+/* ---- replying -------------------------------------------------------------------------------- */
 
 typedef struct answer {
     gex_Token_t token;
@@ -231,8 +229,7 @@ static void got(const arrival *a)
     tally_add(&seen[from][am_name_thread(name)], digest);
 }
 
-/* ---- handlers
- * ---------------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 #define HANDLER_SHORT(n, suffix, is_reply)                                     \
     static void short_##suffix##_##n(gex_Token_t token ARITY_PARAMETERS_##n)   \
@@ -277,8 +274,7 @@ void am_register(void)
         mismatch_at(shadow.rank, 0, 0, "handlers cannot be registered");
 }
 
-/* ---- was everything seen, once?
- * ---------------------------------------------------------------------- */
+/* ---- was everything seen, once? -------------------------------------------------------------- */
 
 static double now_s(void)
 {

@@ -135,8 +135,7 @@ static bool is_bitwise(gex_OP_t op)
     return (plain(op) & (GEX_OP_AND | GEX_OP_OR | GEX_OP_XOR)) != 0;
 }
 
-/* ---- one operation
- * ----------------------------------------------------------------------------------- */
+/* ---- one operation --------------------------------------------------------------------------- */
 
 static uint64_t draw_operand(worker *w, unsigned type, gex_OP_t op)
 {

@@ -152,8 +152,7 @@ void atomic_shared(worker *w, unsigned most)
         shared_one(w, b.target);
 }
 
-/* ---- as the owner
- * ------------------------------------------------------------------------------------ */
+/* ---- as the owner ---------------------------------------------------------------------------- */
 
 static uint64_t cell_value(shared_cell cell)
 {

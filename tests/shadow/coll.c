@@ -7,8 +7,7 @@
 
 enum { AT_ONCE = 8, SLACK = 64 };
 
-/* ---- barriers
- * ---------------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 /* Several barriers in flight. */
 void coll_barrier(worker *w, unsigned most)
@@ -29,8 +28,7 @@ void coll_barrier(worker *w, unsigned most)
     }
 }
 
-/* ---- what they share
- * --------------------------------------------------------------------------------- */
+/* ---- what they share ------------------------------------------------------------------------- */
 
 void coll_many(worker *w, unsigned most, unsigned parts, coll_one_fn one)
 {
@@ -101,8 +99,7 @@ static int legacy_flags(const coll_call *c)
     return GASNET_COLL_LOCAL | ins[c->key % 3] | outs[c->key / 3 % 3];
 }
 
-/* ---- broadcast
- * --------------------------------------------------------------------------------------- */
+/* ---- broadcast ------------------------------------------------------------------------------- */
 
 static void broadcast_one(worker *w, random_state *random, size_t len)
 {
@@ -121,8 +118,7 @@ static void broadcast_one(worker *w, random_state *random, size_t len)
 
 void coll_broadcast(worker *w, unsigned most) { coll_many(w, most, 2, broadcast_one); }
 
-/* ---- parts to and from members
- * ----------------------------------------------------------------------- */
+/* ---- parts to and from members --------------------------------------------------------------- */
 
 /* A buffer with a part of every member: of what member i gives, part `part_i` of it. */
 static unsigned char *parts_of_all(worker *w, const coll_call *c, gex_Rank_t part_i)

@@ -142,8 +142,7 @@ void legacy_put(worker *w, unsigned most)
         put_one(w, &b, form);
 }
 
-/* ---- gets
- * -------------------------------------------------------------------------------------------- */
+/* ---- gets ------------------------------------------------------------------------------------ */
 
 static void get_value(worker *w, gex_Rank_t target, const transfer *t, unsigned form)
 {

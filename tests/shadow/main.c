@@ -25,8 +25,7 @@ static const char usage[] =
     "  --stall N      seconds without progress that are a hang (60)\n"
     "  --quiet        one line when all is well\n";
 
-/* ---- options
- * ----------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static uint64_t number(const char *text, uint64_t least, uint64_t most)
 {
@@ -102,8 +101,7 @@ static void options_read(int argc, char **argv)
 #endif
 }
 
-/* ---- a thread's run
- * ---------------------------------------------------------------------------------- */
+/* ---- a thread's run -------------------------------------------------------------------------- */
 
 static unsigned share_sum(unsigned first, unsigned last)
 {
@@ -182,8 +180,7 @@ static void workers_run(void)
 #endif
 }
 
-/* ---- the report
- * -------------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static void report_put(const worker *w)
 {
@@ -267,8 +264,7 @@ static int report_all(double begin)
     return faults;
 }
 
-/* ---- start
- * ------------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static void start(int *argc, char ***argv)
 {

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- threads of this rank
- * ---------------------------------------------------------------------------- */
+/* ---- threads of this rank -------------------------------------------------------------------- */
 
 static atomic_uint arrived, rounds;
 
@@ -28,8 +27,7 @@ void meet_threads(void)
     GASNET_BLOCKUNTIL(atomic_load_explicit(&rounds, memory_order_acquire) != round);
 }
 
-/* ---- all ranks
- * --------------------------------------------------------------------------------------- */
+/* ---- all ranks ------------------------------------------------------------------------------- */
 
 static void barrier(unsigned form)
 {
@@ -56,8 +54,7 @@ void meet_ranks(const worker *w)
     meet_threads();
 }
 
-/* ---- the end of a phase
- * ------------------------------------------------------------------------------ */
+/* ---- the end of a phase ---------------------------------------------------------------------- */
 
 static void rows_put(worker *w)
 {
@@ -176,8 +173,7 @@ void phase_end(worker *w)
     all_checked(w);
 }
 
-/* ---- the watch
- * --------------------------------------------------------------------------------------- */
+/* ---- the watch ------------------------------------------------------------------------------- */
 
 static uint64_t signs(void)
 {

@@ -75,8 +75,7 @@ void library_write(void)
         memcpy(library_of(shadow.rank), library_bytes(shadow.rank), LIBRARY_LEN);
 }
 
-/* ---- getting it
- * ----------------------------------------------------------------------------------- */
+/* ---- getting it ------------------------------------------------------------------------------ */
 
 static void address_told(gex_Token_t token, gex_AM_Arg_t low, gex_AM_Arg_t high)
 {

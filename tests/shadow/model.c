@@ -11,8 +11,7 @@
 
 enum { BURST_LEN = 8192, SCRIBBLE_LEN_MAX = 64 << 10, SHOWN = 12, GUARD_BYTE = 0xC3 };
 
-/* ---- mismatches
- * ----------------------------------------------------------------------------------- */
+/* ---- mismatches ------------------------------------------------------------------------------ */
 
 static void hex(char *text, const unsigned char *bytes, size_t len)
 {
@@ -60,8 +59,7 @@ uint64_t hash_bytes(const unsigned char *bytes, size_t len)
     return random_mix2(random_mix2(lanes[0], lanes[1]), random_mix2(lanes[2], lanes[3] ^ len));
 }
 
-/* ---- operations
- * -------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 void op_begin(worker *w, gex_Rank_t target, size_t len)
 {
@@ -121,8 +119,7 @@ burst burst_begin(worker *w, unsigned most, unsigned factor)
     return burst_of(w, most, factor, random_below(&w->random, OCTAVES));
 }
 
-/* ---- buffers
- * ----------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static unsigned char *desk_guarded(worker *w, unsigned char *buffer, size_t len)
 {
@@ -170,8 +167,7 @@ const unsigned char *source_draw(worker *w, size_t len, unsigned char **scribble
     return memcpy(*scribble, from, len);
 }
 
-/* ---- stripes
- * ----------------------------------------------------------------------------------------- */
+/* ---- stripes --------------------------------------------------------------------------------- */
 
 static void tell_difference(const worker *w, const stripe *s, const unsigned char *found,
                             size_t len, gex_Rank_t target)
@@ -269,8 +265,7 @@ unsigned char *readable(worker *w, gex_Rank_t target, size_t len, const unsigned
     return library_of(target) + at;
 }
 
-/* ---- open and close
- * -------------------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static void *allocate(size_t count, size_t len)
 {

@@ -65,8 +65,7 @@ static void clear(worker *w)
     w->desk_used = 0;
 }
 
-/* ---- explicit events
- * --------------------------------------------------------------------------------- */
+/* ---- explicit events ------------------------------------------------------------------------- */
 
 static void await(random_state *random, gex_Event_t event)
 {
@@ -225,8 +224,7 @@ static void finish_events(worker *w, worker *by)
         finish_in_parts(&g, w, form - 5);
 }
 
-/* ---- implicit operations
- * ----------------------------------------------------------------------------- */
+/* ---- implicit operations --------------------------------------------------------------------- */
 
 static void nbi_done(worker *w, gex_EC_t mask)
 {
@@ -293,8 +291,7 @@ static void finish_nbi(worker *w)
     }
 }
 
-/* ---- together
- * ---------------------------------------------------------------------------------------- */
+/* ---- together -------------------------------------------------------------------------------- */
 
 void pending_finish_all(worker *w)
 {

@@ -151,8 +151,7 @@ void rma_put_value(worker *w, unsigned most)
     }
 }
 
-/* ---- gets
- * -------------------------------------------------------------------------------------------- */
+/* ---- gets ------------------------------------------------------------------------------------ */
 
 typedef struct get {
     gex_TM_t team;
@@ -239,8 +238,7 @@ void rma_get_value(worker *w, unsigned most)
     }
 }
 
-/* ---- access regions
- * ---------------------------------------------------------------------------------- */
+/* ---- access regions -------------------------------------------------------------------------- */
 
 /* Implicit puts and gets in a region, whose event joins the others. */
 void rma_region(worker *w, unsigned most)

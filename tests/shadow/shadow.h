@@ -56,8 +56,7 @@ typedef struct options {
     bool quiet;
 } options;
 
-/* ---- a thread of a rank -----------------------------------------------------------------------
- */
+/* ---- a thread of a rank ---------------------------------------------------------------------- */
 
 typedef struct put_record { /* where an operation wrote, for those who read about a mismatch */
     uint32_t at, len;
@@ -157,8 +156,7 @@ typedef struct worker {
     uint64_t results[PENDING_MAX]; /* of operations in flight, by number of the pending */
 } worker;
 
-/* ---- a rank: constant while threads run
- * ----------------------------------------------------------- */
+/* ---- a rank: constant while threads run ------------------------------------------------------ */
 
 typedef struct team_entry { /* a team for operations between two ranks */
     gex_TM_t team;
@@ -184,8 +182,7 @@ typedef struct shadow_state {
 
 extern shadow_state shadow;
 
-/* ---- kinds of operations
- * -------------------------------------------------------------------------- */
+/* ---- kinds of operations --------------------------------------------------------------------- */
 
 /* share: of all operations, in thousandths, at least SHARE_MIN. run: makes at least one operation,
  * at most `most`. */
@@ -200,8 +197,7 @@ enum { SHARE_MIN = 20 };
 extern const kind kinds[];
 extern const unsigned kind_count, kind_alone_count; /* those in front: a thread makes them alone */
 
-/* ---- mismatch.c
- * -------------------------------------------------------------------------------------- */
+/* ---- mismatch.c ------------------------------------------------------------------------------ */
 
 /* Says what is wrong, and how to repeat it, and ends the job. */
 _Noreturn void mismatch(const worker *w, uint64_t op, const char *format, ...)
@@ -209,8 +205,7 @@ _Noreturn void mismatch(const worker *w, uint64_t op, const char *format, ...)
 _Noreturn void mismatch_at(gex_Rank_t rank, unsigned thread, uint64_t op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* ---- model.c
- * -------------------------------------------------------------------------------------- */
+/* ---- model.c --------------------------------------------------------------------------------- */
 
 void compare(const worker *w, uint64_t op, const char *what, const void *found,
              const void *expected, size_t len);
@@ -268,8 +263,7 @@ static inline random_state random_together(const worker *w)
     return (random_state){ random_mix2(random_mix2(shadow.options.seed, w->op), 1000 + w->index) };
 }
 
-/* ---- pending.c
- * ------------------------------------------------------------------------------------ */
+/* ---- pending.c ------------------------------------------------------------------------------- */
 
 pending *pending_add(worker *w, pending_how how);
 /* Synchronises everything in flight, in ways drawn at random, and compares. */
@@ -280,8 +274,7 @@ void pending_finish_for(worker *by, worker *owner); /* events of another thread 
 void pending_done(worker *w, pending *p);
 void scribble(unsigned char *source, size_t len);
 
-/* ---- memory.c: what every rank's shared memory has where
- * ------------------------------------------------------------------------------------------ */
+/* ---- memory.c: what every rank's shared memory has where ------------------------------------- */
 
 /* What the writer says about its part of a segment, put there at the end of a phase. */
 typedef struct row {
@@ -312,16 +305,14 @@ const unsigned char *library_bytes(gex_Rank_t target);
 void library_write(void);
 void memory_open(void);
 
-/* ---- meet.c: threads of a rank, and ranks
- * ------------------------------------------------------------------------------------------ */
+/* ---- meet.c: threads of a rank, and ranks ---------------------------------------------------- */
 
 void meet_threads(void);
 void meet_ranks(const worker *w); /* all threads of all ranks */
 void phase_end(worker *w);        /* all compare what they own */
 void watch_start(void);           /* ends the job when nothing happens any more */
 
-/* ---- kinds
- * ---------------------------------------------------------------------------------------- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 void rma_put_blocking(worker *w, unsigned most);
 void rma_put_nb(worker *w, unsigned most);

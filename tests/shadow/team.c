@@ -7,8 +7,7 @@
 
 enum { COLORS_MAX = 3, LIFE_OPS = 10 };
 
-/* ---- what a team must be
- * ----------------------------------------------------------------------------- */
+/* ---- what a team must be --------------------------------------------------------------------- */
 
 typedef struct roster {          /* the members of our team, in order */
     gex_Rank_t ranks[RANKS_MAX]; /* job ranks */
@@ -45,8 +44,7 @@ static void roster_check(const worker *w, gex_TM_t team, const roster *r)
                    GEX_RANK_INVALID);
 }
 
-/* ---- making one
- * -------------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 /* Colours and keys are drawn for every rank, so each knows what all give. */
 static gex_TM_t split(worker *w, random_state *random, roster *r)
@@ -103,8 +101,7 @@ static gex_TM_t make(worker *w, random_state *random, roster *r)
     return team;
 }
 
-/* ---- using it
- * ---------------------------------------------------------------------------------------- */
+/* ---- using it -------------------------------------------------------------------------------- */
 
 static void get_from_member(worker *w, gex_TM_t team, const roster *r)
 {
@@ -152,8 +149,7 @@ void team_life(worker *w, unsigned most)
     }
 }
 
-/* ---- those that last
- * --------------------------------------------------------------------------------- */
+/* ---- those that last ------------------------------------------------------------------------- */
 
 static team_entry *team_add(gex_TM_t team)
 {

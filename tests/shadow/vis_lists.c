@@ -107,8 +107,7 @@ static void sides_prepare(worker *w, vis_call *call, const shape *there, const s
     copy_shape(call->expected, here, bytes, there);
 }
 
-/* ---- vector
- * ------------------------------------------------------------------------------------------ */
+/* ---- vector ---------------------------------------------------------------------------------- */
 
 static gex_Event_t vector_put(const vis_call *c, const lists *to, const lists *from)
 {
@@ -191,8 +190,7 @@ static void vis_vector_one(worker *w, const burst *b, bool legacy)
     vis_end(w, &call, event);
 }
 
-/* ---- indexed
- * ----------------------------------------------------------------------------------------- */
+/* ---- indexed --------------------------------------------------------------------------------- */
 
 static gex_Event_t indexed_put(const vis_call *c, const lists *to, const lists *from)
 {
@@ -283,8 +281,7 @@ static void vis_indexed_one(worker *w, const burst *b, bool legacy)
     vis_end(w, &call, event);
 }
 
-/* ---- bursts
- * ------------------------------------------------------------------------------------------ */
+/* ---- bursts ---------------------------------------------------------------------------------- */
 
 typedef void (*one_fn)(worker *w, const burst *b, bool legacy);
 

@@ -196,8 +196,7 @@ static void wake(void *ctx, pen_peer peer)
     __atomic_fetch_add(&world->wakes, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- open -------------------------------------------------------------------------------------
- */
+/* ---- open ------------------------------------------------------------------------------------ */
 
 static void open_link(ranks *world, uint32_t rank)
 {

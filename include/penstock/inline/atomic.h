@@ -43,8 +43,7 @@ static __inline__ int pen_atomic_mapped(gex_AD_t domain, gex_Rank_t rank, const 
                           flags & ~(order | GEX_FLAG_AD_MY_RANK | GEX_FLAG_AD_MY_NBRHD), alias);
 }
 
-/* ---- 32 bits: each answers the old value ------------------------------------------------------
- */
+/* ---- 32 bits: each answers the old value ----------------------------------------------------- */
 
 /* of PEN_ATOMIC_INLINE_MOVES */
 static __inline__ uint32_t pen_atomic_move32(void *alias, gex_OP_t op, uint32_t op1, uint32_t op2)
@@ -120,8 +119,7 @@ static __inline__ void pen_atomic_integer32(void *alias, void *result, gex_OP_t 
     }
 }
 
-/* ---- 64 bits: each answers the old value ------------------------------------------------------
- */
+/* ---- 64 bits: each answers the old value ----------------------------------------------------- */
 
 /* of PEN_ATOMIC_INLINE_MOVES */
 static __inline__ uint64_t pen_atomic_move64(void *alias, gex_OP_t op, uint64_t op1, uint64_t op2)

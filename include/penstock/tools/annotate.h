@@ -32,8 +32,7 @@
 #    define GASNETT_EXTERNC extern
 #endif
 
-/* ---- functions: the ones with a declarator as an argument stand in front of a definition ------
- */
+/* ---- functions: the ones with a declarator as an argument stand in front of a definition ----- */
 
 #define GASNETT_INLINE(function)                   static __inline__
 #define GASNETT_NEVER_INLINE(function, declarator) __attribute__((__noinline__)) declarator

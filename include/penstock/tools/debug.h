@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-/* ---- tracing: this library has none of it, so its calls cost nothing ---------------------------
- */
+/* ---- tracing: this library has none of it, so its calls cost nothing ------------------------- */
 
 /* A name of the reference implementation whose address clients take. */
 /* NOLINTNEXTLINE(readability-identifier-naming) */
@@ -49,8 +48,7 @@ typedef struct {
 
 #if !PEN_TOOLS_LITE
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Prints what printf would, as the cause of a fatal error, with the stack if GASNET_BACKTRACE says
  * so, and aborts the process, hence the job. The macro adds the caller's place. Never returns.
@@ -82,8 +80,7 @@ PEN_API void gasnett_close_streams(void);
  * Returns what handled it before; SIG_ERR if the signal cannot be handled. Context: any. */
 PEN_API gasnett_sighandlerfn_t gasnett_reghandler(int number, gasnett_sighandlerfn_t handler);
 
-/* ---- the debugger ------------------------------------------------------------------------------
- */
+/* ---- the debugger ---------------------------------------------------------------------------- */
 
 /* Stops here until somebody sets *flag to something else than 0, with a debugger.
  *   flag  a variable that is 0
@@ -94,8 +91,7 @@ PEN_API void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name);
 /* The same on a variable of the library's, if GASNET_FREEZE_ON_ERROR is yes. */
 PEN_API void gasnett_freezeForDebuggerErr(void);
 
-/* ---- the stack ---------------------------------------------------------------------------------
- */
+/* ---- the stack ------------------------------------------------------------------------------- */
 
 /* Readies what prints stacks; is called by the calls below, but not in a signal handler.
  *   program  its path, not needed here: NULL will do

@@ -184,8 +184,7 @@ GEX_INLINE void gasnett_rwlock_assertunlocked(const gasnett_rwlock_t *lock)
         pen_api_rwlock_assert(lock, 0, 0);
 }
 
-/* ---- barrier of threads: an addition of this implementation -----------------------------------
- */
+/* ---- barrier of threads: an addition of this implementation ---------------------------------- */
 
 /* Where `count` threads of this process meet, again and again. Real in every mode. */
 typedef struct pen_thread_barrier {

@@ -334,8 +334,7 @@ static void an_internal_request_without_room_is_the_callers_to_repeat(void **sta
     assert_int_equal(internal_calls, 1);
 }
 
-/* ---- what ends the job
- * --------------------------------------------------------------------------- */
+/* ---- what ends the job ----------------------------------------------------------------------- */
 
 static void send_unregistered(pair *p)
 {

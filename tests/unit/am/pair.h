@@ -58,8 +58,7 @@ typedef struct pair {
     pair_end ends[2];
 } pair;
 
-/* ---- the link
- * --------------------------------------------------------------------------------------- */
+/* ---- the link -------------------------------------------------------------------------------- */
 
 static void *pair_copy(const void *from, uint32_t len)
 {
@@ -206,8 +205,7 @@ __attribute__((unused)) static const pen_zcopy_ops pair_zcopy = { .reserve = pai
                                                                   .commit = pair_commit,
                                                                   .cancel = pair_cancel };
 
-/* ---- the two jobs
- * -------------------------------------------------------------------------------- */
+/* ---- the two jobs ---------------------------------------------------------------------------- */
 
 static void pair_open_rank(pair *p, uint32_t rank)
 {

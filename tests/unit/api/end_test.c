@@ -27,8 +27,7 @@ static void assert_ends(void (*play)(void), int status, const char *said)
 
 static void say_and(void) { printf("buffered words"); }
 
-/* ---- orderly ------------------------------------------------------------------------------------
- */
+/* ---- orderly --------------------------------------------------------------------------------- */
 
 static void exit_call(void)
 {
@@ -104,8 +103,7 @@ static void every_orderly_end_keeps_status_and_output(void **state)
     assert_ends(exit_by_thread, 3, "buffered words");
 }
 
-/* ---- exit handlers
- * -------------------------------------------------------------------------------- */
+/* ---- exit handlers --------------------------------------------------------------------------- */
 
 static child_job at_exit_job;
 
@@ -140,8 +138,7 @@ static void handlers_registered_after_the_start_can_communicate(void **state)
     assert_ends(exit_in_exit, 8, "buffered words");
 }
 
-/* ---- signals
- * ---------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static void crash(void)
 {
@@ -187,8 +184,7 @@ static void signals_end_the_process_as_signals(void **state)
     assert_string_equal(end.said, "");
 }
 
-/* ---- children of a rank
- * -------------------------------------------------------------------------------- */
+/* ---- children of a rank ---------------------------------------------------------------------- */
 
 static void fork_and_leave(void)
 {
@@ -207,8 +203,7 @@ static void a_child_that_a_rank_forks_is_no_rank(void **state)
     assert_ends(fork_and_leave, 0, "child 33");
 }
 
-/* ---- threads
- * -------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void *poll_once(void *seen)
 {

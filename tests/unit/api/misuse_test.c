@@ -47,8 +47,7 @@ static void assert_refused(void (*play)(void), const char *reason)
     assert_true(child_was_refused(&end, reason));
 }
 
-/* ---- set-up calls, in every build --------------------------------------------------------------
- */
+/* ---- set-up calls, in every build ------------------------------------------------------------ */
 
 static void start_twice(void)
 {
@@ -175,8 +174,7 @@ static void a_bound_segment_cannot_be_destroyed(void **state)
     assert_refused(segments_by_hand, "gex_Segment_Destroy: the segment");
 }
 
-/* ---- wrong in every build, and fatal ------------------------------------------------------------
- */
+/* ---- wrong in every build, and fatal --------------------------------------------------------- */
 
 static void barrier_over_a_pair(void)
 {
@@ -219,8 +217,7 @@ static void calls_that_cannot_be_right_end_the_job(void **state)
 #endif
 }
 
-/* ---- places where a call may not be made: checked builds
- * ----------------------------------------- */
+/* ---- places where a call may not be made: checked builds ------------------------------------- */
 
 static gex_HSL_t lock = GEX_HSL_INITIALIZER, other_lock = GEX_HSL_INITIALIZER;
 static volatile int handled;

@@ -22,8 +22,7 @@ static void assert_refused(void (*play)(void), const char *reason)
     assert_true(child_was_refused(&end, reason));
 }
 
-/* ---- gex_TM_Split, gex_TM_Dup and gex_TM_Destroy ----------------------------------------------
- */
+/* ---- gex_TM_Split, gex_TM_Dup and gex_TM_Destroy --------------------------------------------- */
 
 static void split_nothing(void)
 {
@@ -98,8 +97,7 @@ static void wrong_teams_colors_and_flags_end_the_job(void **state)
     assert_refused(destroy_with_odd_flags, "gex_TM_Destroy: flags 0x1: only GEX_FLAG_GLOBALLY");
 }
 
-/* ---- gex_TM_Create ----------------------------------------------------------------------------
- */
+/* ---- gex_TM_Create --------------------------------------------------------------------------- */
 
 static void create(gex_Rank_t rank, size_t scratch_size, gex_Flags_t flags)
 {
@@ -144,8 +142,7 @@ static void wrong_lists_end_the_job(void **state)
                    "gex_TM_Create: room for 0 new teams, but the list names 1");
 }
 
-/* ---- checked builds ---------------------------------------------------------------------------
- */
+/* ---- checked builds -------------------------------------------------------------------------- */
 
 static void lend_what_is_no_segment(void)
 {

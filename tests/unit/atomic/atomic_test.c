@@ -36,8 +36,7 @@ static void close_world(ranks *world)
     ranks_close(world);
 }
 
-/* ---- against the model --------------------------------------------------------------------------
- */
+/* ---- against the model ----------------------------------------------------------------------- */
 
 /* Operations under way, each on a word of its own, which the model follows. */
 typedef struct trial {
@@ -169,8 +168,7 @@ static void anywhere_in_memory_every_operation_does_what_the_model_says(void **s
                                         .same_host = true });
 }
 
-/* ---- completion ---------------------------------------------------------------------------------
- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 typedef struct pair {
     ranks world;
@@ -299,8 +297,7 @@ static void domains_that_are_left_are_freed_with_the_job(void **state)
     close_world(&p.world); /* the leak checker looks */
 }
 
-/* ---- what does not come from a sound peer -------------------------------------------------------
- */
+/* ---- what does not come from a sound peer ---------------------------------------------------- */
 
 static uint64_t drain(pen_job *job)
 {
@@ -383,8 +380,7 @@ static void answers_that_fit_no_request_are_counted_and_dropped(void **state)
     close_world(&p.world);
 }
 
-/* ---- what the client may not do -----------------------------------------------------------------
- */
+/* ---- what the client may not do -------------------------------------------------------------- */
 
 static void operate(void *ctx)
 {
@@ -417,8 +413,7 @@ static void wrong_targets_end_the_job_in_words(void **state)
     dies_for((void *)SEGMENT_LEN, 1, false, SEGMENT_LEN + 64, "is outside its segment");
 }
 
-/* ---- both ways at once --------------------------------------------------------------------------
- */
+/* ---- both ways at once ----------------------------------------------------------------------- */
 
 enum { WORKERS = 3, ADDS = 4000 };
 

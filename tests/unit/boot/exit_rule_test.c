@@ -303,8 +303,7 @@ static void each_fault_has_its_status_and_its_cause(void **state)
     }
 }
 
-/* ---- what is done, and when
- * ----------------------------------------------------------------------- */
+/* ---- what is done, and when ------------------------------------------------------------------ */
 
 static void open_joined(rig *r)
 {

@@ -47,8 +47,7 @@ static void close_world(ranks *world)
     ranks_close(world);
 }
 
-/* ---- interleavings
- * ------------------------------------------------------------------------------- */
+/* ---- interleavings --------------------------------------------------------------------------- */
 
 typedef struct walker {          /* one rank of the stepped worlds */
     uint32_t notified, finished; /* GASNet-1 barriers */
@@ -180,8 +179,7 @@ static void ranks_that_only_poll_hold_nobody_up(void **state)
     }
 }
 
-/* ---- mismatch
- * ----------------------------------------------------------------------------------------- */
+/* ---- mismatch -------------------------------------------------------------------------------- */
 
 typedef struct notice {
     int name, flags;
@@ -299,8 +297,7 @@ static void waiting_for_another_name_or_with_other_flags_is_a_local_mismatch(voi
     close_world(&world);
 }
 
-/* ---- misuse
- * -------------------------------------------------------------------------------------------- */
+/* ---- misuse ---------------------------------------------------------------------------------- */
 
 static void notify_twice(void *job)
 {
@@ -389,8 +386,7 @@ static void the_way_to_meet_can_be_chosen_and_nonsense_is_refused(void **state)
     }
 }
 
-/* ---- threads
- * --------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 enum { BARRIERS = 300 };
 

@@ -136,8 +136,7 @@ static pen_status run(uint32_t size, uint32_t mode, void (*body)(member *))
     return crew_run(crew_make(size, mode, body));
 }
 
-/* ---- joining
- * -------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------- */
 
 static void look_at_objects(member *m)
 {
@@ -194,8 +193,7 @@ static void a_value_that_cannot_be_read_is_refused(void **state)
     assert_int_equal(unsetenv("GASNET_MAX_THREADS"), 0);
 }
 
-/* ---- segment limits
- * ------------------------------------------------------------------------------- */
+/* ---- segment limits -------------------------------------------------------------------------- */
 
 static void expect_64m(member *m)
 {
@@ -242,8 +240,7 @@ static void the_segment_limit_follows_client_and_environment(void **state)
     assert_int_equal(crew_run(c), PEN_OK);
 }
 
-/* ---- publishing
- * ------------------------------------------------------------------------------------ */
+/* ---- publishing ------------------------------------------------------------------------------ */
 
 static pen_segment *publish_own(member *m, size_t pages)
 {
@@ -346,8 +343,7 @@ static void in_an_everything_job_nothing_is_shown_to_inline_code(void **state)
     assert_int_equal(crew_run(c), PEN_OK);
 }
 
-/* ---- pairs and threads
- * ----------------------------------------------------------------------------- */
+/* ---- pairs and threads ----------------------------------------------------------------------- */
 
 static void make_pairs(member *m)
 {
@@ -405,8 +401,7 @@ static void threads_are_counted_while_they_live(void **state)
     assert_int_equal(run(1, PEN_MODE_SEQ, take_threads_alone), PEN_OK);
 }
 
-/* ---- ends
- * ------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void lose_peer(pen_job *job) { job->host.peer_lost(job, 1, PEN_ERR_PEER_LOST); }
 

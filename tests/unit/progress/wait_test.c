@@ -258,8 +258,7 @@ static void errands_are_run_while_waiting_but_not_often(void **state)
     pen_progress_close(&r.progress);
 }
 
-/* ---- wake-ups between threads
- * ------------------ */
+/* ---- wake-ups between threads ---------------------------------------------------------------- */
 
 enum { ROUNDS = 300 };
 

@@ -168,8 +168,7 @@ static void bytes_arrive_where_the_kernel_copies_host_memory(void **state)
     all_sides((ranks_params){ .everything = true, .same_host = true });
 }
 
-/* ---- what ends the job ------------------------------------------------------------------------
- */
+/* ---- what ends the job ----------------------------------------------------------------------- */
 
 static rma_pair opened;
 static char byte;

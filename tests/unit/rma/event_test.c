@@ -179,8 +179,7 @@ static void synchronising_an_event_twice_is_refused_by_name(void **state)
         assert_true(ranks_dies(test_again, event, f->job, "synchronised before"));
 }
 
-/* ---- several threads ---------------------------------------------------------------------------
- */
+/* ---- several threads ------------------------------------------------------------------------- */
 
 enum { HANDED = 20000 };
 
@@ -231,8 +230,7 @@ static void one_thread_may_free_what_another_takes(void **state)
     assert_int_equal(free_count, 255);
 }
 
-/* ---- implicit operations
- * ------------------------------------------------------------------------- */
+/* ---- implicit operations --------------------------------------------------------------------- */
 
 static void categories_are_waited_for_apart(void **state)
 {

@@ -15,8 +15,7 @@
 
 enum { RANKS = 3, SEGMENT_LEN = 40000, LEN_MAX = 9000, ROUNDS = 1500, OUTSTANDING = 8 };
 
-/* ---- random operations
- * -------------------------------------------------------------------------------- */
+/* ---- random operations ----------------------------------------------------------------------- */
 
 /* An operation under way: a put's source may be scribbled over as soon as the client may. */
 typedef struct operation {
@@ -213,8 +212,7 @@ static void by_the_kernel_memory_ends_up_as_in_a_shadow_copy(void **state)
                                          .same_host = true });
 }
 
-/* ---- each way is taken where it should be
- * ------------------------------------------------------------ */
+/* ---- each way is taken where it should be ---------------------------------------------------- */
 
 typedef rma_pair pair;
 
@@ -348,8 +346,7 @@ static void a_get_asks_for_a_bounded_number_of_pieces_at_once(void **state)
     rma_ranks_close(&p.world);
 }
 
-/* ---- what does not come from a sound peer
- * ---------------------------------------------------------------- */
+/* ---- what does not come from a sound peer ---------------------------------------------------- */
 
 static uint64_t dropped(const pen_job *job) { return job->counters.frame_dropped; }
 
@@ -417,8 +414,7 @@ static void malformed_requests_are_counted_and_dropped(void **state)
     rma_ranks_close(&p.world);
 }
 
-/* ---- what a client may not do
- * -------------------------------------------------------------------------------- */
+/* ---- what a client may not do ---------------------------------------------------------------- */
 
 static void put_outside(void *ctx)
 {

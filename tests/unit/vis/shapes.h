@@ -37,8 +37,7 @@ static size_t pick_len(ranks *world)
     return lens[pick(world, sizeof lens / sizeof lens[0])];
 }
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Gives pieces their places: those of a destination apart, in any order; of a source anywhere. */
 static void place_pieces(ranks *world, shape_side *side, char *area, bool apart)
@@ -110,8 +109,7 @@ static void random_indexed(ranks *world, shape *s)
     }
 }
 
-/* ---- boxes ------------------------------------------------------------------------------------
- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 /* Strides of a destination nest in any order of levels, of either sign; those of a source may be
  * anything that stays within the area. */

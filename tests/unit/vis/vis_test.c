@@ -20,8 +20,7 @@
 
 enum { RANKS = 3, OUTSTANDING = 6, SEGMENT_LEN = OUTSTANDING * AREA_LEN, ROUNDS = 1500 };
 
-/* ---- random transfers -------------------------------------------------------------------------
- */
+/* ---- random transfers ------------------------------------------------------------------------ */
 
 typedef struct operation {
     pen_event *event;
@@ -183,8 +182,7 @@ static void by_the_kernel_memory_ends_up_as_in_a_shadow_copy(void **state)
                                              .same_host = true });
 }
 
-/* ---- a fixed transfer ---------------------------------------------------------------------------
- */
+/* ---- a fixed transfer ------------------------------------------------------------------------ */
 
 enum { ROWS = 200, ROW_LEN = 16, PITCH = 40 }; /* more pieces than the kernel is given at once */
 static const size_t row_counts[] = { ROWS };
@@ -378,8 +376,7 @@ static void nothing_to_move_is_done_at_any_address(void **state)
     rma_ranks_close(&p.world);
 }
 
-/* ---- telling the target
- * --------------------------------------------------------------------------- */
+/* ---- telling the target ---------------------------------------------------------------------- */
 
 enum { HANDLER = 200 };
 
@@ -443,8 +440,7 @@ static void the_target_is_told_once_when_all_has_arrived(void **state)
     }
 }
 
-/* ---- the client's errors
- * ---------------------------------------------------------------------------- */
+/* ---- the client's errors --------------------------------------------------------------------- */
 
 static void do_call(void *ctx)
 {

@@ -162,8 +162,7 @@ static void close_sends_what_waits_and_counts_what_it_cannot(void **state)
     assert_non_null(strstr(b.inner.lines[0], "1 lost"));
 }
 
-/* ---- bodies that the wrapped link keeps busy
- * ----------------------------------------------------- */
+/* ---- bodies that the wrapped link keeps busy ------------------------------------------------- */
 
 static void a_copy_stays_until_the_wrapped_link_is_done_with_it(void **state)
 {
@@ -216,8 +215,7 @@ static void the_callers_op_goes_with_an_unharmed_frame(void **state)
     bench_close(&b);
 }
 
-/* ---- bodies written in place
- * --------------------------------------------------------------------- */
+/* ---- bodies written in place ----------------------------------------------------------------- */
 
 static void write_in_place(bench *b, uint64_t tag, uint32_t body_len)
 {

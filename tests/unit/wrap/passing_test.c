@@ -2,8 +2,7 @@
 /* passing_test.c: what an impairing link passes on, what it promises, and what it says. */
 #include "impair_bench.h"
 
-/* ---- what is passed on
- * ------------------------------------------------------------------------------ */
+/* ---- what is passed on ----------------------------------------------------------------------- */
 
 static uint32_t flags_with(pen_impair_config config)
 {
@@ -148,8 +147,7 @@ static void put_and_get_are_passed_on_as_they_are(void **state)
     bench_close(&b);
 }
 
-/* ---- what is said
- * ----------------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static void rank_0_warns_once_and_every_rank_reports_at_the_end(void **state)
 {
