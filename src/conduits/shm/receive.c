@@ -80,6 +80,13 @@ static bool find_in_chunk(const shm_link *link, pen_lane lane, uint64_t word, sh
     frame->chunk = shm_word_chunk(word);
     if (frame->body_len > SHM_BODY_MAX || frame->chunk >= shm_chunk_count(lane))
         return false;
+    /* acquire: nothing that the slot's word has not ordered; but whoever of this process had the
+     * chunk before and cancelled is ordered through another process only, which ThreadSanitizer
+     * cannot see */
+    uint32_t taken =
+        atomic_load_explicit(&link->page->lanes[lane].chunks_taken, memory_order_acquire);
+    if ((taken >> frame->chunk & 1) == 0)
+        return false;
     frame->body = shm_chunk(&link->layout, link->area, lane, frame->chunk);
     return true;
 }

@@ -46,8 +46,12 @@ static shm_slot *channel_slots(shm_job *job, uint32_t channel, pen_lane lane)
     return (shm_slot *)(void *)(start + shm_channel_slots_at(lane));
 }
 
+static uint32_t chunks_taken = UINT32_MAX; /* what the victim's page says */
+
 static void send_word(shm_job *job, uint64_t word)
 {
+    shm_page *page = job->ranks[VICTIM].link->page;
+    atomic_store(&page->lanes[PEN_LANE_REQUEST].chunks_taken, chunks_taken);
     atomic_store(&channel_slots(job, VILLAIN, PEN_LANE_REQUEST)[0].word, word);
 }
 
@@ -120,6 +124,9 @@ static void frames_beyond_what_is_allowed_lose_their_sender(void **state)
     expect_lost(&job, ring_word(0, SHM_BODY_MAX));
     expect_lost(&job, shm_word(0, 8) | shm_word_body(SHM_BODY_IN_CHUNK, SHM_BODY_MAX + 1, 0));
     expect_lost(&job, shm_word(0, 8) | shm_word_body(SHM_BODY_IN_CHUNK, 1, SHM_CHUNKS_MAX));
+    chunks_taken = ~(1u << 3);
+    expect_lost(&job, shm_word(0, 8) | shm_word_body(SHM_BODY_IN_CHUNK, 1, 3));
+    chunks_taken = UINT32_MAX;
 }
 
 static void garbage_in_a_channel_leads_nowhere(void **state)
