@@ -14,7 +14,9 @@
  *
  * HPCC allows a rank to look 1,024 updates ahead. Here an update counts from the moment it is
  * drawn until its owner has said that it is applied. */
+#include "arguments.h"
 #include "progress_bar.h"
+#include "randomaccess_spread.h"
 #include "randomaccess_stream.h"
 
 #include <gasnetex.h>
@@ -28,16 +30,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
-    LOOK_AHEAD = 1024,   /* updates a rank may have drawn and not yet seen applied */
-    BUCKET_UPDATES = 64, /* per message: 512 bytes, which every GASNet carries */
+    LOOK_AHEAD = 1024, /* updates a rank may have drawn and not yet seen applied */
+    BUCKET_MIN = 64,   /* updates in a message: 512 bytes, which every GASNet carries */
+    BUCKET_MAX = 256,  /* the same, when there are few ranks to hold back updates for */
     LOG2_DEFAULT = 22,
     LOG2_MAX = 40,
     UPDATES_PER_WORD = 4,
     THREADS_MAX = 64,
-    PROGRESS_STRIDE = 4096, /* updates between two looks at the clock */
+    PROGRESS_STRIDE = 4096, /* updates between two looks at the clock, at least */
     PATIENCE_S = 60,        /* without any answer: updates were lost */
 #ifdef GASNET_PAR
     THREADS_BUILT = THREADS_MAX
@@ -55,6 +57,12 @@ typedef struct totals {
     uint64_t ams_shm, ams_net, puts_shm, puts_net, gets_shm, gets_net; /* that the library did */
 } totals;
 
+/* Updates that wait until it is worth a message. */
+typedef struct bucket {
+    uint32_t used;
+    uint64_t updates[BUCKET_MAX];
+} bucket;
+
 /* One thread's share of the updates. */
 typedef struct worker {
     uint64_t first, count; /* place in the stream */
@@ -65,8 +73,8 @@ typedef struct worker {
     uint64_t puts, gets;               /* asked for */
     uint64_t unanswered_before, looks; /* while waiting; see worker_lose_patience() */
     double give_up_s;
-    uint64_t *buckets;     /* BUCKET_UPDATES words for each rank */
-    uint32_t *bucket_used; /* words in use, for each rank */
+    bucket *buckets;     /* one for each rank */
+    uint32_t bucket_len; /* updates at which a bucket is sent */
     pthread_t id;
     _Atomic uint64_t applied __attribute__((aligned(64))); /* counted up by the handler */
 } worker;
@@ -77,9 +85,7 @@ static struct job {
     bool putget, quarter, no_bucket, show_progress;
     uint32_t threads;
     uint32_t log2;
-    uint64_t words, word_mask;
-    uint64_t share, longer;      /* words per rank; the first `longer` ranks have one more */
-    uint64_t border;             /* first word of the ranks that have not */
+    spread spread;
     uint64_t first, count;       /* our words */
     uint64_t *table;             /* ours, in our segment */
     uintptr_t *tables;           /* everyone's, each in its owner's address space */
@@ -90,60 +96,48 @@ static struct job {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void table_share(uint64_t words)
+static inline gex_Rank_t table_owner(uint64_t update)
 {
-    job.words = words;
-    job.word_mask = words - 1;
-    job.share = words / job.size;
-    job.longer = words % job.size;
-    job.border = (job.share + 1) * job.longer;
-    const bool longer = job.rank < job.longer;
-    job.count = job.share + longer;
-    job.first =
-        longer ? job.rank * (job.share + 1) : job.border + (job.rank - job.longer) * job.share;
+    return (gex_Rank_t)spread_owner(&job.spread, update & job.spread.word_mask);
 }
 
-/* The rank that owns a word, and the word's place there. */
-static inline gex_Rank_t table_owner(uint64_t word, uint64_t *place)
+/* Applies updates to words of ours. With several threads handlers run at the same time. */
+static inline void table_apply(const uint64_t *updates, size_t count)
 {
-    if (word < job.border) {
-        *place = word % (job.share + 1);
-        return (gex_Rank_t)(word / (job.share + 1));
-    }
-    *place = (word - job.border) % job.share;
-    return (gex_Rank_t)(job.longer + (word - job.border) / job.share);
-}
-
-/* Applies an update to a word of ours. With several threads handlers run at the same time. */
-static inline void table_apply(uint64_t update)
-{
-    const uint64_t place = (update & job.word_mask) - job.first;
-    if (place >= job.count) {
-        atomic_fetch_add_explicit(&job.strays, 1, memory_order_relaxed);
-        return;
-    }
+    uint64_t *const table = job.table;
+    const uint64_t mask = job.spread.word_mask, first = job.first, words = job.count;
+    uint64_t strays = 0;
+    for (size_t update_i = 0; update_i < count; update_i++) {
+        const uint64_t place = (updates[update_i] & mask) - first;
+        if (place >= words) {
+            strays++;
+            continue;
+        }
 #ifdef GASNET_PAR
-    __atomic_fetch_xor(&job.table[place], update, __ATOMIC_RELAXED); /* read after the barrier */
+        /* relaxed: read after the barrier */
+        __atomic_fetch_xor(&table[place], updates[update_i], __ATOMIC_RELAXED);
 #else
-    job.table[place] ^= update;
+        table[place] ^= updates[update_i];
 #endif
+    }
+    if (strays > 0)
+        atomic_fetch_add_explicit(&job.strays, strays, memory_order_relaxed);
 }
 
 /* ---- handlers: the one path of all updates of the variant am --------------------------------- */
 
 static void update_bucket(gex_Token_t token, void *payload, size_t len, gex_AM_Arg_t thread_i)
 {
-    const uint64_t *updates = payload;
-    const size_t count = len / sizeof(*updates);
-    for (size_t update_i = 0; update_i < count; update_i++)
-        table_apply(updates[update_i]);
+    const size_t count = len / sizeof(uint64_t);
+    table_apply(payload, count);
     gex_AM_ReplyShort2(token, APPLIED, 0, thread_i, (gex_AM_Arg_t)count);
 }
 
 static void update_one(gex_Token_t token, gex_AM_Arg_t thread_i, gex_AM_Arg_t high,
                        gex_AM_Arg_t low)
 {
-    table_apply((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+    const uint64_t update = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+    table_apply(&update, 1);
     gex_AM_ReplyShort2(token, APPLIED, 0, thread_i, 1);
 }
 
@@ -234,44 +228,66 @@ static void worker_wait(worker *self, uint64_t unanswered_max)
 
 static void worker_send_bucket(worker *self, gex_Rank_t to)
 {
-    const uint32_t used = self->bucket_used[to];
+    bucket *from = &self->buckets[to];
+    const uint32_t used = from->used;
     if (used == 0)
         return;
     self->sent += used; /* before the answer can come */
     self->held -= used;
-    self->bucket_used[to] = 0;
-    gex_AM_RequestMedium1(job.team, to, UPDATE_BUCKET, &self->buckets[(size_t)to * BUCKET_UPDATES],
-                          used * sizeof(uint64_t), GEX_EVENT_NOW, 0, (gex_AM_Arg_t)self->thread_i);
+    from->used = 0;
+    gex_AM_RequestMedium1(job.team, to, UPDATE_BUCKET, from->updates, used * sizeof(uint64_t),
+                          GEX_EVENT_NOW, 0, (gex_AM_Arg_t)self->thread_i);
 }
 
 static gex_Rank_t worker_fullest(const worker *self)
 {
     gex_Rank_t fullest = 0;
     for (gex_Rank_t rank = 1; rank < job.size; rank++)
-        if (self->bucket_used[rank] > self->bucket_used[fullest])
+        if (self->buckets[rank].used > self->buckets[fullest].used)
             fullest = rank;
     return fullest;
 }
 
-/* Half of what we may look ahead waits in buckets, the other half may be on its way. */
-static void update_by_bucket(worker *self, uint64_t update)
+/* Makes room to draw some updates, a quarter of what we may look ahead: at most half of that waits
+ * in buckets, the rest may be on its way. */
+static void worker_make_room(worker *self, uint32_t quarter)
 {
-    uint64_t place;
-    const gex_Rank_t owner = table_owner(update & job.word_mask, &place);
-    self->buckets[(size_t)owner * BUCKET_UPDATES + self->bucket_used[owner]++] = update;
-    self->held++;
-    if (self->bucket_used[owner] == BUCKET_UPDATES)
-        worker_send_bucket(self, owner);
-    else if (self->held * 2 >= self->look_ahead)
+    while (self->held > 2 * quarter)
         worker_send_bucket(self, worker_fullest(self));
-    if (worker_unanswered(self) + self->held >= self->look_ahead)
-        worker_wait(self, self->look_ahead - self->held - 1);
+    const uint32_t unanswered_max = self->look_ahead - self->held - quarter;
+    if (worker_unanswered(self) > unanswered_max)
+        worker_wait(self, unanswered_max);
+}
+
+static void worker_run_buckets(worker *self)
+{
+    const uint32_t quarter = self->look_ahead / 4;
+    uint64_t value = stream_at(self->first), shown = 0;
+    for (uint64_t left = self->count; left > 0;) {
+        worker_make_room(self, quarter);
+        const uint32_t count = left < quarter ? (uint32_t)left : quarter;
+        self->held += count;
+        for (uint32_t draw_i = 0; draw_i < count; draw_i++) {
+            value = stream_next(value);
+            const gex_Rank_t owner = table_owner(value);
+            bucket *to = &self->buckets[owner];
+            to->updates[to->used] = value;
+            if (++to->used == self->bucket_len)
+                worker_send_bucket(self, owner);
+        }
+        left -= count;
+        if (self->thread_i == 0 && self->count - left >= shown + PROGRESS_STRIDE) {
+            shown = self->count - left;
+            progress_show("updates", shown, self->count);
+        }
+    }
+    for (gex_Rank_t rank = 0; rank < job.size; rank++)
+        worker_send_bucket(self, rank);
 }
 
 static void update_by_message(worker *self, uint64_t update)
 {
-    uint64_t place;
-    const gex_Rank_t owner = table_owner(update & job.word_mask, &place);
+    const gex_Rank_t owner = table_owner(update);
     self->sent++;
     gex_AM_RequestShort3(job.team, owner, UPDATE_ONE, 0, (gex_AM_Arg_t)self->thread_i,
                          (gex_AM_Arg_t)(uint32_t)(update >> 32), (gex_AM_Arg_t)(uint32_t)update);
@@ -283,9 +299,9 @@ static void update_by_message(worker *self, uint64_t update)
 
 static void update_by_put(worker *self, uint64_t update)
 {
-    uint64_t place;
-    const gex_Rank_t owner = table_owner(update & job.word_mask, &place);
-    uint64_t *word = (uint64_t *)job.tables[owner] + place;
+    const gex_Rank_t owner = table_owner(update);
+    uint64_t *word = (uint64_t *)job.tables[owner] + (update & job.spread.word_mask) -
+                     spread_first(&job.spread, owner);
     const uint64_t old = gex_RMA_GetBlockingVal(job.team, owner, word, sizeof(*word), 0);
     gex_RMA_PutBlockingVal(job.team, owner, word, old ^ update, sizeof(*word), 0);
     self->gets++;
@@ -294,12 +310,8 @@ static void update_by_put(worker *self, uint64_t update)
 
 /* ---- the timed pass -------------------------------------------------------------------------- */
 
-static void *worker_run(void *argument)
+static void worker_run_singly(worker *self, void (*update)(worker *, uint64_t))
 {
-    worker *self = argument;
-    void (*update)(worker *, uint64_t) = job.putget      ? update_by_put
-                                         : job.no_bucket ? update_by_message
-                                                         : update_by_bucket;
     uint64_t value = stream_at(self->first);
     for (uint64_t update_i = 0; update_i < self->count; update_i++) {
         value = stream_next(value);
@@ -307,10 +319,28 @@ static void *worker_run(void *argument)
         if (update_i % PROGRESS_STRIDE == 0 && self->thread_i == 0)
             progress_show("updates", update_i, self->count);
     }
-    for (gex_Rank_t rank = 0; rank < job.size && !job.putget; rank++)
-        worker_send_bucket(self, rank);
+}
+
+static void *worker_run(void *argument)
+{
+    worker *self = argument;
+    if (job.putget)
+        worker_run_singly(self, update_by_put);
+    else if (job.no_bucket)
+        worker_run_singly(self, update_by_message);
+    else
+        worker_run_buckets(self);
     worker_wait(self, 0);
     return NULL;
+}
+
+/* As long as lets every rank's bucket fill within half of what we may look ahead. */
+static uint32_t bucket_len(uint32_t look_ahead)
+{
+    const size_t carried = gex_AM_LUBRequestMedium() / sizeof(uint64_t);
+    const uint32_t len = look_ahead / 2 / job.size,
+                   most = carried < BUCKET_MAX ? (uint32_t)carried : BUCKET_MAX;
+    return len < BUCKET_MIN ? BUCKET_MIN : len < most ? len : most;
 }
 
 static void worker_open(uint32_t thread_i)
@@ -323,9 +353,9 @@ static void worker_open(uint32_t thread_i)
     self->first = job.first * UPDATES_PER_WORD + begin;
     self->count = end - begin;
     self->look_ahead = LOOK_AHEAD / job.threads;
-    self->buckets = malloc((size_t)job.size * BUCKET_UPDATES * sizeof(*self->buckets));
-    self->bucket_used = calloc(job.size, sizeof(*self->bucket_used));
-    if (self->buckets == NULL || self->bucket_used == NULL) {
+    self->bucket_len = bucket_len(self->look_ahead);
+    self->buckets = calloc(job.size, sizeof(*self->buckets));
+    if (self->buckets == NULL) {
         fprintf(stderr, "randomaccess: rank %u has no memory for its buckets\n", job.rank);
         gasnet_exit(1);
     }
@@ -350,11 +380,11 @@ static void pass_run(void)
 /* Replays all updates of all ranks without any communication; each word must be its index again. */
 static uint64_t table_errors(void)
 {
-    const uint64_t updates = job.words * UPDATES_PER_WORD;
+    const uint64_t updates = job.spread.words * UPDATES_PER_WORD;
     uint64_t value = stream_at(0), errors = 0;
     for (uint64_t update_i = 0; update_i < updates; update_i++) {
         value = stream_next(value);
-        const uint64_t place = (value & job.word_mask) - job.first;
+        const uint64_t place = (value & job.spread.word_mask) - job.first;
         if (place < job.count)
             job.table[place] ^= value;
         if (update_i % PROGRESS_STRIDE == 0)
@@ -412,11 +442,11 @@ static void print_result(const totals *sum, double seconds, uint64_t errors_max)
            job.threads == 1 ? "" : "s");
     printf("  conduit   %s\n", pen_conduit_name());
     printf("  table     2^%u words, %.1f MiB\n", job.log2,
-           (double)job.words * sizeof(uint64_t) / (1024 * 1024));
+           (double)job.spread.words * sizeof(uint64_t) / (1024 * 1024));
     printf("  updates   %" PRIu64 " in %.3f s\n", sum->updates, seconds);
     printf("  GUPS      %.6f\n", (double)sum->updates / seconds / 1e9);
     printf("  errors    %" PRIu64 " of %" PRIu64 " words, at most %" PRIu64 "\n", sum->errors,
-           job.words, errors_max);
+           job.spread.words, errors_max);
     printf("  %-9s %14s %14s %14s\n", "route", "inline", "shared memory", "network");
     print_route("AMs", sum->ams_shm + sum->ams_net, sum->ams_shm, sum->ams_net);
     print_route("puts", sum->puts, sum->puts_shm, sum->puts_net);
@@ -426,15 +456,6 @@ static void print_result(const totals *sum, double seconds, uint64_t errors_max)
 /* ---- start
  * ---------------------------------------------------------------------------------------------------
  */
-
-/* A whole number from min to max, or -1. */
-static long number_of(const char *text, long min, long max)
-{
-    char *end = NULL;
-    const long number = text == NULL ? -1 : strtol(text, &end, 10);
-    return text != NULL && end != text && *end == '\0' && number >= min && number <= max ? number
-                                                                                         : -1;
-}
 
 /* What is wrong with the arguments, or NULL. */
 static const char *arguments_read(int argc, char **argv)
@@ -472,16 +493,7 @@ static const char *arguments_read(int argc, char **argv)
 /* The largest table that fits into a quarter of the memory that is free now. */
 static uint32_t quarter_log2(void)
 {
-    uint64_t free_len = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    unsigned long free_kib;
-    char line[128];
-    FILE *meminfo = fopen("/proc/meminfo", "re");
-    while (meminfo != NULL && fgets(line, sizeof(line), meminfo) != NULL)
-        if (sscanf(line, "MemAvailable: %lu kB", &free_kib) == 1)
-            free_len = (uint64_t)free_kib * 1024;
-    if (meminfo != NULL)
-        fclose(meminfo);
-
+    const uint64_t free_len = memory_free_len();
     const uint64_t segments_len = (uint64_t)gasnet_getMaxGlobalSegmentSize() / 2 * job.size;
     const uint64_t table_len = free_len / 4 < segments_len ? free_len / 4 : segments_len;
     uint32_t log2 = 1;
@@ -506,12 +518,12 @@ static void table_size_agree(void)
  * for the totals of every rank. */
 static totals *table_open(void)
 {
-    const uint64_t len = (job.share + 1) * sizeof(uint64_t) + job.size * sizeof(totals);
+    const uint64_t len = (job.spread.share + 1) * sizeof(uint64_t) + job.size * sizeof(totals);
     const uint64_t page = GASNET_PAGESIZE;
     const uint64_t segment_len = (len + page - 1) / page * page;
     gex_Segment_t segment;
 
-    if (job.words / job.size == 0)
+    if (job.spread.words / job.size == 0)
         refuse("the table has fewer words than there are ranks", "take a larger -m");
     if (segment_len > gasnet_getMaxGlobalSegmentSize())
         refuse("the table does not fit into the segments",
@@ -529,7 +541,7 @@ static totals *table_open(void)
     job.table = (uint64_t *)job.tables[job.rank];
     for (uint64_t place = 0; place < job.count; place++)
         job.table[place] = job.first + place;
-    return (totals *)(job.tables[0] + (job.share + 1) * sizeof(uint64_t));
+    return (totals *)(job.tables[0] + (job.spread.share + 1) * sizeof(uint64_t));
 }
 
 static void job_open(int argc, char **argv)
@@ -549,7 +561,9 @@ static void job_open(int argc, char **argv)
                       "[--no-bucket]");
     if (job.quarter)
         table_size_agree();
-    table_share(1ull << job.log2);
+    job.spread = spread_over(1ull << job.log2, job.size);
+    job.first = spread_first(&job.spread, job.rank);
+    job.count = spread_first(&job.spread, (uint64_t)job.rank + 1) - job.first;
 }
 
 int main(int argc, char **argv)
@@ -574,7 +588,7 @@ int main(int argc, char **argv)
     mine.errors = table_errors() + job.strays;
     totals_collect(&sum, &mine, slots);
 
-    const uint64_t errors_max = job.putget ? job.words / 10000 : 0;
+    const uint64_t errors_max = job.putget ? job.spread.words / 10000 : 0;
     if (job.rank == 0) {
         print_result(&sum, seconds, errors_max);
         gasnet_exit(sum.errors <= errors_max ? 0 : 1);
