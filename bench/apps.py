@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs whole applications with Penstock and with both MPIs, and compares them.
+
+    bench/apps.py BUILD [--quick | --smoke] [--only WORD] [--check] [--json]
+
+RandomAccess, heat2d and the turning of FT's field, at 2 and 4 ranks. The programs run in turn, in
+random order, some rounds; a result is the median of the ratios of a round. Every program checks its
+own results, and a wrong one ends the run. --smoke: ours only, small, once: for tests.
+measure() is for bench/run.py; a row's form is that of bench/peers/run.py.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "peers"))
+
+import settings  # noqa: E402
+
+ROUNDS, ROUNDS_QUICK = 7, 3
+TIMEOUT_S = 120
+
+
+class Wrong(Exception):
+    """A program failed, or its results are wrong."""
+
+
+class Program:
+    """A program of one library with its arguments; it prints a result as a number in a line."""
+
+    def __init__(self, library, setting, command, environment=None, failure=None):
+        self.library, self.setting, self.failure = library, setting, failure
+        self._command, self._environment = command, {**os.environ, **(environment or {})}
+
+    def run(self, read):
+        """What the program found, by what read(its output) makes of it."""
+        try:
+            job = subprocess.run(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S,
+                                 env=self._environment)
+        except subprocess.TimeoutExpired:
+            raise Wrong(f"took more than {TIMEOUT_S} s") from None
+        if job.returncode != 0 or "verified" not in job.stdout:
+            raise Wrong(f"status {job.returncode}: {' '.join(job.stdout.split())[-300:]}")
+        return read(job.stdout)
+
+
+def ns_of_gups(said):
+    """Nanoseconds for each update, of all ranks together."""
+    return 1 / float(re.search(r"GUPS +([\d.]+)", said)[1])
+
+
+def ns_of_step(said):
+    return float(re.search(r"steps of ([\d.]+) us", said)[1]) * 1e3
+
+
+def ns_of_way(way):
+    return lambda said: float(re.search(rf"^ +{way} +([\d.]+) us", said, re.MULTILINE)[1]) * 1e3
+
+
+def hidden_of_way(way):
+    return lambda said: float(re.search(rf"^ +{way} .*hides +(-?[\d.]+) %", said,
+                                        re.MULTILINE)[1])
+
+
+class Application:
+    """One application: our program, theirs, and the arguments of each. ours and theirs map a name
+    (a variant) to arguments; readings map a name to how it is read."""
+
+    def __init__(self, name, ours, source, others, arguments, readings, limit):
+        self.name, self.ours, self.source, self.others = name, ours, source, others
+        self.our_arguments, self.their_arguments = arguments
+        self.readings, self.limit = readings, limit
+
+
+FT_WAYS = ("blocking", "slabs", "pencils")
+
+
+def applications(small):
+    """What is run; the limits are those of a ratio of times."""
+    log2, side, steps, ft = ("14", "64", "50", "4 4 4 2") if small else \
+        ("22", "1024", "400", "7 7 7 9")
+    ft = ft.split()
+    mpi = {"alltoall": ["alltoall", log2], "isend": ["isend", log2]}
+    return [
+        Application("randomaccess", "examples/randomaccess", "randomaccess_mpi.c", [],
+                    ({"": ["am", "-m", log2]}, mpi), {"": ns_of_gups}, 0.5),
+        Application("heat2d", "examples/heat2d", "heat2d_mpi.c", [],
+                    ({"": [side, steps]}, {"": [side, steps]}), {"": ns_of_step}, 1.0),
+        Application("ft", "bench/apps/ft", "ft_mpi.c", ["ft.c"], ({"": ft}, {"": ft}),
+                    {way: ns_of_way(way) for way in FT_WAYS}
+                    | {f"{way}_hidden": hidden_of_way(way) for way in FT_WAYS}
+                    | {"computing": ns_of_way("computing"),
+                       "exchange": ns_of_way("exchange alone")}, 1.0),
+    ]
+
+
+def our_programs(build, application, ranks):
+    launcher = [os.path.join(build, "bin", "penstock"), "run", "-n", str(ranks)]
+    return [Program("Penstock", variant or "default",
+                    [*launcher, os.path.join(build, application.ours), *arguments])
+            for variant, arguments in application.our_arguments.items()]
+
+
+def their_programs(build, application, ranks):
+    found = []
+    processors = len(os.sched_getaffinity(0))
+    for setting in settings.mpi(ranks, processors):
+        if setting.after:
+            continue  # a setting of the windows, which no application has
+        compiled = settings.compile_mpi(
+            setting.flavour, os.path.join(HERE, "apps", application.source),
+            [os.path.join(HERE, "apps", other) for other in application.others], build)
+        for variant, arguments in application.their_arguments.items():
+            found.append(Program(setting.library, ", ".join(filter(None, (setting.name, variant))),
+                                 [*setting.command, compiled.program, *arguments],
+                                 setting.environment, compiled.failure))
+    return found
+
+
+def play(programs, readings, rounds):
+    """What each program found in each round; programs that fail are marked and left out."""
+    found = {program: [] for program in programs}
+    for _ in range(rounds):
+        for program in random.sample(programs, len(programs)):
+            if program.failure:
+                continue
+            try:
+                found[program].append(program.run(
+                    lambda said: {name: read(said) for name, read in readings.items()}))
+            except Wrong as wrong:
+                program.failure = str(wrong)
+    return found
+
+
+def row_of(metric, unit, ours, theirs, peer, limit):
+    """ours and theirs: a value for each round."""
+    row = {"metric": metric, "unit": unit, "peer": peer.library, "setting": peer.setting,
+           "baseline": f"{peer.library} {metric}", "value": statistics.median(ours),
+           "baseline_value": None, "ratio": None, "pass_at": limit, "pass": None,
+           "stretch_at": None, "stretch": None}
+    if peer.failure:
+        row.update({"reason": peer.failure, "pass": False})
+        return row
+    row["baseline_value"] = statistics.median(theirs)
+    if unit != "%":  # parts of a whole have no ratio
+        row["ratio"] = statistics.median(a / b for a, b in zip(ours, theirs))
+    if limit is not None:
+        row["pass"] = row["ratio"] <= limit
+    return row
+
+
+def compare(build, application, ranks, rounds):
+    """Rows of one application at one number of ranks, and what our own program found."""
+    mine = our_programs(build, application, ranks)
+    peers = their_programs(build, application, ranks)
+    found = play(mine + peers, application.readings, rounds)
+    if mine[0].failure:
+        raise SystemExit(f"bench: {application.name}: {mine[0].failure}")
+    rows = []
+    for peer in peers:
+        for name in application.readings:
+            metric = "_".join(filter(None, (application.name, name, f"{ranks}_ranks")))
+            judged = name not in ("computing",) and not name.endswith("hidden")
+            rows.append(row_of(metric, "%" if name.endswith("hidden") else "ns",
+                               [values[name] for values in found[mine[0]]],
+                               [values[name] for values in found[peer]], peer,
+                               application.limit if judged else None))
+    return rows
+
+
+def measure(build, options):
+    """All rows. options: quick, only."""
+    build = os.path.abspath(build)
+    rounds = ROUNDS_QUICK if options.quick else ROUNDS
+    rows = []
+    for application in applications(False):
+        if options.only and options.only not in application.name:
+            continue
+        for ranks in (2, 4):
+            rows += compare(build, application, ranks, rounds)
+    return rows
+
+
+def smoke(build, options):
+    """Ours, small, once: whether the programs run and are right."""
+    for application in applications(True):
+        if options.only and options.only not in application.name:
+            continue
+        for ranks in (1, 2, 4):
+            for program in our_programs(build, application, ranks):
+                found = program.run(lambda said: [read(said)
+                                                  for read in application.readings.values()])
+                print(f"{application.name}: {ranks} ranks: {len(found)} results")
+
+
+def print_table(rows):
+    def number(value, form):
+        return "-" if value is None else format(value, form)
+    for row in rows:
+        limit = "" if row["pass_at"] is None else f" (<= {row['pass_at']:g})"
+        verdict = {None: "", True: "yes", False: "NO"}[row["pass"]]
+        print(f"{row['metric']:32} {number(row['value'], '.2f'):>14} {row['unit']:2}"
+              f" {number(row['baseline_value'], '.2f'):>14} {row['peer']:9} {row['setting']:22}"
+              f" {number(row['ratio'], '.3f'):>7} {verdict}{limit} {row.get('reason', '')}".rstrip())
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/apps.py", description="whole applications")
+    parser.add_argument("build", help="a build folder, build/release for one")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--smoke", action="store_true", help="ours only, small, once")
+    parser.add_argument("--only", metavar="WORD", help="only applications with this in their names")
+    parser.add_argument("--check", action="store_true", help="status 1 if a limit is missed")
+    parser.add_argument("--json", action="store_true", help="print rows of JSON, no table")
+    options = parser.parse_args()
+    if options.smoke:
+        try:
+            smoke(os.path.abspath(options.build), options)
+        except Wrong as wrong:
+            print(f"bench: {wrong}", file=sys.stderr)
+            return 1
+        return 0
+    rows = measure(options.build, options)
+    if options.json:
+        print("\n".join(json.dumps(row) for row in rows))
+    else:
+        print_table(rows)
+    return 1 if options.check and any(row["pass"] is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

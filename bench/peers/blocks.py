@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How two jobs become a ratio: blocks of a few ten milliseconds in turn, in random order; pairs of
+blocks in which the machine did something else are put aside and counted."""
+
+import random
+import statistics
+
+PAIRS, PAIRS_QUICK = 15, 5
+PAIRS_TOOL, PAIRS_TOOL_QUICK = 7, 3
+BLOCK_NS, BLOCK_QUICK_NS = 30e6, 12e6
+ROUNDS_MAX = 50_000_000
+
+
+def stolen_ticks():
+    """Ticks that the hypervisor gave to others, on all processors."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        fields = stat.readline().split()
+    return int(fields[8]) if len(fields) > 8 else 0
+
+
+def rounds_of(job, operation, length, block_ns):
+    """Rounds that fill a block. Short blocks first: a round may take as long as a time slice."""
+    rounds = 4
+    while True:
+        took_ns = job.block(operation, length, rounds)[0]
+        if took_ns >= block_ns / 8 or rounds >= ROUNDS_MAX:
+            return max(1, min(ROUNDS_MAX, int(rounds * block_ns / max(took_ns, 1.0))))
+        rounds *= 4
+
+
+def quarter(values, part):
+    if len(values) < 2:
+        return values[0]
+    return statistics.quantiles(values, n=4, method="inclusive")[0 if part == 1 else 2]
+
+
+def judge(pairs):
+    """The result of what was kept, or of all if nothing was quiet (then it says so)."""
+    kept = [pair for pair in pairs if not pair["disturbed"]]
+    ratios = [pair["ours"] / pair["theirs"] for pair in kept or pairs]
+    return {"value": statistics.median(pair["ours"] for pair in kept or pairs),
+            "baseline_value": statistics.median(pair["theirs"] for pair in kept or pairs),
+            "ratio": statistics.median(ratios), "quarter1": quarter(ratios, 1),
+            "quarter3": quarter(ratios, 3), "min": min(ratios), "blocks": len(pairs),
+            "rejected": len(pairs) - len(kept),
+            **({} if kept else {"reason": "no quiet moment: all blocks were disturbed"})}
+
+
+def measure(ours, our_op, peer, their_op, worth, length, options, quiet):
+    """worth: operations of ours that one of the peer's amounts to. quiet: each rank has a core, so
+    a switch of processes is a disturbance."""
+    block_ns = BLOCK_QUICK_NS if options.quick else BLOCK_NS
+    if peer.is_tool:
+        count = PAIRS_TOOL_QUICK if options.quick else PAIRS_TOOL
+    else:
+        count = PAIRS_QUICK if options.quick else PAIRS
+    sides = {"ours": (ours, our_op, rounds_of(ours, our_op, length, block_ns), 1),
+             "theirs": (peer, their_op, rounds_of(peer, their_op, length, block_ns), worth)}
+    pairs = []
+    for _ in range(count):
+        stolen, switches, pair = stolen_ticks(), 0, {}
+        for side in random.sample(sorted(sides), 2):
+            job, operation, rounds, each = sides[side]
+            took_ns, switched = job.block(operation, length, rounds)
+            pair[side] = took_ns / rounds * each
+            switches += switched
+        pair["disturbed"] = quiet and (switches > 0 or stolen_ticks() != stolen)
+        pairs.append(pair)
+    return judge(pairs)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How each peer is compiled and started: at its defaults, and as it is best on one host. What is best
+differs with the operation, so there are several."""
+
+import collections
+import os
+import shutil
+import subprocess
+
+Setting = collections.namedtuple("Setting", "library name flavour command environment after")
+Compiled = collections.namedtuple("Compiled", "program failure")
+
+SHARED_MEMORY = "posix,cma,self"
+
+# library, setting, kind, arguments, environment
+TOOLS = (
+    ("UCX", "default", "ucx", [], {}),
+    ("UCX", "posix", "ucx", [], {"UCX_TLS": "posix,self"}),
+    ("UCX", "posix,cma", "ucx", [], {"UCX_TLS": SHARED_MEMORY}),
+    ("libfabric", "shm", "fabric", ["-p", "shm"], {}),
+    ("libfabric", "shm, tagged", "fabric", ["-p", "shm", "-m", "tagged"], {}),
+)
+
+# What mpiexec is given, what the environment, what the program (of bench/peers) itself.
+OPEN_MPI = (
+    ("default", [], {}, []),
+    ("ob1, vader", ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"], {}, []),
+    ("ucx", ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices",
+             "any"], {"UCX_TLS": SHARED_MEMORY}, []),
+)
+MPICH = (
+    ("default", [], {}, []),
+    ("shared window", [], {}, ["--shared-window"]),
+    ("ucx", [], {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": SHARED_MEMORY}, []),
+)
+
+
+def open_mpi_command(ranks, processors):
+    command = ["mpiexec.openmpi", "-n", str(ranks), "--bind-to", "none"]
+    if os.geteuid() == 0:
+        command.append("--allow-run-as-root")
+    if ranks > processors:
+        command.append("--oversubscribe")
+    return command
+
+
+def mpi(ranks, processors):
+    """The settings of both MPIs for a job of so many ranks."""
+    found = [Setting("Open MPI", name, "openmpi", [*open_mpi_command(ranks, processors), *given],
+                     environment, after)
+             for name, given, environment, after in OPEN_MPI]
+    return found + [Setting("MPICH", name, "mpich", ["mpiexec.mpich", "-n", str(ranks), *given],
+                            environment, after)
+                    for name, given, environment, after in MPICH]
+
+
+def compile_mpi(flavour, source, others, build):
+    """Makes BUILD/bench/mpi/NAME.FLAVOUR of a program in MPI, unless it is there and new."""
+    compiler = f"mpicc.{flavour}"
+    if shutil.which(compiler) is None:
+        return Compiled(None, f"{compiler} is not installed: scripts/deps peers")
+    folder = os.path.join(build, "bench", "mpi")
+    os.makedirs(folder, exist_ok=True)
+    name = os.path.splitext(os.path.basename(source))[0]
+    program = os.path.join(folder, f"{name}.{flavour}")
+    sources = [source, *others]
+    inputs = sources + [os.path.join(os.path.dirname(path), entry) for path in sources
+                        for entry in os.listdir(os.path.dirname(path)) if entry.endswith(".h")]
+    if os.path.exists(program) and os.path.getmtime(program) > max(map(os.path.getmtime, inputs)):
+        return Compiled(program, None)
+    job = subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-o", program, *sources,
+                          "-lm"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if job.returncode != 0:
+        said = " ".join(job.stdout.split())
+        return Compiled(None, f"{compiler} cannot compile {source}: {said[:300]}")
+    return Compiled(program, None)

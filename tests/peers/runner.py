@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""runner.py BUILD: the runner of bench/peers, with Penstock itself as the only peer."""
+
+import os
+import sys
+import tempfile
+import types
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "bench", "peers"))
+
+import blocks  # noqa: E402
+import jobs  # noqa: E402
+import process  # noqa: E402
+import run  # noqa: E402
+import settings  # noqa: E402
+import tools  # noqa: E402
+
+BUILD = os.path.abspath(sys.argv.pop())
+QUICK = types.SimpleNamespace(quick=True, only=None)
+
+
+def ours(folder, setting, ranks=2):
+    program = os.path.join(BUILD, "bench", "peers", "penstock")
+    return jobs.Job("Penstock", setting, "ours",
+                    [os.path.join(BUILD, "bin", "penstock"), "run", "-n", str(ranks), program],
+                    ranks, folder)
+
+
+class Runner(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def job(self, *arguments, **named):
+        job = ours(self.folder, *arguments, **named)
+        self.addCleanup(job.close)
+        return job
+
+    def test_every_operation_of_ours_can_be_measured(self):
+        job = self.job("one")
+        self.assertIsNone(job.failure)
+        for metric in run.metrics():
+            for rounds in (1, 3):
+                took_ns, switches = job.block(metric.ours, metric.length, rounds)
+                self.assertGreater(took_ns, 0, metric.name)
+                self.assertGreaterEqual(switches, 0)
+
+    def test_more_rounds_take_longer(self):
+        job = self.job("one")
+        few = min(job.block("put", 4096, 10)[0] for _ in range(5))
+        self.assertGreater(job.block("put", 4096, 100000)[0], 10 * few)
+
+    def test_two_jobs_do_blocks_in_turn(self):
+        first, second = self.job("one"), self.job("two")
+        result = blocks.measure(first, "put", second, "put", 1, 4096, QUICK, quiet=False)
+        self.assertEqual(result["blocks"], blocks.PAIRS_QUICK)
+        self.assertGreater(result["ratio"], 0)
+        other = blocks.measure(first, "put", second, "put", 1000, 4096, QUICK, quiet=False)
+        self.assertLess(other["ratio"], result["ratio"] / 10)  # worth a thousand of ours
+
+    def test_barriers_of_more_ranks_than_cores(self):
+        job = self.job("four", ranks=4)
+        self.assertGreater(job.block("barrier", 0, 10)[0], 0)
+
+    def test_an_operation_that_does_not_exist_is_a_failure_with_a_reason(self):
+        job = self.job("one")
+        with self.assertRaisesRegex(process.Failed, "wants what I cannot do"):
+            job.block("nonsense", 8, 1)
+        with self.assertRaises(process.Failed):  # and stays one
+            job.block("am_short", 8, 1)
+
+    def test_a_program_that_does_not_start_is_a_failure_with_a_reason(self):
+        job = jobs.Job("Nobody", "default", "mpi", ["sh", "-c", "echo no such thing; exit 1"], 2,
+                       self.folder)
+        self.assertRegex(job.failure, "does not start: no such thing")
+
+
+class Rows(unittest.TestCase):
+    metric = run.Metric("short", "am_short", 8, {"mpi": [("ping_pong", 1)]}, run.SHORT)
+
+    def row(self, ratio, reason=None):
+        peer = types.SimpleNamespace(library="MPICH", setting="default")
+        result = None if ratio is None else {"ratio": ratio, "value": 1, "baseline_value": 1}
+        return run.row_of(self.metric, peer, "ping_pong", result, reason)
+
+    def test_limits_are_those_of_the_peer(self):
+        self.assertEqual([self.row(ratio)["pass"] for ratio in (0.59, 0.61)], [True, False])
+        self.assertEqual([self.row(ratio)["stretch"] for ratio in (0.44, 0.46)], [True, False])
+
+    def test_a_peer_that_is_not_there_fails_its_row_and_says_why(self):
+        peer = jobs.Absent("MPICH", "default", "mpi", "mpicc.mpich is not installed")
+        (row,) = run.compare(self.metric, None, [peer], QUICK)
+        self.assertFalse(row["pass"])
+        self.assertIn("not installed", row["reason"])
+
+    def test_disturbed_pairs_are_put_aside(self):
+        quiet = [{"ours": 1.0, "theirs": 2.0, "disturbed": False}] * 3
+        result = blocks.judge(quiet + [{"ours": 9.0, "theirs": 2.0, "disturbed": True}] * 4)
+        self.assertEqual((result["ratio"], result["rejected"]), (0.5, 4))
+
+    def test_a_run_without_a_quiet_moment_says_so(self):
+        result = blocks.judge([{"ours": 1.0, "theirs": 2.0, "disturbed": True}])
+        self.assertIn("no quiet moment", result["reason"])
+
+    def test_a_compiler_that_is_not_there_is_a_reason(self):
+        compiled = settings.compile_mpi("nobody", "mpi.c", [], BUILD)
+        self.assertIn("mpicc.nobody is not installed", compiled.failure)
+
+    def test_tools_are_read(self):
+        ucx = tools.Tool("UCX", "default", "ucx", [], {})
+        head = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,mr\n"
+        said = head + "1000,0.416,172.2,172.2,0.04,0.04,5804,2000000\n"
+        self.assertEqual(ucx.each_ns("ucp_am_lat", said), 416)
+        self.assertEqual(ucx.each_ns("ucp_am_bw", said), 500)
+        self.assertIsNone(ucx.each_ns("ucp_am_bw", "connection refused\n"))
+        fabric = tools.Tool("libfabric", "shm", "fabric", [], {})
+        said = "bytes   #sent   #ack  total  time  MB/sec usec/xfer Mxfers/sec\n" \
+               "8       1k      =1k   15k    0.01s 1.85   4.32      0.23\n"
+        self.assertEqual(fabric.each_ns("ping_pong", said), 4320)
+
+
+if __name__ == "__main__":
+    unittest.main()
