@@ -50,7 +50,7 @@ static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t 
     const size_t grain = PEN_SEGMENT_GRAIN;
     uint64_t at = sizeof(pen_host_page) + page->size * sizeof(pen_host_rank);
     page->exchange_off = pen_align_up(at, PEN_CACHE_LINE);
-    page->environment_off = page->exchange_off + (uint64_t)page->size * PEN_BOOT_BLOB_MAX;
+    page->environment_off = page->exchange_off + 2 * (uint64_t)page->size * PEN_BOOT_BLOB_MAX;
     page->environment_len = environment_len;
     page->lines_off = pen_align_up(page->environment_off + environment_len, grain);
     page->conduit_off = pen_align_up(
@@ -162,8 +162,9 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
     pen_host_page page = { .magic = PEN_HOST_PAGE_MAGIC,
                            .size = ranks,
                            .cores = pen_cores_allowed(NULL),
-                           .flags = flags };
-    uint64_t physical = pen_memory_physical();
+                           .flags = flags,
+                           .memory_physical = pen_memory_physical(),
+                           .memory_available = pen_memory_available() };
     size_t environment_len = environment_measure(environment);
     size_t conduit_len =
         needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;
@@ -172,8 +173,8 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
     for (int wish_only = 0; wish_only < 2; wish_only++) {
         /* First room for whatever a client may ask for; where a limit forbids that, for what the
          * user asked for. */
-        size_t stride = pen_arena_stride(physical, ranks, &config.segment_max, PEN_SEGMENT_GRAIN,
-                                         wish_only != 0);
+        size_t stride = pen_arena_stride(page.memory_physical, ranks, &config.segment_max,
+                                         PEN_SEGMENT_GRAIN, wish_only != 0);
         len = arena_lay_out(&page, environment_len, conduit_len, stride);
         if (len != 0 && arena_try(out, len, &t)) {
             arena_fill(out, &page, environment);
@@ -207,7 +208,7 @@ static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
         return false;
     uint64_t size = page->size, segments;
     return within(sizeof(*page), size * sizeof(pen_host_rank), len) &&
-           within(page->exchange_off, size * PEN_BOOT_BLOB_MAX, len) &&
+           within(page->exchange_off, 2 * size * PEN_BOOT_BLOB_MAX, len) &&
            page->environment_len <= ENVIRONMENT_LEN_MAX &&
            within(page->environment_off, page->environment_len, len) &&
            within(page->lines_off, size * PEN_HOST_LINES * PEN_CACHE_LINE, len) &&

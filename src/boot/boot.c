@@ -271,8 +271,9 @@ pen_status pen_boot_barrier(pen_boot *boot)
     } else {
         while (atomic_load_explicit(&page->boot_generation, memory_order_acquire) == generation) {
             int code;
+            uint64_t until_ns = pen_now_ns() + BARRIER_LOOK_NS;
             pen_futex_wait(&page->boot_generation, generation, BARRIER_LOOK_NS);
-            if (pen_boot_check(boot, &code))
+            if (pen_now_ns() >= until_ns && pen_boot_check(boot, &code))
                 return PEN_ERR_PEER_LOST;
         }
     }
@@ -284,13 +285,14 @@ pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void 
 {
     if (len > PEN_BOOT_BLOB_MAX)
         return PEN_ERR_ARGUMENT;
-    char *area = boot->arena + boot->page->exchange_off;
+    /* Two areas by turns: who writes one again has passed the barrier of the exchange in between,
+     * so all ranks have read it. */
+    size_t area_len = (size_t)boot->size * PEN_BOOT_BLOB_MAX;
+    char *area = boot->arena + boot->page->exchange_off + (boot->exchanges++ % 2) * area_len;
     if (len != 0)
         memcpy(area + (size_t)boot->rank * PEN_BOOT_BLOB_MAX, mine, len);
     pen_status status = pen_boot_barrier(boot);
-    if (status != PEN_OK)
-        return status;
-    for (uint32_t rank = 0; rank < boot->size && len != 0; rank++)
+    for (uint32_t rank = 0; status == PEN_OK && rank < boot->size && len != 0; rank++)
         memcpy((char *)all + rank * len, area + (size_t)rank * PEN_BOOT_BLOB_MAX, len);
-    return pen_boot_barrier(boot); /* the area is free again */
+    return status;
 }

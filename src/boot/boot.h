@@ -37,6 +37,7 @@ typedef struct pen_boot {
     pen_host_page *page;  /* the arena's first bytes; see host_page.h */
     char **environment;   /* the spawning console's, as "NAME=value"; NULL-terminated; never NULL */
     const char *launcher; /* "penstock run", "GASNET_PSHM_NODES", "none": for messages and info */
+    uint32_t exchanges;   /* done so far: the two areas are used by turns */
     /* what the supervisor has said, whoever read it: pen_boot_heard */
     _Atomic uint32_t heard;
     _Atomic int end_code;
@@ -59,7 +60,7 @@ pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *ou
 pen_status pen_boot_barrier(pen_boot *boot);
 
 /* mine: len bytes (at most PEN_BOOT_BLOB_MAX); all: size * len bytes, in rank order. Collective. */
-#define PEN_BOOT_BLOB_MAX 256
+#define PEN_BOOT_BLOB_MAX 320
 pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void *all);
 
 /* The console's value of a variable unless this process has set its own since it started. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_HOST_PAGE_MAGIC 0x50454e31u
+#define PEN_HOST_PAGE_MAGIC 0x50454e32u
 #define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
 
 /* One rank's public state: written by that rank unless said otherwise. Two lines, so that what
@@ -45,10 +45,13 @@ typedef enum pen_host_phase {
 #define PEN_HOST_FLAG_TERMINAL 1u
 
 typedef struct pen_host_page {
-    uint32_t magic, size;  /* size: ranks on this host; written once by the supervisor */
-    uint32_t cores;        /* what pen_cores_allowed said to the supervisor */
-    uint32_t flags;        /* PEN_HOST_FLAG_...: written once by the supervisor */
-    uint64_t exchange_off; /* arena offset of size * PEN_BOOT_BLOB_MAX bytes */
+    uint32_t magic, size; /* size: ranks on this host; written once by the supervisor */
+    uint32_t cores;       /* what pen_cores_allowed said to the supervisor */
+    uint32_t flags;       /* PEN_HOST_FLAG_...: written once by the supervisor */
+    /* What the kernel and control groups told the supervisor, in bytes: a rank does not read their
+     * dozen files again. Written once, as are all offsets. */
+    uint64_t memory_physical, memory_available;
+    uint64_t exchange_off; /* arena offset of 2 * size * PEN_BOOT_BLOB_MAX bytes */
     uint64_t environment_off,
         environment_len;               /* the console's environment: NUL-terminated strings */
     uint64_t lines_off;                /* size * PEN_HOST_LINES cache lines, zero: barrier flags */

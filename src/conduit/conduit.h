@@ -28,6 +28,7 @@
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
+enum { PEN_ADDR_LEN_MAX = 256 };      /* of the address that a link tells its peers */
 typedef struct pen_link pen_link;     /* one endpoint on one device */
 typedef struct pen_region pen_region; /* local memory known to the device */
 typedef uint64_t pen_rkey;            /* imported right to a peer's region; conduit-defined */
@@ -143,7 +144,7 @@ typedef struct pen_caps {
     uint32_t frame_grain;    /* ... and the sum rounded up to this (a slot, a page)            */
     size_t inbox_len;        /* what we hold unpolled, from all peers together, CONTROL apart;
                                 0: post() answers AGAIN instead, and no credits are needed     */
-    uint32_t addr_len;       /* bytes written by address()                                     */
+    uint32_t addr_len;       /* bytes written by address(); at most PEN_ADDR_LEN_MAX           */
     uint32_t rkey_len;       /* bytes written by export_region()                               */
     size_t put_max, get_max; /* largest single transfer; the engine splits                     */
 } pen_caps;

@@ -114,7 +114,8 @@ uintptr_t pen_job_segment_limit(const pen_job *job)
     const pen_memory_limit *wish = &job->config.segment_max;
     if (job->segment_mode == PEN_SEGMENT_EVERYTHING)
         return UINTPTR_MAX;
-    double physical = (double)pen_memory_physical();
+    const pen_host_page *page = job->boot.page;
+    double physical = (double)(page != NULL ? page->memory_physical : pen_memory_physical());
     uint64_t limit = wish->len != 0 ? wish->len : (uint64_t)(wish->fraction * physical);
     if (wish->per_host)
         limit /= job->size;

@@ -2,6 +2,7 @@
 /* job.c: joining a job: variables, conduit, introductions, routes and the objects every client
  * gets; and leaving it. */
 #include "job/job_internal.h"
+#include "os/os.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@ typedef struct job_hello {
     uint64_t segment_max;
 } job_hello;
 
-_Static_assert(sizeof(job_hello) <= PEN_BOOT_BLOB_MAX, "a greeting fits one exchange");
+_Static_assert(sizeof(job_hello) + PEN_ADDR_LEN_MAX <= PEN_BOOT_BLOB_MAX,
+               "a greeting and an address fit one exchange");
 
 /* ---- opening, step by step ------------------------------------------------------------------- */
 
@@ -48,8 +50,10 @@ static pen_status job_open_memory(pen_job *job)
         slice = job->boot.arena + page->segment_off + job->rank * page->segment_stride;
         slice_len = page->segment_stride;
     }
-    pen_status status = pen_mem_init(&job->mem, &job->log, job->concurrency, slice, slice_len,
-                                     job->size, job->segment_mode == PEN_SEGMENT_EVERYTHING);
+    uint64_t available = page != NULL ? page->memory_available : pen_memory_available();
+    pen_status status =
+        pen_mem_init(&job->mem, &job->log, job->concurrency, slice, slice_len, job->size,
+                     job->segment_mode == PEN_SEGMENT_EVERYTHING, available);
     if (status != PEN_OK)
         return status;
     job->mem.rank = job->rank;
@@ -128,64 +132,75 @@ static bool job_same_kind(const job_hello *one, const job_hello *other)
                (other->segment_mode == PEN_SEGMENT_EVERYTHING);
 }
 
-/* Every rank comes to the same verdict; rank 0 says it. */
-static pen_status job_compare(pen_job *job, const job_hello *all)
+/* What the ranks have told: a greeting and the link's address behind it, of each. */
+typedef struct job_greetings {
+    unsigned char *all;
+    size_t len; /* of one, as this rank counts */
+} job_greetings;
+
+static job_hello job_hello_of(const job_greetings *greetings, uint32_t rank)
 {
+    job_hello hello;
+    memcpy(&hello, greetings->all + rank * greetings->len, sizeof hello);
+    return hello;
+}
+
+/* Every rank comes to the same verdict; rank 0 says it. */
+static pen_status job_compare(pen_job *job, const job_greetings *greetings)
+{
+    const job_hello first = job_hello_of(greetings, 0);
     job->frame_max = UINT32_MAX;
     job->segment_max_global = UINTPTR_MAX;
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        const job_hello *other = &all[rank];
-        if (!job_same_kind(&all[0], other)) {
+        const job_hello other = job_hello_of(greetings, rank);
+        if (!job_same_kind(&first, &other)) {
             if (job->rank == 0)
                 pen_log_error(
                     &job->log,
                     "rank %u uses conduit %.16s and segment mode %u, rank 0 %.16s and %u: all "
                     "ranks need the same; start one program with one environment",
-                    rank, other->conduit, other->segment_mode, all[0].conduit, all[0].segment_mode);
+                    rank, other.conduit, other.segment_mode, first.conduit, first.segment_mode);
             return PEN_ERR_PROTOCOL;
         }
-        if (other->frame_max < job->frame_max)
-            job->frame_max = other->frame_max;
-        if (other->segment_max < job->segment_max_global)
-            job->segment_max_global = other->segment_max;
+        if (other.frame_max < job->frame_max)
+            job->frame_max = other.frame_max;
+        if (other.segment_max < job->segment_max_global)
+            job->segment_max_global = other.segment_max;
     }
     return PEN_OK;
 }
 
-static pen_status job_greet(pen_job *job, const pen_link *link)
+/* Tells all and hears all, in one exchange: each costs a turn of every rank. */
+static pen_status job_greet(pen_job *job, pen_link *link, job_greetings *out)
 {
-    job_hello mine = { .conduit_abi = job->conduit->abi,
-                       .segment_mode = job->segment_mode,
-                       .frame_max = link->caps.frame_max,
-                       .addr_len = link->caps.addr_len,
-                       .segment_max = job->segment_max_local };
-    (void)snprintf(mine.conduit, sizeof mine.conduit, "%s", job->conduit->name);
-    job_hello *all = pen_job_calloc(job, job->size, sizeof *all, "the table of greetings");
-    if (all == NULL)
-        return PEN_ERR_MEMORY;
-    pen_status status = pen_boot_exchange(&job->boot, &mine, sizeof mine, all);
+    unsigned char mine[PEN_BOOT_BLOB_MAX] = { 0 };
+    job_hello hello = { .conduit_abi = job->conduit->abi,
+                        .segment_mode = job->segment_mode,
+                        .frame_max = link->caps.frame_max,
+                        .addr_len = link->caps.addr_len,
+                        .segment_max = job->segment_max_local };
+    (void)snprintf(hello.conduit, sizeof hello.conduit, "%s", job->conduit->name);
+    memcpy(mine, &hello, sizeof hello);
+    PEN_INVARIANT(link->caps.addr_len <= PEN_ADDR_LEN_MAX);
+    out->len = sizeof hello + link->caps.addr_len;
+    pen_status status = link->ops->address(link, mine + sizeof hello);
+    if (status == PEN_OK) {
+        out->all = pen_job_calloc(job, job->size, out->len, "the table of greetings");
+        status = out->all != NULL ? PEN_OK : PEN_ERR_MEMORY;
+    }
     if (status == PEN_OK)
-        status = job_compare(job, all);
-    free(all);
-    return status;
+        status = pen_boot_exchange(&job->boot, mine, out->len, out->all);
+    return status == PEN_OK ? job_compare(job, out) : status;
 }
 
-static pen_status job_connect(pen_job *job, pen_link *link)
+/* The addresses are moved together, as the link wants them: what was in front of them is gone. */
+static pen_status job_connect(const pen_job *job, pen_link *link, const job_greetings *greetings)
 {
-    unsigned char mine[PEN_BOOT_BLOB_MAX];
-    size_t len = link->caps.addr_len;
-    PEN_INVARIANT(len <= sizeof mine);
-    unsigned char *all =
-        pen_job_calloc(job, job->size, len == 0 ? 1 : len, "the table of addresses");
-    if (all == NULL)
-        return PEN_ERR_MEMORY;
-    pen_status status = link->ops->address(link, mine);
-    if (status == PEN_OK && len != 0)
-        status = pen_boot_exchange(&job->boot, mine, len, all);
-    if (status == PEN_OK)
-        status = link->ops->connect(link, all, job->size);
-    free(all);
-    return status;
+    const size_t len = link->caps.addr_len;
+    for (uint32_t rank = 0; rank < job->size; rank++)
+        memmove(greetings->all + rank * len,
+                greetings->all + rank * greetings->len + sizeof(job_hello), len);
+    return link->ops->connect(link, greetings->all, job->size);
 }
 
 /* ---- what clients see ------------------------------------------------------------------------ */
@@ -251,11 +266,13 @@ static pen_status job_open_steps(pen_job *job, const pen_job_params *params)
                            ? (uint32_t)job->config.threads_max
                            : UINT32_MAX;
     pen_port *port = &job->progress.ports[0];
-    status = job_greet(job, port->link);
+    job_greetings greetings = { NULL, 0 };
+    status = job_greet(job, port->link, &greetings);
     if (status == PEN_OK)
         status = job_make_routes(job, port);
     if (status == PEN_OK)
-        status = job_connect(job, port->link);
+        status = job_connect(job, port->link, &greetings);
+    free(greetings.all);
     if (status == PEN_OK)
         job_make_objects(job);
     return status;

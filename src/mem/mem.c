@@ -15,14 +15,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MEM_MIB_SHIFT = 20 };
+enum { MEM_MIB_SHIFT = 20, MEM_LITTLE = 16 };
 
 /* In an EVERYTHING job any address of a peer is legal; only our own we can touch ourselves. */
 static const pen_remote_segment mem_everywhere = { .len = UINT64_MAX };
 static const pen_remote_segment mem_everywhere_here = { .len = UINT64_MAX, .mapped = true };
 
 pen_status pen_mem_init(pen_mem *mem, pen_log *log, pen_concurrency concurrency, char *slice,
-                        size_t slice_len, uint32_t ranks, bool everything)
+                        size_t slice_len, uint32_t ranks, bool everything, uint64_t available)
 {
     memset(mem, 0, sizeof *mem);
     for (uint32_t number = 0; number < PEN_SEGMENTS_MAX; number++)
@@ -31,7 +31,7 @@ pen_status pen_mem_init(pen_mem *mem, pen_log *log, pen_concurrency concurrency,
     mem->everything = everything;
     mem->slice = slice;
     mem->slice_len = slice == NULL ? 0 : slice_len;
-    mem->budget = pen_memory_available() / (ranks == 0 ? 1 : ranks);
+    mem->budget = available / (ranks == 0 ? 1 : ranks);
     mem->rank = UINT32_MAX;
     mem->remote_count = ranks;
     if (pen_mem_remote_table(mem, 0) == NULL) {
@@ -102,12 +102,15 @@ static PEN_COLD pen_status mem_short(pen_log *log, uint64_t wanted, uint64_t ava
 }
 
 /* Nothing is touched here: a rank may not promise itself more than its share of what the host had,
- * nor more than the host has now. */
+ * nor more than the host has now; to learn that takes two dozen files, so for little it is not
+ * asked. */
 static pen_status mem_check_room(const pen_mem *mem, pen_log *log, size_t len)
 {
     uint64_t share = mem->budget > mem->reserved ? mem->budget - mem->reserved : 0;
     if (len > share)
         return mem_short(log, len, share, "this rank's share of the host's available memory");
+    if (mem->reserved + len <= mem->budget / MEM_LITTLE)
+        return PEN_OK;
     uint64_t available = pen_memory_available();
     if (len > available)
         return mem_short(log, len, available, "the host's available memory");

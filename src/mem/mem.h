@@ -70,10 +70,11 @@ typedef struct pen_mem {
                       told */
 } pen_mem;
 
-/* ranks: how many share this host's memory; each may allocate its part of what is available now.
+/* ranks: how many share this host's memory; each may allocate its part of what was available when
+ * the job began (pen_memory_available).
  * PEN_ERR_MEMORY: no memory for the table, which a line has said. */
 pen_status pen_mem_init(pen_mem *mem, pen_log *log, pen_concurrency concurrency, char *slice,
-                        size_t slice_len, uint32_t ranks, bool everything);
+                        size_t slice_len, uint32_t ranks, bool everything, uint64_t available);
 void pen_mem_close(pen_mem *mem); /* destroys the segments that are left */
 
 /* addr NULL: len bytes from the arena slice (page-aligned), sparse: a page costs nothing until it

@@ -224,7 +224,7 @@ static void connect_all(struct job *job)
     CHECK(blobs != NULL);
     for (pen_peer self = 0; self < job->size; self++) {
         pen_link *link = job->ranks[self].link;
-        CHECK(link->caps.addr_len == len);
+        CHECK(link->caps.addr_len == len && len <= PEN_ADDR_LEN_MAX);
         CHECK(link->ops->address(link, blobs + self * len) == PEN_OK);
     }
     for (pen_peer self = 0; self < job->size; self++) {

@@ -219,7 +219,7 @@ static void open_memory(ranks *world, pen_job *job)
     const ranks_params *params = &world->params;
     pen_segment *segment = NULL;
     if (pen_mem_init(&job->mem, &job->log, params->concurrency, NULL, 0, params->size,
-                     params->everything) != PEN_OK)
+                     params->everything, UINT64_MAX) != PEN_OK)
         abort();
     job->mem.rank = job->rank;
     job->mapped[0] = calloc(params->size, sizeof *job->mapped[0]);

@@ -242,7 +242,8 @@ static void pair_open_rank(pair *p, uint32_t rank)
     job->world.view.rank = rank;
     job->world.stride = 1;
     job->first_thread.job = job;
-    assert_int_equal(pen_mem_init(&job->mem, &job->log, PEN_ALONE, NULL, 0, 2, false), PEN_OK);
+    assert_int_equal(pen_mem_init(&job->mem, &job->log, PEN_ALONE, NULL, 0, 2, false, UINT64_MAX),
+                     PEN_OK);
     job->mem.rank = rank;
     assert_int_equal(pen_am_open(job), PEN_OK);
 }

@@ -4,6 +4,7 @@
 #include "boot/arena.h"
 
 #include "boot/foreign.h"
+#include "os/os.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -50,7 +51,7 @@ static void parts_do_not_overlap(void **state)
     assert_int_equal(pen_arena_create(&log, RANKS, &needs, environment, 0, &arena), PEN_OK);
     const pen_host_page *page = (const pen_host_page *)(const void *)arena.base;
     assert_true(page->exchange_off >= sizeof(*page) + RANKS * sizeof(pen_host_rank));
-    assert_true(page->environment_off >= page->exchange_off + RANKS * PEN_BOOT_BLOB_MAX);
+    assert_true(page->environment_off >= page->exchange_off + 2 * RANKS * PEN_BOOT_BLOB_MAX);
     assert_true(page->lines_off >= page->environment_off + page->environment_len);
     assert_true(page->conduit_off >= page->lines_off + RANKS * PEN_HOST_LINES * PEN_CACHE_LINE);
     assert_true(page->conduit_len >= 1000 * RANKS);
@@ -58,6 +59,19 @@ static void parts_do_not_overlap(void **state)
     assert_true(page->segment_off + RANKS * page->segment_stride <= arena.len);
     assert_int_equal(page->lines_off % PEN_CACHE_LINE, 0);
     assert_int_equal(page->segment_off % 4096, 0);
+    pen_arena_destroy(&arena);
+}
+
+static void ranks_find_what_the_host_has(void **state)
+{
+    (void)state;
+    pen_log log = quiet();
+    pen_arena arena;
+    assert_int_equal(pen_arena_create(&log, RANKS, NULL, environment, 0, &arena), PEN_OK);
+    const pen_host_page *page = (const pen_host_page *)(const void *)arena.base;
+    assert_int_equal(page->memory_physical, pen_memory_physical());
+    assert_in_range(page->memory_available, 1, page->memory_physical);
+    assert_int_equal(page->cores, pen_cores_allowed(NULL));
     pen_arena_destroy(&arena);
 }
 
@@ -213,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stride_is_the_larger_of_share_and_wish),
         cmocka_unit_test(parts_do_not_overlap),
+        cmocka_unit_test(ranks_find_what_the_host_has),
         cmocka_unit_test(environment_comes_through),
         cmocka_unit_test(ranks_as_threads_exchange_blobs),
         cmocka_unit_test(barrier_gives_up_when_a_rank_has_ended),

@@ -27,7 +27,7 @@ static int open_device(void **state)
     (void)state;
     pen_log_init(&log_off, "");
     log_off.fd = -1;
-    assert_int_equal(pen_mem_init(&mem, &log_off, PEN_ALONE, NULL, 0, 2, true), PEN_OK);
+    assert_int_equal(pen_mem_init(&mem, &log_off, PEN_ALONE, NULL, 0, 2, true, UINT64_MAX), PEN_OK);
     assert_int_equal(pen_mem_device_open(&mem, &log_off, pen_kind_find("standin"), &args, &device),
                      PEN_OK);
     return 0;

@@ -24,7 +24,8 @@ static int open_rig(void **state)
     pen_log_init(&log_off, "");
     log_off.fd = -1;
     segment = NULL;
-    assert_int_equal(pen_mem_init(&mem, &log_off, PEN_ALONE, NULL, 0, RANKS, false), PEN_OK);
+    assert_int_equal(pen_mem_init(&mem, &log_off, PEN_ALONE, NULL, 0, RANKS, false, UINT64_MAX),
+                     PEN_OK);
     assert_int_equal(pen_mem_create(&mem, &log_off, own, LEN, &segment), PEN_OK);
     assert_null(pen_mem_resolve(&mem, segment->number, 0, 1)); /* peers may not name it yet */
     pen_mem_expose(&mem, segment);

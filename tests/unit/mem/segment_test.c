@@ -41,7 +41,8 @@ static int open_rig(void **state)
     assert_int_equal(pipe(r->lines), 0);
     pen_log_init(&r->log, "");
     r->log.fd = r->lines[1];
-    assert_int_equal(pen_mem_init(&r->mem, &r->log, PEN_ALONE, r->slice, PAGES * r->page, 4, false),
+    assert_int_equal(pen_mem_init(&r->mem, &r->log, PEN_ALONE, r->slice, PAGES * r->page, 4, false,
+                                  pen_memory_available()),
                      PEN_OK);
     *state = r;
     return 0;
@@ -193,7 +194,9 @@ static void without_a_slice_memory_is_private(void **state)
     rig *r = *state;
     pen_mem alone;
     pen_segment *segment = NULL;
-    assert_int_equal(pen_mem_init(&alone, &r->log, PEN_CONCURRENT, NULL, 0, 1, false), PEN_OK);
+    assert_int_equal(
+        pen_mem_init(&alone, &r->log, PEN_CONCURRENT, NULL, 0, 1, false, pen_memory_available()),
+        PEN_OK);
     assert_int_equal(pen_mem_create(&alone, &r->log, NULL, 3 * r->page, &segment), PEN_OK);
     assert_true(segment->owned && !segment->in_arena);
     memset(segment->base, 1, segment->len);
