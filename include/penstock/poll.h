@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 /* Makes progress: serves what has arrived and runs handlers on this thread. Returns GASNET_OK.
- * Context: no handler. Polls; does not block.
+ * Called in a tight loop where ranks outnumber processors, it gives the processor to another rank
+ * every few calls. Context: no handler. Polls; does not block.
  * GASNet-1, chapter "Core API": active messages. */
 PEN_API int gasnet_AMPoll(void);
 

@@ -98,6 +98,8 @@ int gasnet_barrier_try(int name, int flags)
     static const char call[] = "gasnet_barrier_try";
     pen_job *job = enter(call);
     int result = result_of(pen_barrier_try(job, name, flags));
+    if (result == GASNET_ERR_NOT_READY) /* it has polled, and may be called in a loop */
+        pen_poller_count(&job->progress, &pen_api_thread(job)->poller, 0);
     return PEN_CHECKED ? checked_result(job, call, name, flags, result) : result;
 }
 

@@ -173,8 +173,11 @@ int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int name, int flags)
 
 int gasnet_coll_barrier_try(gasnet_team_handle_t team, int name, int flags)
 {
-    (void)enter("gasnet_coll_barrier_try", team);
-    return result_of(pen_team_barrier_try(team, name, flags));
+    pen_thread *thread = enter("gasnet_coll_barrier_try", team);
+    int result = result_of(pen_team_barrier_try(team, name, flags));
+    if (result == GASNET_ERR_NOT_READY) /* it has polled, and may be called in a loop */
+        pen_poller_count(&thread->job->progress, &thread->poller, 0);
+    return result;
 }
 
 int gasnet_coll_barrier(gasnet_team_handle_t team, int name, int flags)

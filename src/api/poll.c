@@ -12,10 +12,10 @@ int gasnet_AMPoll(void)
     pen_job *job = pen_api_job("gasnet_AMPoll");
     if (PEN_CHECKED)
         pen_api_check_context("gasnet_AMPoll");
-    (void)pen_api_thread(job);
+    pen_thread *thread = pen_api_thread(job);
     if (PEN_CHECKED)
         pen_api_occupy(job, "gasnet_AMPoll");
-    (void)pen_progress_poll(&job->progress);
+    pen_poller_count(&job->progress, &thread->poller, pen_progress_poll(&job->progress));
     if (PEN_CHECKED)
         pen_api_vacate(job);
     return GASNET_OK;

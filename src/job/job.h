@@ -84,6 +84,7 @@ typedef struct pen_thread {
     struct pen_rma_thread *rma;       /* rma/'s part; made on first use */
     struct pen_vis_peer *vis;         /* vis/'s part; made on first use */
     struct pen_source_desc *prepared; /* am/'s part: its negotiated message; made on first use */
+    pen_poller poller;                /* progress/'s part: of the client's own polls */
     uint32_t handler_depth;           /* > 0: inside a handler */
     const void *handler_token;        /* checked builds: the innermost pen_token */
     bool handler_is_request;          /* of the innermost handler */

@@ -2,7 +2,9 @@
 /* futex.c: sleeping on a word of memory that several processes share. */
 #include "os/os.h"
 
+#include <limits.h>
 #include <linux/futex.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,4 +21,14 @@ void pen_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_
 void pen_futex_wake(_Atomic uint32_t *word, int count)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+void pen_futex_rouse(_Atomic uint32_t *asked, _Atomic uint32_t *word)
+{
+    /* acq_rel: one of several takes the request; the sleeper's word is older than it */
+    if (atomic_exchange_explicit(asked, 0, memory_order_acq_rel) == 0)
+        return;
+    /* release: a sleeper that sees the new value sees what was stored for it */
+    atomic_fetch_add_explicit(word, 1, memory_order_release);
+    pen_futex_wake(word, INT_MAX); /* all threads of that rank that sleep */
 }

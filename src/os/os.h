@@ -51,6 +51,9 @@ void *pen_map_grain(size_t len, int flags, int fd);
 /* Sleeps while *word == expected, at most timeout_ns; across processes. Spurious returns happen. */
 void pen_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pen_futex_wake(_Atomic uint32_t *word, int count);
+/* Ends the sleep of those who have asked for it in `asked` and sleep on `word`; takes the request.
+ */
+void pen_futex_rouse(_Atomic uint32_t *asked, _Atomic uint32_t *word);
 
 /* The sleeper's half of an asymmetric fence: after it returns, every store another registered
  * process made before its last fence-free load of our flag is visible to us. False: the kernel

@@ -4,7 +4,6 @@
 
 #include "os/os.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -155,14 +154,4 @@ unsigned pen_progress_poll_ports(pen_progress *progress)
         pen_progress_wake(progress->sleeper.sleeping, progress->sleeper.wake);
     }
     return handled;
-}
-
-void pen_progress_wake_slow(_Atomic uint32_t *sleeping, _Atomic uint32_t *wake)
-{
-    /* acq_rel: one sender takes the request; the sleeper's wake word is older than it */
-    if (atomic_exchange_explicit(sleeping, 0, memory_order_acq_rel) == 0)
-        return;
-    /* release: a sleeper that sees the new value sees what we stored for it */
-    atomic_fetch_add_explicit(wake, 1, memory_order_release);
-    pen_futex_wake(wake, INT_MAX); /* all threads of that rank that sleep */
 }

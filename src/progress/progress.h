@@ -16,6 +16,7 @@
 #include "conduit/conduit.h"
 #include "diag/counters.h"
 #include "os/lock.h"
+#include "os/os.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -183,8 +184,6 @@ void pen_backlog_free(pen_backlog *backlog);
 
 /* ---- waking --------------------------------------------------------------------------------- */
 
-PEN_COLD void pen_progress_wake_slow(_Atomic uint32_t *sleeping, _Atomic uint32_t *wake);
-
 /* The sender's half, after what the sleeper waits for has been stored: one load when it is awake.
  *
  * `sleeping` is a request, made by a rank that is about to sleep, to be woken once; the sender that
@@ -196,7 +195,7 @@ static inline void pen_progress_wake(_Atomic uint32_t *sleeping, _Atomic uint32_
     atomic_signal_fence(memory_order_seq_cst); /* the compiler must keep the order, too */
     /* relaxed: pairs with the sleeper's membarrier */
     if (pen_unlikely(atomic_load_explicit(sleeping, memory_order_relaxed) != 0))
-        pen_progress_wake_slow(sleeping, wake);
+        pen_futex_rouse(sleeping, wake);
 }
 
 /* What a sender does before pen_progress_wake where the kernel refuses membarrier. A kernel or a
@@ -217,8 +216,9 @@ typedef struct pen_waiter {
         switches; /* forced switches of this thread when it last looked; valid if has_switches */
     uint32_t fruitless; /* polls in a row that found nothing */
     uint32_t yields;
-    uint32_t naps; /* sleeps in a row that nobody ended */
-    uint32_t wake; /* of the sleeper's wake word; valid if armed */
+    uint32_t naps;   /* sleeps in a row that nobody ended */
+    uint32_t wake;   /* of the sleeper's wake word; valid if armed */
+    uint32_t served; /* polls that found something */
     bool has_switches;
     bool armed;     /* asked to be woken; the next fruitless step sleeps */
     bool may_sleep; /* false where memory may change without anybody waking us (BLOCKUNTIL) */
@@ -237,17 +237,47 @@ static inline void pen_waiter_restart(pen_waiter *waiter)
 }
 
 void pen_wait_idle(pen_waiter *waiter); /* after a fruitless poll, beyond the first spins */
+PEN_COLD void pen_wait_served(pen_waiter *waiter); /* after many that were none */
 
 /* Polls once, and gives the core away as the policy says when there was nothing to do. The caller
  * loops: while (!done) pen_wait_step(&waiter). It must look at its condition before every step: a
  * step that prepares for sleep returns once more before the one that sleeps. */
 static inline void pen_wait_step(pen_waiter *waiter)
 {
+    enum { SERVED_MAX = 16 }; /* a power of two */
     pen_progress *progress = waiter->progress;
-    if (pen_progress_poll(progress) != 0)
+    if (pen_progress_poll(progress) != 0) {
         pen_waiter_restart(waiter);
-    else if (++waiter->fruitless > atomic_load_explicit(&progress->eager, memory_order_relaxed))
+        if (pen_unlikely(++waiter->served % SERVED_MAX == 0))
+            pen_wait_served(waiter);
+    } else if (++waiter->fruitless > atomic_load_explicit(&progress->eager, memory_order_relaxed)) {
         pen_wait_idle(waiter);
+    }
+}
+
+/* ---- polling without waiting ------------------------------------------------------------------
+ */
+
+/* What the library knows of a thread's own polls; zero at first. A loop of them may be the client's
+ * way of waiting. */
+typedef struct pen_poller {
+    int32_t patience; /* until the next look at the clock; a poll that finds nothing counts most */
+    uint32_t stretch; /* what patience was at the last look */
+    uint64_t looked_ns; /* when that was */
+    uint64_t since_ns;  /* since when the polls come close together */
+} pen_poller;
+
+enum { PEN_POLLER_FRUITLESS = 8 };
+
+PEN_COLD void pen_poller_look(pen_progress *progress, pen_poller *poller);
+
+/* After a poll that the client asked for, and what it handled. Where ranks outnumber cores, a loop
+ * of such polls gives the core to somebody who may have work for us. */
+static inline void pen_poller_count(pen_progress *progress, pen_poller *poller, unsigned handled)
+{
+    poller->patience -= handled == 0 ? PEN_POLLER_FRUITLESS : 1;
+    if (pen_unlikely(poller->patience < 0))
+        pen_poller_look(progress, poller);
 }
 
 #endif

@@ -27,10 +27,14 @@ enum {
         8, /* crowded by others: the yield of a wait that asks whether they are still there ... */
     PROBE_EVERY = 32, /* ... and for short waits every so many yields of the rank */
     IDLE_PER_SECOND = 10,
+    LOOP_CROWDED = 8 * PEN_POLLER_FRUITLESS, /* the client's polls between looks at the clock */
+    LOOP_ROOMY = 256 * PEN_POLLER_FRUITLESS,
+    LOOP_NS = 500, /* a loop that takes longer, for each unit of these, does more than wait */
 };
 #define NS_PER_SECOND 1000000000u
 #define NAP_NS_MAX    4000000u /* bounds the harm of a wake-up that nobody sent */
 #define NAP_FD_NS_MAX 1000000u /* shorter: a wake-up through memory does not end a ppoll */
+#define LOOP_LOOK_NS  200000u  /* roomy: how often a loop of polls looks who wants its core */
 #define LONG_NAPS     2u       /* who sleeps longer than so many naps does not count as polling */
 
 static bool has_cores(const pen_progress *progress)
@@ -43,6 +47,11 @@ static bool has_cores(const pen_progress *progress)
 static bool core_is_shared(const pen_progress *progress)
 {
     return atomic_load_explicit(&progress->core_shared, memory_order_relaxed);
+}
+
+static bool is_roomy(const pen_progress *progress)
+{
+    return progress->wait_mode == PEN_WAIT_SPIN && has_cores(progress) && !core_is_shared(progress);
 }
 
 /* Offers the core; with look, notes whether somebody took it. */
@@ -61,6 +70,13 @@ static void give_away(pen_waiter *waiter, bool look)
     uint64_t before = waiter->switches;
     waiter->switches = pen_switches_forced();
     atomic_store_explicit(&progress->core_shared, waiter->switches != before, memory_order_relaxed);
+}
+
+/* Whether those who wanted our core may have gone. */
+static bool is_time_to_probe(const pen_progress *progress)
+{
+    /* relaxed: any value will do */
+    return __atomic_load_n(&progress->counters->wait_yield, __ATOMIC_RELAXED) % PROBE_EVERY == 0;
 }
 
 /* What a waiting rank does beside waiting: its owner's errands and the launcher's report. */
@@ -145,7 +161,7 @@ static bool sleep_once(pen_waiter *waiter)
     } else {
         pen_futex_wait(progress->sleeper.wake, waiter->wake, NAP_NS_MAX);
     }
-    /* acquire: pairs with the release in pen_progress_wake_slow */
+    /* acquire: pairs with the release in pen_futex_rouse */
     return atomic_load_explicit(progress->sleeper.wake, memory_order_acquire) != waiter->wake;
 }
 
@@ -179,11 +195,8 @@ static void idle_crowded(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
     waiter->yields++;
-    /* relaxed: any value will do */
-    uint64_t yields_total = __atomic_load_n(&progress->counters->wait_yield, __ATOMIC_RELAXED);
-    bool look =
-        core_is_shared(progress) && (waiter->yields == PROBE_AT || yields_total % PROBE_EVERY == 0);
-    give_away(waiter, look);
+    give_away(waiter, core_is_shared(progress) &&
+                          (waiter->yields == PROBE_AT || is_time_to_probe(progress)));
     if (waiter->yields < CROWDED_YIELDS || waiter->yields % CROWDED_LOOK_EVERY != 0)
         return;
     uint64_t now_ns = pen_now_ns();
@@ -233,14 +246,45 @@ void pen_wait_idle(pen_waiter *waiter)
         prepare_sleep(waiter);
         return;
     }
-    bool is_roomy =
-        progress->wait_mode == PEN_WAIT_SPIN && has_cores(progress) && !core_is_shared(progress);
-    uint32_t eager = is_roomy ? EAGER_POLLS : 0;
+    bool roomy = is_roomy(progress);
+    uint32_t eager = roomy ? EAGER_POLLS : 0;
     /* relaxed: a hint; stored only when it changes because every poll's line holds it */
     if (atomic_load_explicit(&progress->eager, memory_order_relaxed) != eager)
         atomic_store_explicit(&progress->eager, eager, memory_order_relaxed);
-    if (is_roomy)
+    if (roomy)
         idle_roomy(waiter);
     else
         idle_crowded(waiter);
+}
+
+/* Somebody keeps us busy, but what we wait for may come from a rank that waits for our core. */
+void pen_wait_served(pen_waiter *waiter)
+{
+    if (!is_roomy(waiter->progress))
+        give_away(waiter, false);
+}
+
+/* ---- loops of the client's own ----------------------------------------------------------------
+ */
+
+/* Only polls that come close together are a way of waiting; a client that computes in between keeps
+ * its core. */
+void pen_poller_look(pen_progress *progress, pen_poller *poller)
+{
+    uint64_t now_ns = pen_now_ns();
+    bool waits = now_ns - poller->looked_ns < (uint64_t)poller->stretch * LOOP_NS;
+    bool roomy = is_roomy(progress);
+    pen_waiter waiter = pen_waiter_of(progress, false);
+    if (!waits)
+        poller->since_ns = now_ns;
+    if (waits && !roomy) {
+        give_away(&waiter, core_is_shared(progress) && is_time_to_probe(progress));
+        now_ns = pen_now_ns();
+    } else if (now_ns - poller->since_ns >= LOOP_LOOK_NS) {
+        give_away(&waiter, true);
+        poller->since_ns = now_ns = pen_now_ns();
+    }
+    poller->looked_ns = now_ns;
+    poller->stretch = roomy ? LOOP_ROOMY : LOOP_CROWDED;
+    poller->patience = (int32_t)poller->stretch - 1;
 }

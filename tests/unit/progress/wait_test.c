@@ -143,8 +143,82 @@ static void after_an_event_the_waiter_starts_afresh(void **state)
         r.link.events = 1;
         steps(&waiter, 1);
     }
-    assert_int_equal(r.counters.wait_yield, 1500);
+    assert_int_equal(r.counters.wait_yield, 1500 + 100 / 16); /* see the next test */
     assert_int_equal(r.counters.wait_sleep, 0);
+    pen_progress_close(&r.progress);
+}
+
+static void who_is_kept_busy_gives_its_core_away_all_the_same(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    for (unsigned i = 0; i < 160; i++) {
+        r.link.events = 1;
+        steps(&waiter, 1);
+    }
+    assert_int_equal(r.counters.wait_yield, 10);
+    pen_progress_close(&r.progress);
+    open_rank(&r, PEN_ALONE, 1, 2); /* a core for each: there is nobody to give it to */
+    waiter = pen_waiter_of(&r.progress, true);
+    for (unsigned i = 0; i < 160; i++) {
+        r.link.events = 1;
+        steps(&waiter, 1);
+    }
+    assert_int_equal(r.counters.wait_yield, 0);
+    pen_progress_close(&r.progress);
+}
+
+static void poll(rank *r, pen_poller *poller)
+{
+    pen_poller_count(&r->progress, poller, pen_progress_poll(&r->progress));
+}
+
+static void a_client_that_waits_in_a_loop_of_polls_gives_its_core_away(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    pen_poller poller = { 0 };
+    for (unsigned i = 0; i < 800; i++)
+        poll(&r, &poller);
+    assert_int_equal(r.link.polls, 800);
+    assert_in_range(r.counters.wait_yield, 90,
+                    100); /* but for the first, and if we are disturbed */
+    pen_progress_close(&r.progress);
+}
+
+static void a_client_that_computes_between_polls_keeps_its_core(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    pen_poller poller = { 0 };
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t until = pen_now_ns() + 10000;
+        while (pen_now_ns() < until)
+            continue;
+        poll(&r, &poller);
+    }
+    assert_int_equal(r.counters.wait_yield, 0);
+    pen_progress_close(&r.progress);
+}
+
+static void with_cores_enough_a_loop_of_polls_only_looks_who_wants_its_core(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 1, 2);
+    pen_poller poller = { 0 };
+    uint64_t begin_ns = pen_now_ns(), now_ns = begin_ns;
+    while (now_ns < begin_ns + 3000000) {
+        for (unsigned i = 0; i < 100; i++)
+            poll(&r, &poller);
+        atomic_store(&r.progress.core_shared, false); /* whoever else runs on this machine */
+        now_ns = pen_now_ns();
+    }
+    assert_in_range(r.counters.wait_yield, 1, (now_ns - begin_ns) / 200000);
     pen_progress_close(&r.progress);
 }
 
@@ -339,6 +413,10 @@ int main(void)
         cmocka_unit_test(without_cores_enough_the_first_empty_poll_yields),
         cmocka_unit_test(crowds_come_and_go),
         cmocka_unit_test(after_an_event_the_waiter_starts_afresh),
+        cmocka_unit_test(who_is_kept_busy_gives_its_core_away_all_the_same),
+        cmocka_unit_test(a_client_that_waits_in_a_loop_of_polls_gives_its_core_away),
+        cmocka_unit_test(a_client_that_computes_between_polls_keeps_its_core),
+        cmocka_unit_test(with_cores_enough_a_loop_of_polls_only_looks_who_wants_its_core),
         cmocka_unit_test(who_may_not_sleep_only_yields),
         cmocka_unit_test(a_reply_that_waits_for_room_keeps_its_rank_awake),
         cmocka_unit_test(blocking_wait_modes_yield_instead_of_spinning),
