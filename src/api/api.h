@@ -49,6 +49,7 @@ typedef struct pen_root {
     pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;       /* resigned is that */
     bool exit_caught;        /* exit() calls us: registered once, for good */
+    bool leaves;             /* the thread that ends the process waits for the others to leave */
     uint32_t era;            /* one more with each job: tells thread states of one from another's */
     void (*idle)(void *ctx); /* what waiting threads called before api/ put itself in front */
     void *crash_stack;       /* of the first thread */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POLLS_PER_LOOK = 16 };
+enum { POLLS_PER_LOOK = 4 };
 
 /* True for the first only. */
 static bool begin_end(int code)
@@ -102,22 +102,30 @@ void pen_api_idle(void *ctx)
         int sig = atomic_load_explicit(&pen_api_root.end_signal, memory_order_relaxed);
         pen_api_told_to_end(ctx, 128 + sig);
     }
-    if (end >= PEN_END_BEGUN && pen_api_ends_here)
+    if (end >= PEN_END_BEGUN && pen_api_ends_here) {
+        if (pen_api_root
+                .leaves) /* who waits for the others to leave hears everything else itself */
+            return;
         end_again(); /* an exit handler waits for peers that end as well */
+    }
     pen_api_root.idle(ctx);
 }
 
 /* ---- exit() and return from main ------------------------------------------------------------ */
 
-/* Serves peers while we wait for them to leave. */
-static void serve(void *ctx)
+/* Serves peers while we wait for them to leave, and rests as any wait does. */
+static bool serve(void *ctx)
 {
-    pen_job *job = ctx;
+    pen_waiter *waiter = ctx;
+    pen_job *job = pen_api_root.job;
     /* exit() was called in a handler: nothing may poll below it. Checked builds keep the depth. */
     if (!pen_progress_may_poll(&job->progress) || pen_api_thread(job)->handler_depth != 0)
-        return;
-    for (unsigned i = 0; i < POLLS_PER_LOOK && pen_progress_poll(&job->progress) != 0; i++)
-        ;
+        return false;
+    unsigned polls = 0;
+    do {
+        pen_wait_step(waiter);
+    } while (!waiter->armed && ++polls < POLLS_PER_LOOK);
+    return true;
 }
 
 /* Registered when the job starts, so that exit handlers which the client registers later have run
@@ -129,7 +137,10 @@ static void leave(int status, void *unused)
     if (job == NULL || getpid() != pen_api_root.pid || !begin_end(status))
         return;
     int owed = PEN_CHECKED ? pen_api_check_return(job, status) : status;
-    pen_boot_leave(&job->boot, pen_api_root.catch_exit ? owed & 0xff : 0, serve, job);
+    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    pen_api_root.leaves = true;
+    pen_boot_leave(&job->boot, pen_api_root.catch_exit ? owed & 0xff : 0, serve, &waiter);
+    pen_api_root.leaves = false;
     say_goodbye(job);
     if (owed != status) { /* which exit() alone would not make the process's own */
         (void)fflush(NULL);

@@ -73,10 +73,12 @@ const char *pen_boot_getenv(const pen_boot *boot, const char *name);
  * counts. */
 void pen_boot_exit_job(pen_boot *boot, int code);
 
-/* exit() or return from main with this code, orderly. For 0 waits (sleeping) until all ranks said
- * so or the supervisor ends us; for another code behaves as pen_boot_exit_job. Calls idle() now and
- * then while it waits, so that the caller keeps serving its peers. */
-void pen_boot_leave(pen_boot *boot, int code, void (*idle)(void *ctx), void *ctx);
+/* exit() or return from main with this code, orderly. For 0 waits until all ranks said so or the
+ * supervisor ends us; for another code behaves as pen_boot_exit_job. Between its looks it calls
+ * idle(), which serves the peers and may sleep on our word in the host page, for milliseconds at
+ * most (the supervisor wakes us there); false, or NULL: there is nothing to do, so we sleep here.
+ */
+void pen_boot_leave(pen_boot *boot, int code, bool (*idle)(void *ctx), void *ctx);
 
 /* Abnormal end decided here (a crash signal, a fatal error): one line of cause for the supervisor's
  * report. Async-signal-safe. */

@@ -11,11 +11,7 @@
 #include <sys/mman.h>
 
 enum {
-    IDLE_MS_MIN =
-        1, /* between two looks at the peers' messages while we wait for the others to leave */
-    IDLE_MS_MAX = 32,
-    IDLE_ROUNDS_EACH = 8, /* looks before the pause doubles */
-    NOTED_LOOK_MS = 200,  /* at least so often: another thread may have read the word */
+    LOOK_MS = 200, /* at least so often: another thread may have read the word */
     CODE_LAUNCHER_GONE = 1,
 };
 
@@ -63,21 +59,22 @@ static pen_boot_heard listen(pen_boot *boot)
     return (pen_boot_heard)atomic_load_explicit(&boot->heard, memory_order_acquire);
 }
 
-void pen_boot_leave(pen_boot *boot, int code, void (*idle)(void *ctx), void *ctx)
+static void await_word(const pen_boot *boot)
+{
+    struct pollfd told = { .fd = boot->control_fd, .events = POLLIN };
+    (void)poll(&told, 1, LOOK_MS);
+}
+
+void pen_boot_leave(pen_boot *boot, int code, bool (*idle)(void *ctx), void *ctx)
 {
     phase_set(boot, PEN_HOST_EXITING);
     if (boot->control_fd < 0)
         return;
     if (pen_control_send(boot->control_fd, PEN_CONTROL_LEAVE, code, NULL, true) != 0 || code != 0)
         return;
-    int pause_ms = IDLE_MS_MIN;
-    for (unsigned round = 1; listen(boot) == PEN_BOOT_HEARD_NOTHING; round++) {
-        if (idle != NULL)
-            idle(ctx);
-        struct pollfd told = { .fd = boot->control_fd, .events = POLLIN };
-        (void)poll(&told, 1, pause_ms);
-        if (round % IDLE_ROUNDS_EACH == 0 && pause_ms < IDLE_MS_MAX)
-            pause_ms *= 2;
+    while (listen(boot) == PEN_BOOT_HEARD_NOTHING) {
+        if (idle == NULL || !idle(ctx))
+            await_word(boot);
     }
 }
 
@@ -134,10 +131,8 @@ static void unmap(pen_boot *boot)
 static pen_status await_noted(pen_boot *boot)
 {
     pen_boot_heard heard;
-    while ((heard = listen(boot)) == PEN_BOOT_HEARD_NOTHING) {
-        struct pollfd told = { .fd = boot->control_fd, .events = POLLIN };
-        (void)poll(&told, 1, NOTED_LOOK_MS);
-    }
+    while ((heard = listen(boot)) == PEN_BOOT_HEARD_NOTHING)
+        await_word(boot);
     return heard == PEN_BOOT_HEARD_NOTED ? PEN_OK : PEN_ERR_PEER_LOST;
 }
 

@@ -24,12 +24,21 @@ enum {
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* A rank that serves its peers while it waits for a word of ours sleeps in the host page. */
+static void rouse(pen_supervisor *s, uint32_t rank)
+{
+    pen_host_rank *row = &s->page->ranks[rank];
+    pen_fence(); /* pairs with the sleeper's: it hears us when it looks again, or we see it ask */
+    pen_futex_rouse(&row->sleeping, &row->wake);
+}
+
 /* Who is not told waits for ever. */
 static bool answer(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what)
 {
     int error = 0;
     if (s->ranks[rank].control >= 0)
         error = pen_control_send(s->ranks[rank].control, kind, 0, NULL, false);
+    rouse(s, rank);
     if (error == 0 || error == EPIPE || error == ECONNRESET)
         return true; /* if it has ended, that is an event of its own */
     pen_super_say(s, PEN_LOG_ERROR, "cannot tell rank %u %s: send: %s; ending the job", rank, what,
@@ -175,6 +184,7 @@ static void tell_all(pen_supervisor *s)
         if (r->control >= 0)
             (void)pen_control_send(r->control, PEN_CONTROL_END, s->rule.verdict.status, NULL,
                                    false);
+        rouse(s, rank);
         int signal = pen_exit_rule_tell(&s->rule, rank);
         if (signal != 0) {
             s->exit_ranks[rank].told = true;
