@@ -80,6 +80,21 @@ bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box)
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
+/* Runs of the same length on each side, two to a turn: a loop's own work is as much as moving a
+ * cache line. */
+static inline __attribute__((always_inline)) void level_copy(char *dest, const char *source,
+                                                             const vis_level *level, size_t len)
+{
+    for (size_t pairs = level->count / 2; pairs > 0; pairs--) {
+        memcpy(dest, source, len);
+        memcpy(dest + level->dest, source + level->source, len);
+        dest += 2 * level->dest;
+        source += 2 * level->source;
+    }
+    if (level->count % 2 != 0)
+        memcpy(dest, source, len);
+}
+
 /* The innermost two levels. */
 typedef struct plane {
     char *dest;
@@ -90,19 +105,22 @@ typedef struct plane {
 static inline __attribute__((always_inline)) void plane_copy(const void *ctx, size_t len)
 {
     const plane *p = ctx;
-    char *dest_row = p->dest;
-    const char *source_row = p->source;
+    char *dest = p->dest;
+    const char *source = p->source;
+    const vis_level inner = p->inner;
     for (size_t row = p->outer.count; row > 0; row--) {
-        char *dest = dest_row;
-        const char *source = source_row;
-        for (size_t i = p->inner.count; i > 0; i--) {
-            memcpy(dest, source, len);
-            dest += p->inner.dest;
-            source += p->inner.source;
-        }
-        dest_row += p->outer.dest;
-        source_row += p->outer.source;
+        level_copy(dest, source, &inner, len);
+        dest += p->outer.dest;
+        source += p->outer.source;
     }
+}
+
+/* The innermost level alone. */
+static inline __attribute__((always_inline)) void line_copy(const void *ctx, size_t len)
+{
+    const plane *p = ctx;
+    const vis_level inner = p->inner;
+    level_copy(p->dest, p->source, &inner, len);
 }
 
 /* The next place of the levels from `first` on; false: there is none. */
@@ -172,6 +190,29 @@ bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach 
         planes_copy(box, p);
     else
         vis_specialise(box->run_len, plane_copy, &p);
+    return true;
+}
+
+bool vis_line_copy(const pen_vis_call *call)
+{
+    const pen_team_view *view = &call->team->view;
+    const uint32_t i = call->rank - view->mapped_first;
+    if (call->levels != 1 || i >= view->mapped_count)
+        return false;
+    const vis_reach reach = { view->mapped[i].base, view->mapped[i].len, view->mapped[i].delta };
+    const size_t count = call->counts[0], len = call->elem_len;
+    const ptrdiff_t dest = call->dest.strides[0], source = call->source.strides[0];
+    const size_t stride = (size_t)(call->is_put ? dest : source);
+    size_t span;
+    if (count == 0 || len == 0 || stride <= len || stride > PTRDIFF_MAX ||
+        __builtin_mul_overflow(stride, count - 1, &span) ||
+        __builtin_add_overflow(span, len, &span) ||
+        !vis_reaches(&reach, call->is_put ? call->dest.base : call->source.base, span))
+        return false;
+    const plane p = { .dest = call->dest.base + vis_dest_delta(call, &reach),
+                      .source = call->source.base + vis_source_delta(call, &reach),
+                      .inner = { dest, source, count } };
+    vis_specialise(len, line_copy, &p);
     return true;
 }
 

@@ -207,6 +207,10 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
     vis_box box;
     const bool strided = call->shape == PEN_VIS_STRIDED;
     check_rank(thread, call);
+    if (strided && vis_line_copy(call)) {
+        copied(job, call->is_put);
+        return NOTHING_LEFT;
+    }
     if (strided ? !vis_box_of(call, job, &box) : vis_lists_len(call, job) == 0)
         return NOTHING_LEFT;
     uint32_t jobrank = pen_team_jobrank(call->team, call->rank);

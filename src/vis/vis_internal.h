@@ -92,6 +92,10 @@ bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box);
 /* Copies it, if the peer's side is all within reach. */
 bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach *reach);
 
+/* The commonest shape, runs at one stride, without a box; false: it is another one, or not all of
+ * the peer's side is mapped. */
+bool vis_line_copy(const pen_vis_call *call);
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Bytes to move; ends the job when the sides differ. */
