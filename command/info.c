@@ -99,6 +99,7 @@ void info_gather(info *out, uint32_t ranks)
     out->cores_online = online > 0 ? (unsigned)online : 0;
     out->cores_affinity = affinity_count();
     out->cores_allowed = pen_cores_allowed(NULL);
+    topology_read(&out->topology);
     out->memory_physical = pen_memory_physical();
     out->memory_available = pen_memory_available();
     out->cma = siblings_reach();

@@ -3,6 +3,7 @@
 #ifndef PEN_COMMAND_INFO_H
 #define PEN_COMMAND_INFO_H
 
+#include "command/topology.h"
 #include "conduit/conduit.h"
 #include "knob/knob.h"
 
@@ -32,6 +33,7 @@ typedef struct info {
     info_conduit conduits[INFO_CONDUITS_MAX];
     size_t conduit_count;
     unsigned cores_online, cores_affinity, cores_allowed;
+    topology topology;
     uint64_t memory_physical, memory_available;
     bool cma, membarrier;
     char launcher[256]; /* "none", or what was found */

@@ -29,12 +29,30 @@ static void text_conduits(FILE *out, const info *from)
     }
 }
 
+static const char *plural(unsigned count) { return count == 1 ? "" : "s"; }
+
+static void text_topology(FILE *out, const topology *from)
+{
+    if (from->why_not != NULL) {
+        fprintf(out, "  topology   not known: %s\n", from->why_not);
+        return;
+    }
+    fprintf(out, "  topology   %u package%s, %u NUMA node%s, %u core%s, %u hardware thread%s",
+            from->packages, plural(from->packages), from->numa_nodes, plural(from->numa_nodes),
+            from->cores, plural(from->cores), from->threads, plural(from->threads));
+    if (from->cache_len != 0)
+        fprintf(out, ", last-level cache of %.1f MiB for %u",
+                (double)(from->cache_len >> 10) / 1024, from->cache_shared);
+    fputc('\n', out);
+}
+
 static void text_machine(FILE *out, const info *from)
 {
     fprintf(out, "\nthis host:\n");
     fprintf(out, "  cores      %u may be used (%u online, %u in the affinity mask%s)\n",
             from->cores_allowed, from->cores_online, from->cores_affinity,
             from->cores_allowed < from->cores_affinity ? ", capped by the cgroup's quota" : "");
+    text_topology(out, &from->topology);
     fprintf(out, "  memory     %.1f GiB, %.1f GiB available\n", gib(from->memory_physical),
             gib(from->memory_available));
     fprintf(out, "  CMA        %s (reading another rank's memory)\n", yes_no(from->cma));
@@ -111,6 +129,18 @@ static void json_conduits(FILE *out, const info *from)
     fputs("  ],\n", out);
 }
 
+static void json_topology(FILE *out, const topology *from)
+{
+    if (from->why_not != NULL)
+        fputs("  \"topology\": null,\n", out);
+    else
+        fprintf(out,
+                "  \"topology\": { \"packages\": %u, \"numa_nodes\": %u, \"cores\": %u, "
+                "\"hardware_threads\": %u, \"cache\": %" PRIu64 ", \"cache_shared\": %u },\n",
+                from->packages, from->numa_nodes, from->cores, from->threads, from->cache_len,
+                from->cache_shared);
+}
+
 static void json_machine(FILE *out, const info *from)
 {
     fprintf(out,
@@ -119,6 +149,7 @@ static void json_machine(FILE *out, const info *from)
             "  \"cma\": %s,\n  \"membarrier\": %s,\n",
             from->cores_allowed, from->cores_online, from->cores_affinity, from->memory_physical,
             from->memory_available, json_bool(from->cma), json_bool(from->membarrier));
+    json_topology(out, &from->topology);
     json_field(out, "  ", "launcher", from->launcher);
 }
 

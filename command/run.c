@@ -6,6 +6,7 @@
 #include "command/environment.h"
 #include "command/place.h"
 #include "command/run_options.h"
+#include "command/topology.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
 
@@ -45,6 +46,20 @@ static bool settings_apply(pen_log *log, const run_options *options, environment
     return !options->checked || use_checked(log, to);
 }
 
+/* None, unless they were asked for. */
+static bool cores_find(pen_log *log, const run_options *options, topology *out)
+{
+    if (!options->bind)
+        return true;
+    topology_read(out);
+    if (out->set_count == 0) {
+        pen_log_error(log, "cannot bind ranks to cores: %s; leave --bind out", out->why_not);
+        return false;
+    }
+    pen_log_info(log, "binding ranks to %u cores", out->set_count);
+    return true;
+}
+
 int command_run(char **arguments)
 {
     pen_log log;
@@ -70,12 +85,17 @@ int command_run(char **arguments)
         pen_log_error(&log, "cannot set variables for the ranks: %s; set fewer", changed.failed);
         return 1;
     }
+    static topology machine; /* large */
+    if (!cores_find(&log, &options, &machine))
+        return 1;
     const pen_boot_needs needs = { .conduit_len = conduit_len };
     const pen_supervisor_options supervisor = { .size = options.ranks,
                                                 .timeout_s = options.timeout_s,
                                                 .tag = options.tag,
                                                 .argv = options.argv,
                                                 .launcher = "penstock run",
+                                                .cores = machine.sets,
+                                                .core_count = machine.set_count,
                                                 .needs = &needs };
     int status, signal;
     pen_status result = pen_supervise(&log, &supervisor, &status, &signal, NULL);

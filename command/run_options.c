@@ -87,6 +87,7 @@ static const option options[] = {
     { "-np", take_ranks, 0 },
     { "--timeout", take_timeout, 0 },
     { "--tag", NULL, offsetof(run_options, tag) },
+    { "--bind", NULL, offsetof(run_options, bind) },
     { "--env", take_env, 0 },
     { "--conduit", take_conduit, 0 },
     { "--checked", NULL, offsetof(run_options, checked) },

@@ -10,7 +10,7 @@
 typedef struct run_options {
     uint32_t ranks;
     double timeout_s; /* 0: none */
-    bool tag, checked, stats, verbose, help;
+    bool tag, bind, checked, stats, verbose, help;
     const char *conduit; /* NULL: not given */
     char **argv;         /* program and arguments, NULL-terminated */
 } run_options;

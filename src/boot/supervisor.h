@@ -9,12 +9,16 @@
 #include "base/status.h"
 #include "boot/boot.h"
 
+#include <sched.h>
+
 typedef struct pen_supervisor_options {
-    uint32_t size;        /* ranks, 1..PEN_SUPERVISOR_RANKS_MAX */
-    double timeout_s;     /* 0: none; at its end: report what each rank does, status 124 */
-    bool tag;             /* prefix each output line with "[rank] " */
-    char *const *argv;    /* program and arguments; NULL: self-fork, children return */
-    const char *launcher; /* for messages */
+    uint32_t size;          /* ranks, 1..PEN_SUPERVISOR_RANKS_MAX */
+    double timeout_s;       /* 0: none; at its end: report what each rank does, status 124 */
+    bool tag;               /* prefix each output line with "[rank] " */
+    char *const *argv;      /* program and arguments; NULL: self-fork, children return */
+    const char *launcher;   /* for messages */
+    const cpu_set_t *cores; /* rank r is bound to number r % core_count */
+    unsigned core_count;    /* 0: none is bound */
     const pen_boot_needs *needs;
 } pen_supervisor_options;
 

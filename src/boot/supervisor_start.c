@@ -83,6 +83,10 @@ static const char *child_bind(const pen_supervisor *s, uint32_t rank, const rank
         return "prctl";
     if (getppid() != s->pid)
         _exit(128 + SIGKILL);
+    const cpu_set_t *cores = s->options->cores;
+    if (s->options->core_count != 0 &&
+        sched_setaffinity(0, sizeof(*cores), &cores[rank % s->options->core_count]) != 0)
+        return "sched_setaffinity";
     if (rank != 0 && dup2(s->null_fd, STDIN_FILENO) < 0)
         return "dup2";
     for (int i = 0; i < PEN_STREAMS; i++) {

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import support
 from support import LaunchTest
@@ -27,6 +28,9 @@ class Info(LaunchTest):
             self.assertEqual(row["score"] > 0, row["why_not"] is None)
         self.assertGreaterEqual(told["cores"]["online"], told["cores"]["allowed"])
         self.assertGreater(told["memory"]["physical"], 0)
+        if told["topology"] is not None:
+            self.assertGreaterEqual(told["topology"]["cores"], told["topology"]["packages"])
+            self.assertGreaterEqual(told["topology"]["hardware_threads"], told["cores"]["allowed"])
         rows = {row["name"]: row for row in told["variables"]}
         self.assertEqual(len(rows), len(told["variables"]), "a variable is listed twice")
         self.assertEqual((rows["GASNET_MAX_SEGSIZE"]["value"], rows["GASNET_MAX_SEGSIZE"]["origin"]),
@@ -47,6 +51,19 @@ class Info(LaunchTest):
     def test_affinity_is_seen(self):
         job = support.Job(["taskset", "-c", "0", support.PENSTOCK, "info", "--json"])
         self.assertEqual(json.loads(job.out)["cores"]["allowed"], 1, job.err)
+
+    def test_ranks_are_bound_to_cores_of_their_own(self):
+        say = "import os; print(os.environ['PENSTOCK_RANK'], *sorted(os.sched_getaffinity(0)))"
+        job = penstock("run", "-n", "3", "--bind", sys.executable, "-c", say)
+        self.assertEqual(job.status, 0, job.err)
+        told = json.loads(penstock("info", "--json").out)
+        cores = dict(line.split(" ", 1) for line in job.out.splitlines())
+        self.assertEqual(len(cores), 3)
+        count = min(len(os.sched_getaffinity(0)), (told["topology"] or {"cores": 4096})["cores"])
+        self.assertEqual(len(set(cores.values())), min(count, 3), "each has one until there are no more")
+        alone = support.Job(["taskset", "-c", "0", support.PENSTOCK, "run", "-n", "2", "--bind", sys.executable,
+                             "-c", say])  # fmt: skip
+        self.assertEqual(sorted(alone.out.split()), ["0", "0", "0", "1"], alone.err)
 
     def test_foreign_launcher_is_named(self):
         self.assertIn("PMIx", json.loads(penstock("info", "--json", PMIX_RANK="0", PMIX_NAMESPACE="n").out)["launcher"])
