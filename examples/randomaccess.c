@@ -57,12 +57,6 @@ typedef struct totals {
     uint64_t ams_shm, ams_net, puts_shm, puts_net, gets_shm, gets_net; /* that the library did */
 } totals;
 
-/* Updates that wait until it is worth a message. */
-typedef struct bucket {
-    uint32_t used;
-    uint64_t updates[BUCKET_MAX];
-} bucket;
-
 /* One thread's share of the updates. */
 typedef struct worker {
     uint64_t first, count; /* place in the stream */
@@ -73,8 +67,9 @@ typedef struct worker {
     uint64_t puts, gets;               /* asked for */
     uint64_t unanswered_before, looks; /* while waiting; see worker_lose_patience() */
     double give_up_s;
-    bucket *buckets;     /* one for each rank */
-    uint32_t bucket_len; /* updates at which a bucket is sent */
+    uint64_t *buckets;     /* BUCKET_MAX words for each rank */
+    uint32_t *bucket_used; /* words in use, for each rank */
+    uint32_t bucket_len;   /* words at which a bucket is sent */
     pthread_t id;
     _Atomic uint64_t applied __attribute__((aligned(64))); /* counted up by the handler */
 } worker;
@@ -96,12 +91,8 @@ static struct job {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static inline gex_Rank_t table_owner(uint64_t update)
-{
-    return (gex_Rank_t)spread_owner(&job.spread, update & job.spread.word_mask);
-}
-
-/* Applies updates to words of ours. With several threads handlers run at the same time. */
+/* Applies updates to words of ours. With several threads handlers run at the same time (relaxed:
+ * the table is read after a barrier). */
 static inline void table_apply(const uint64_t *updates, size_t count)
 {
     uint64_t *const table = job.table;
@@ -114,7 +105,6 @@ static inline void table_apply(const uint64_t *updates, size_t count)
             continue;
         }
 #ifdef GASNET_PAR
-        /* relaxed: read after the barrier */
         __atomic_fetch_xor(&table[place], updates[update_i], __ATOMIC_RELAXED);
 #else
         table[place] ^= updates[update_i];
@@ -228,28 +218,26 @@ static void worker_wait(worker *self, uint64_t unanswered_max)
 
 static void worker_send_bucket(worker *self, gex_Rank_t to)
 {
-    bucket *from = &self->buckets[to];
-    const uint32_t used = from->used;
+    const uint32_t used = self->bucket_used[to];
     if (used == 0)
         return;
     self->sent += used; /* before the answer can come */
     self->held -= used;
-    from->used = 0;
-    gex_AM_RequestMedium1(job.team, to, UPDATE_BUCKET, from->updates, used * sizeof(uint64_t),
-                          GEX_EVENT_NOW, 0, (gex_AM_Arg_t)self->thread_i);
+    self->bucket_used[to] = 0;
+    gex_AM_RequestMedium1(job.team, to, UPDATE_BUCKET, &self->buckets[(size_t)to * BUCKET_MAX],
+                          used * sizeof(uint64_t), GEX_EVENT_NOW, 0, (gex_AM_Arg_t)self->thread_i);
 }
 
 static gex_Rank_t worker_fullest(const worker *self)
 {
     gex_Rank_t fullest = 0;
     for (gex_Rank_t rank = 1; rank < job.size; rank++)
-        if (self->buckets[rank].used > self->buckets[fullest].used)
+        if (self->bucket_used[rank] > self->bucket_used[fullest])
             fullest = rank;
     return fullest;
 }
 
-/* Makes room to draw some updates, a quarter of what we may look ahead: at most half of that waits
- * in buckets, the rest may be on its way. */
+/* Makes room to draw a quarter of what we may look ahead: at most half of that waits in buckets. */
 static void worker_make_room(worker *self, uint32_t quarter)
 {
     while (self->held > 2 * quarter)
@@ -259,27 +247,39 @@ static void worker_make_room(worker *self, uint32_t quarter)
         worker_wait(self, unanswered_max);
 }
 
+/* Draws the updates after `value`, answers the last. What does not change is copied: the compiler
+ * cannot know that buckets do not overlay it. */
+static uint64_t worker_draw(worker *self, uint64_t value, uint32_t count)
+{
+    const spread table = job.spread;
+    uint64_t *const buckets = self->buckets;
+    uint32_t *const bucket_used = self->bucket_used;
+    const uint32_t bucket_len = self->bucket_len;
+    self->held += count;
+    for (; count > 0; count--) {
+        value = stream_next(value);
+        const uint64_t owner = spread_owner(&table, value);
+        const uint32_t used = bucket_used[owner];
+        buckets[owner * BUCKET_MAX + used] = value;
+        bucket_used[owner] = used + 1;
+        if (used + 1 == bucket_len)
+            worker_send_bucket(self, (gex_Rank_t)owner);
+    }
+    return value;
+}
+
 static void worker_run_buckets(worker *self)
 {
     const uint32_t quarter = self->look_ahead / 4;
-    uint64_t value = stream_at(self->first), shown = 0;
-    for (uint64_t left = self->count; left > 0;) {
-        worker_make_room(self, quarter);
+    uint64_t value = stream_at(self->first);
+    for (uint64_t drawn = 0; drawn < self->count;) {
+        const uint64_t left = self->count - drawn;
         const uint32_t count = left < quarter ? (uint32_t)left : quarter;
-        self->held += count;
-        for (uint32_t draw_i = 0; draw_i < count; draw_i++) {
-            value = stream_next(value);
-            const gex_Rank_t owner = table_owner(value);
-            bucket *to = &self->buckets[owner];
-            to->updates[to->used] = value;
-            if (++to->used == self->bucket_len)
-                worker_send_bucket(self, owner);
-        }
-        left -= count;
-        if (self->thread_i == 0 && self->count - left >= shown + PROGRESS_STRIDE) {
-            shown = self->count - left;
-            progress_show("updates", shown, self->count);
-        }
+        worker_make_room(self, quarter);
+        value = worker_draw(self, value, count);
+        drawn += count;
+        if (self->thread_i == 0 && drawn % PROGRESS_STRIDE < count)
+            progress_show("updates", drawn, self->count);
     }
     for (gex_Rank_t rank = 0; rank < job.size; rank++)
         worker_send_bucket(self, rank);
@@ -287,7 +287,7 @@ static void worker_run_buckets(worker *self)
 
 static void update_by_message(worker *self, uint64_t update)
 {
-    const gex_Rank_t owner = table_owner(update);
+    const gex_Rank_t owner = (gex_Rank_t)spread_owner(&job.spread, update);
     self->sent++;
     gex_AM_RequestShort3(job.team, owner, UPDATE_ONE, 0, (gex_AM_Arg_t)self->thread_i,
                          (gex_AM_Arg_t)(uint32_t)(update >> 32), (gex_AM_Arg_t)(uint32_t)update);
@@ -299,7 +299,7 @@ static void update_by_message(worker *self, uint64_t update)
 
 static void update_by_put(worker *self, uint64_t update)
 {
-    const gex_Rank_t owner = table_owner(update);
+    const gex_Rank_t owner = (gex_Rank_t)spread_owner(&job.spread, update);
     uint64_t *word = (uint64_t *)job.tables[owner] + (update & job.spread.word_mask) -
                      spread_first(&job.spread, owner);
     const uint64_t old = gex_RMA_GetBlockingVal(job.team, owner, word, sizeof(*word), 0);
@@ -335,11 +335,11 @@ static void *worker_run(void *argument)
 }
 
 /* As long as lets every rank's bucket fill within half of what we may look ahead. */
-static uint32_t bucket_len(uint32_t look_ahead)
+static uint32_t bucket_len_of(uint32_t look_ahead)
 {
     const size_t carried = gex_AM_LUBRequestMedium() / sizeof(uint64_t);
-    const uint32_t len = look_ahead / 2 / job.size,
-                   most = carried < BUCKET_MAX ? (uint32_t)carried : BUCKET_MAX;
+    const uint32_t most = carried < BUCKET_MAX ? (uint32_t)carried : BUCKET_MAX;
+    const uint32_t len = look_ahead / 2 / job.size;
     return len < BUCKET_MIN ? BUCKET_MIN : len < most ? len : most;
 }
 
@@ -353,9 +353,10 @@ static void worker_open(uint32_t thread_i)
     self->first = job.first * UPDATES_PER_WORD + begin;
     self->count = end - begin;
     self->look_ahead = LOOK_AHEAD / job.threads;
-    self->bucket_len = bucket_len(self->look_ahead);
-    self->buckets = calloc(job.size, sizeof(*self->buckets));
-    if (self->buckets == NULL) {
+    self->bucket_len = bucket_len_of(self->look_ahead);
+    self->buckets = malloc((size_t)job.size * BUCKET_MAX * sizeof(*self->buckets));
+    self->bucket_used = calloc(job.size, sizeof(*self->bucket_used));
+    if (self->buckets == NULL || self->bucket_used == NULL) {
         fprintf(stderr, "randomaccess: rank %u has no memory for its buckets\n", job.rank);
         gasnet_exit(1);
     }

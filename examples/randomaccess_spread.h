@@ -31,9 +31,10 @@ static inline uint64_t spread_first(const spread *self, uint64_t rank)
                                : self->border + (rank - self->longer) * self->share;
 }
 
-/* The rank that owns a word. Divisions are slow, and many jobs need none. */
-static inline uint64_t spread_owner(const spread *self, uint64_t word)
+/* The rank that owns the word of an update. Divisions are slow, and many jobs need none. */
+static inline uint64_t spread_owner(const spread *self, uint64_t update)
 {
+    const uint64_t word = update & self->word_mask;
     if (self->share_log2 >= 0)
         return word >> self->share_log2;
     if (word < self->border)
