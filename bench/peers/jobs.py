@@ -46,8 +46,9 @@ class Job:
             try:
                 self._accept(listener, ranks)
             except (OSError, Failed):
+                self._end()
                 self.failure = f"does not start: {tail(self._log)}"
-                self.close()
+                self._log.close()
 
     def _accept(self, listener, ranks):
         found = {}
@@ -79,8 +80,9 @@ class Job:
                 stream.flush()
             answers = [self._answer(stream) for stream in self._ranks]
         except (OSError, ValueError) as why:
+            self._end()  # what the launcher has to say comes last
             self.failure = f"{operation} of {length} B: {why}: {tail(self._log)}"
-            self.close()
+            self._log.close()
             raise Failed(self.failure) from why
         return answers[0][0], sum(switches for _, switches in answers)
 
@@ -93,6 +95,10 @@ class Job:
         return float(took_ns), int(switches)
 
     def close(self):
+        self._end()
+        self._log.close()
+
+    def _end(self):
         for stream in self._ranks:
             try:
                 stream.write("end\n")
@@ -107,8 +113,8 @@ class Job:
         self._ranks = []
         for connection in self._sockets:
             connection.close()
+        self._sockets = []
         stop(self._process)
-        self._log.close()
 
 
 class Stage:

@@ -94,11 +94,11 @@ def row_of(metric, peer, their_op, result, reason):
         row.update(result)
     if reason:
         row["reason"] = reason
-    measured = row["ratio"] is not None
+    measured = row["ratio"] is not None and "reason" not in row
     for key, limit in (("pass", pass_at), ("stretch", stretch_at)):
         row[key] = None if limit is None else measured and row["ratio"] <= limit
     if not measured:
-        row["pass"] = False  # a peer that could not be measured fails its row
+        row["pass"] = False  # what could not be measured, or only among disturbances, fails
     return row
 
 
