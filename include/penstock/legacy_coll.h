@@ -2,8 +2,10 @@
 /* legacy_coll.h: collectives as clients of the GASNet-1 era call them. An image is a rank: every
  * process has one. Teams, and handles, are those of GASNet-EX. Wrong arguments end the job.
  *
- * flags holds one GASNET_COLL_IN_... and one GASNET_COLL_OUT_...; the others say what the library
- * need not know. */
+ * flags holds one GASNET_COLL_IN_... and one GASNET_COLL_OUT_...; calls that take lists of
+ * addresses also want GASNET_COLL_SINGLE or GASNET_COLL_LOCAL. The others say what the library need
+ * not know.
+ */
 #ifndef PENSTOCK_LEGACY_COLL_H
 #define PENSTOCK_LEGACY_COLL_H
 
@@ -30,7 +32,7 @@ typedef gex_Event_t gasnet_coll_handle_t;
 #define GASNET_COLL_OUT_MYSYNC             (1 << 4)
 #define GASNET_COLL_OUT_ALLSYNC            (1 << 5)
 #define GASNET_COLL_SYNC_FLAG_MASK         0x3F
-#define GASNET_COLL_SINGLE                 (1 << 6) /* all ranks give the same addresses */
+#define GASNET_COLL_SINGLE                 (1 << 6) /* all ranks give the same addresses: everybody's */
 #define GASNET_COLL_LOCAL                  (1 << 7) /* each gives its own */
 #define GASNET_COLL_AGGREGATE              (1 << 8)
 #define GASNET_COLL_FIXED_THREADS_PER_NODE (1 << 9)
@@ -38,6 +40,65 @@ typedef gex_Event_t gasnet_coll_handle_t;
 #define GASNET_COLL_SRC_IN_SEGMENT         (1 << 11)
 #define GASNET_COLL_DISABLE_AUTOTUNE       (1 << 18)
 #define GASNET_COLL_NO_IMAGES              (1 << 19)
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+/* A client's way to combine, for gasnet_coll_reduce: it leaves results[i] = left_operands[i]
+ * combined with right_operands[i], for result_count elements of elem_size bytes. left_count is the
+ * same number; results and right_operands are the same memory. The left operands are those of lower
+ * ranks. It must be associative, may run in any call that polls, as handlers do, and may make no
+ * call of the library.
+ *   flags  of its entry in the table
+ *   arg    func_arg of the reduction */
+typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count,
+                                        const void *left_operands, size_t left_count,
+                                        const void *right_operands, size_t elem_size, int flags,
+                                        int arg);
+
+typedef struct {
+    gasnet_coll_reduce_fn_t fnptr;
+    unsigned flags; /* GASNET_COLL_AMSAFE, GASNET_COLL_NONCOMM */
+} gasnet_coll_fn_entry_t;
+
+typedef unsigned gasnet_coll_fn_handle_t; /* number in the table, from 0 on */
+
+#define GASNET_COLL_AMSAFE  (1 << 0) /* may run where handlers do; the library assumes it of all */
+#define GASNET_COLL_NONCOMM (1 << 1) /* the order of ranks matters; the library always keeps it */
+
+/* Says how many images there are, and registers functions for reductions. Programs that reduce
+ * nothing need not call it.
+ *   images      for each rank of the job its number of images, which must be 1; NULL: 1 each
+ *   my_image    the caller's: its rank
+ *   fn_tbl      functions, the same on all ranks; copied; may be NULL if there are none
+ *   fn_count    entries
+ *   init_flags  without effect
+ * Once per rank, before other collectives. Context: no handler. Does not poll.
+ * Not in the specification; declared by gasnet_coll.h. */
+PEN_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
+                              gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
+
+/* ---- teams ----------------------------------------------------------------------------------- */
+
+/* gex_TM_Split without scratch memory: the members that give the same color become a team. It is
+ * ended by gex_TM_Destroy.
+ *   parent      GASNET_TEAM_ALL, or a gex_TM_t that is no pair
+ *   mycolor     who belongs together; at most INT_MAX
+ *   myrelrank   place in the new team; at most INT_MAX
+ *   clientdata  what gex_TM_QueryCData of the new team answers
+ * Collective over the parent. Returns the caller's new team. Context: no handler. Blocks and polls.
+ * Not in the specification; declared by gasnet_coll.h. */
+PEN_API gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent,
+                                                    gasnet_image_t mycolor,
+                                                    gasnet_image_t myrelrank, void *clientdata);
+
+/* gex_TM_TranslateRankToJobrank, gex_TM_TranslateJobrankToRank and gex_TM_QuerySize under their
+ * older names. Context: any. They do not poll. Not in the specification; declared by gasnet_coll.h.
+ */
+PEN_API gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, gasnet_image_t rank);
+PEN_API gasnet_image_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node);
+PEN_API gasnet_image_t gasnet_coll_team_size(gasnet_team_handle_t team);
+
+/* ---- moving data ----------------------------------------------------------------------------- */
 
 /* gex_Coll_BroadcastNB, pen_Coll_GatherToOneNB, pen_Coll_GatherToAllNB, pen_Coll_ScatterNB and
  * pen_Coll_AllToAllNB under their older names, which wait for the end.
@@ -74,6 +135,86 @@ PEN_API gasnet_coll_handle_t gasnet_coll_gather_all_nb(gasnet_team_handle_t team
                                                        void *src, size_t nbytes, int flags);
 PEN_API gasnet_coll_handle_t gasnet_coll_exchange_nb(gasnet_team_handle_t team, void *dst,
                                                      void *src, size_t nbytes, int flags);
+
+/* The same with lists of addresses in place of those of which every image has one.
+ *   dstlist, srclist  with GASNET_COLL_SINGLE: everybody's address, by rank in the team; with
+ *                     GASNET_COLL_LOCAL: one address, this rank's
+ * The lists are read before the call returns. Collective over the team. Context: no handler. Block
+ * and poll. Not in the specification; declared by gasnet_coll.h. */
+PEN_API void gasnet_coll_broadcastM(gasnet_team_handle_t team, void *const dstlist[],
+                                    gasnet_image_t srcimage, void *src, size_t nbytes, int flags);
+PEN_API void gasnet_coll_scatterM(gasnet_team_handle_t team, void *const dstlist[],
+                                  gasnet_image_t srcimage, void *src, size_t nbytes, int flags);
+PEN_API void gasnet_coll_gatherM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                                 void *const srclist[], size_t nbytes, int flags);
+PEN_API void gasnet_coll_gather_allM(gasnet_team_handle_t team, void *const dstlist[],
+                                     void *const srclist[], size_t nbytes, int flags);
+PEN_API void gasnet_coll_exchangeM(gasnet_team_handle_t team, void *const dstlist[],
+                                   void *const srclist[], size_t nbytes, int flags);
+
+/* These, begun: they return a handle for gasnet_coll_wait_sync and so on. Collective over the team.
+ * Context: no handler. Not in the specification; declared by gasnet_coll.h. */
+PEN_API gasnet_coll_handle_t gasnet_coll_broadcastM_nb(gasnet_team_handle_t team,
+                                                       void *const dstlist[],
+                                                       gasnet_image_t srcimage, void *src,
+                                                       size_t nbytes, int flags);
+PEN_API gasnet_coll_handle_t gasnet_coll_scatterM_nb(gasnet_team_handle_t team,
+                                                     void *const dstlist[], gasnet_image_t srcimage,
+                                                     void *src, size_t nbytes, int flags);
+PEN_API gasnet_coll_handle_t gasnet_coll_gatherM_nb(gasnet_team_handle_t team,
+                                                    gasnet_image_t dstimage, void *dst,
+                                                    void *const srclist[], size_t nbytes,
+                                                    int flags);
+PEN_API gasnet_coll_handle_t gasnet_coll_gather_allM_nb(gasnet_team_handle_t team,
+                                                        void *const dstlist[],
+                                                        void *const srclist[], size_t nbytes,
+                                                        int flags);
+PEN_API gasnet_coll_handle_t gasnet_coll_exchangeM_nb(gasnet_team_handle_t team,
+                                                      void *const dstlist[], void *const srclist[],
+                                                      size_t nbytes, int flags);
+
+/* ---- combining data -------------------------------------------------------------------------- */
+
+/* Combines the images' arrays, element by element and in the order of ranks, into one on the root.
+ *   team        GASNET_TEAM_ALL, or a gex_TM_t that is no pair
+ *   dstimage    the root
+ *   dst         elem_count elements; counts on the root only
+ *   src         this rank's memory; the M forms have a list of addresses, as above
+ *   src_blksz   elements that src has, from which src_offset and elem_count may not lead out; 0: as
+ *               many as they need
+ *   src_offset  elements of src to leave out before the first that is combined
+ *   elem_size   bytes of an element
+ *   elem_count  elements of each image that are combined; may be 0
+ *   func        a function of gasnet_coll_init's table, by number
+ *   func_arg    handed to it
+ *   flags       as for the other collectives
+ * Collective over the team. Context: no handler. Block and poll.
+ * Not in the specification; declared by gasnet_coll.h. */
+PEN_API void gasnet_coll_reduce(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                                void *src, size_t src_blksz, size_t src_offset, size_t elem_size,
+                                size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg,
+                                int flags);
+PEN_API void gasnet_coll_reduceM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                                 void *const srclist[], size_t src_blksz, size_t src_offset,
+                                 size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func,
+                                 int func_arg, int flags);
+
+/* The same, begun: they return a handle for gasnet_coll_wait_sync and so on. Collective over the
+ * team. Context: no handler. Not in the specification; declared by gasnet_coll.h. */
+PEN_API gasnet_coll_handle_t gasnet_coll_reduce_nb(gasnet_team_handle_t team,
+                                                   gasnet_image_t dstimage, void *dst, void *src,
+                                                   size_t src_blksz, size_t src_offset,
+                                                   size_t elem_size, size_t elem_count,
+                                                   gasnet_coll_fn_handle_t func, int func_arg,
+                                                   int flags);
+PEN_API gasnet_coll_handle_t gasnet_coll_reduceM_nb(gasnet_team_handle_t team,
+                                                    gasnet_image_t dstimage, void *dst,
+                                                    void *const srclist[], size_t src_blksz,
+                                                    size_t src_offset, size_t elem_size,
+                                                    size_t elem_count, gasnet_coll_fn_handle_t func,
+                                                    int func_arg, int flags);
+
+/* ---- handles, barriers, tuning --------------------------------------------------------------- */
 
 /* Wait for handles: for one, for some of an array, for all of it; slots of what is done become
  * GASNET_COLL_INVALID_HANDLE. Context: no handler. Block and poll.

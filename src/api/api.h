@@ -33,6 +33,8 @@ enum pen_api_end {
     PEN_END_FORCED, /* it took too long */
 };
 
+typedef struct pen_coll_functions pen_coll_functions; /* coll_legacy.c */
+
 /* All that is global, apart from what clients see and define (root.c). */
 typedef struct pen_root {
     pen_job *job;                /* NULL: not started, or the start failed */
@@ -43,8 +45,9 @@ typedef struct pen_root {
     bool catch_exit;             /* GASNET_CATCH_EXIT */
     bool backtrace;              /* GASNET_BACKTRACE */
     const void *host_kind_cdata; /* of GEX_MK_HOST */
-    pthread_key_t thread_key;    /* its destructor returns a thread's state; PAR only */
-    gex_RankInfo_t *nbrhd;       /* ranks that share our memory */
+    pen_coll_functions *coll_functions; /* of gasnet_coll_init; NULL: not called */
+    pthread_key_t thread_key;           /* its destructor returns a thread's state; PAR only */
+    gex_RankInfo_t *nbrhd;              /* ranks that share our memory */
     uint32_t nbrhd_count, nbrhd_mine;
     pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;       /* resigned is that */

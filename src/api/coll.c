@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll.c: collectives of GASNet-EX, and our own. Arguments are checked in every build: next to what
- * a collective costs that is nothing, and a wrong one hangs or spoils other ranks. */
-#include "coll/coll.h"
+/* coll.c: collectives of GASNet-EX, and our own. */
+#include "api/coll.h"
 
-#include "api/api.h"
 #include "rma/watch.h"
 
 #include <gasnet_coll.h>
 #include <strings.h>
 
-static pen_thread *enter(const char *call, const pen_team *team, gex_Flags_t flags)
+pen_thread *pen_api_coll_enter(const char *call, const pen_team *team)
 {
     pen_job *job = pen_api_job(call);
     if (PEN_CHECKED)
         pen_api_check_context(call);
     pen_api_check_team(call, team);
+    return pen_api_thread(job);
+}
+
+static pen_thread *enter(const char *call, const pen_team *team, gex_Flags_t flags)
+{
+    pen_thread *thread = pen_api_coll_enter(call, team);
     if (pen_unlikely(flags != 0))
         pen_api_misuse(call, "flags 0x%x: must be 0", flags);
-    return pen_api_thread(job);
+    return thread;
 }
 
 /* Checked builds: the client has to synchronise it, also when it is over already. */
@@ -29,7 +33,7 @@ static gex_Event_t begun(pen_thread *thread, const char *call, pen_event *event)
     return pen_watch_event(&what, event, NULL);
 }
 
-static void check_root(const char *call, const pen_team *team, uint32_t root)
+void pen_api_coll_check_root(const char *call, const pen_team *team, uint32_t root)
 {
     if (pen_unlikely(root >= team->view.size))
         pen_api_misuse(call, "there is no rank %u to be the root in a team of %u", root,
@@ -42,74 +46,66 @@ static void check_memory(const char *call, const char *name, const void *memory,
         pen_api_misuse(call, "%s is NULL, for %zu bytes", name, len);
 }
 
-/* Parts of all members together. */
-static void check_parts(const char *call, const pen_team *team, size_t len)
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+gex_Event_t pen_api_coll_move(const char *call, pen_thread *thread, pen_team *team,
+                              const pen_coll_move *move)
 {
-    if (pen_unlikely(len > SIZE_MAX / team->view.size))
-        pen_api_misuse(call, "%zu bytes from each of %u members are more than there can be", len,
-                       team->view.size);
+    bool is_root = move->root == team->view.rank || move->root == PEN_COLL_ALL;
+    if (pen_unlikely(move->kind != PEN_COLL_BROADCAST && move->len > SIZE_MAX / team->view.size))
+        pen_api_misuse(call, "%zu bytes from each of %u members are more than there can be",
+                       move->len, team->view.size);
+    if (is_root || move->kind != PEN_COLL_GATHER)
+        check_memory(call, "dst", move->dest, move->len);
+    if (is_root || move->kind == PEN_COLL_GATHER)
+        check_memory(call, "src", move->source, move->len);
+    return begun(thread, call, pen_coll_move_nb(thread, team, move));
 }
 
-/* ---- moving ---------------------------------------------------------------------------------- */
+/* With a root; the others have PEN_COLL_ALL. */
+static gex_Event_t move_rooted(const char *call, pen_team *team, gex_Flags_t flags,
+                               const pen_coll_move *move)
+{
+    pen_thread *thread = enter(call, team, flags);
+    pen_api_coll_check_root(call, team, move->root);
+    return pen_api_coll_move(call, thread, team, move);
+}
 
 gex_Event_t gex_Coll_BroadcastNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
                                  size_t nbytes, gex_Flags_t flags)
 {
-    static const char call[] = "gex_Coll_BroadcastNB";
-    pen_thread *thread = enter(call, team, flags);
-    check_root(call, team, root);
-    check_memory(call, "dst", dst, nbytes);
-    if (team->view.rank == root)
-        check_memory(call, "src", src, nbytes);
-    return begun(thread, call, pen_coll_broadcast_nb(thread, team, root, dst, src, nbytes));
+    const pen_coll_move move = { PEN_COLL_BROADCAST, root, dst, src, nbytes, 0 };
+    return move_rooted("gex_Coll_BroadcastNB", team, flags, &move);
 }
 
 gex_Event_t pen_Coll_GatherToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
                                    size_t nbytes, gex_Flags_t flags)
 {
-    static const char call[] = "pen_Coll_GatherToOneNB";
-    pen_thread *thread = enter(call, team, flags);
-    check_root(call, team, root);
-    check_parts(call, team, nbytes);
-    check_memory(call, "src", src, nbytes);
-    if (team->view.rank == root)
-        check_memory(call, "dst", dst, nbytes);
-    return begun(thread, call, pen_coll_gather_nb(thread, team, root, dst, src, nbytes));
+    const pen_coll_move move = { PEN_COLL_GATHER, root, dst, src, nbytes, 0 };
+    return move_rooted("pen_Coll_GatherToOneNB", team, flags, &move);
 }
 
 gex_Event_t pen_Coll_GatherToAllNB(gex_TM_t team, void *dst, const void *src, size_t nbytes,
                                    gex_Flags_t flags)
 {
     static const char call[] = "pen_Coll_GatherToAllNB";
-    pen_thread *thread = enter(call, team, flags);
-    check_parts(call, team, nbytes);
-    check_memory(call, "src", src, nbytes);
-    check_memory(call, "dst", dst, nbytes);
-    return begun(thread, call, pen_coll_gather_nb(thread, team, PEN_COLL_ALL, dst, src, nbytes));
+    const pen_coll_move move = { PEN_COLL_GATHER, PEN_COLL_ALL, dst, src, nbytes, 0 };
+    return pen_api_coll_move(call, enter(call, team, flags), team, &move);
 }
 
 gex_Event_t pen_Coll_ScatterNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
                                size_t nbytes, gex_Flags_t flags)
 {
-    static const char call[] = "pen_Coll_ScatterNB";
-    pen_thread *thread = enter(call, team, flags);
-    check_root(call, team, root);
-    check_parts(call, team, nbytes);
-    check_memory(call, "dst", dst, nbytes);
-    if (team->view.rank == root)
-        check_memory(call, "src", src, nbytes);
-    return begun(thread, call, pen_coll_scatter_nb(thread, team, root, dst, src, nbytes));
+    const pen_coll_move move = { PEN_COLL_SCATTER, root, dst, src, nbytes, 0 };
+    return move_rooted("pen_Coll_ScatterNB", team, flags, &move);
 }
 
 gex_Event_t pen_Coll_AllToAllNB(gex_TM_t team, void *dst, const void *src, size_t nbytes,
                                 gex_Flags_t flags)
 {
     static const char call[] = "pen_Coll_AllToAllNB";
-    pen_thread *thread = enter(call, team, flags);
-    check_parts(call, team, nbytes);
-    check_memory(call, "dst", dst, nbytes);
-    check_memory(call, "src", src, nbytes);
-    return begun(thread, call, pen_coll_exchange_nb(thread, team, dst, src, nbytes));
+    const pen_coll_move move = { PEN_COLL_EXCHANGE, PEN_COLL_ALL, dst, src, nbytes, 0 };
+    return pen_api_coll_move(call, enter(call, team, flags), team, &move);
 }
 
 /* ---- reducing -------------------------------------------------------------------------------- */
@@ -165,7 +161,7 @@ static void check_reduction(const char *call, pen_reduction *reduction)
 static void check_elements(const char *call, const char *what, const void *memory,
                            const pen_reduction *reduction)
 {
-    check_memory(call, what, memory, reduction->count);
+    check_memory(call, what, memory, reduction->count * reduction->element_len);
     if (reduction->type != GEX_DT_USER && (uintptr_t)memory % reduction->element_len != 0)
         pen_api_misuse(call, "%s at %p is not aligned for elements of %zu bytes", what, memory,
                        reduction->element_len);
@@ -179,7 +175,17 @@ static pen_reduction reduction_of(gex_DT_t dt, size_t dt_sz, size_t count, gex_O
                             .element_len = dt_sz,
                             .count = count,
                             .function = fn,
-                            .cdata = cdata };
+                            .context = cdata };
+}
+
+gex_Event_t pen_api_coll_reduce(const char *call, pen_thread *thread, pen_team *team, uint32_t root,
+                                void *dst, const void *src, pen_reduction *reduction)
+{
+    check_reduction(call, reduction);
+    check_elements(call, "src", src, reduction);
+    if (root == team->view.rank || root == PEN_COLL_ALL)
+        check_elements(call, "dst", dst, reduction);
+    return begun(thread, call, pen_coll_reduce_nb(thread, team, root, dst, src, reduction));
 }
 
 gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, const void *src,
@@ -189,12 +195,8 @@ gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t team, gex_Rank_t root, void *dst, co
     static const char call[] = "gex_Coll_ReduceToOneNB";
     pen_thread *thread = enter(call, team, flags);
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
-    check_root(call, team, root);
-    check_reduction(call, &reduction);
-    check_elements(call, "src", src, &reduction);
-    if (team->view.rank == root)
-        check_elements(call, "dst", dst, &reduction);
-    return begun(thread, call, pen_coll_reduce_nb(thread, team, root, dst, src, &reduction));
+    pen_api_coll_check_root(call, team, root);
+    return pen_api_coll_reduce(call, thread, team, root, dst, src, &reduction);
 }
 
 gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt,
@@ -204,11 +206,17 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t team, void *dst, const void *src, ge
     static const char call[] = "gex_Coll_ReduceToAllNB";
     pen_thread *thread = enter(call, team, flags);
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
-    check_reduction(call, &reduction);
-    check_elements(call, "src", src, &reduction);
-    check_elements(call, "dst", dst, &reduction);
-    return begun(thread, call,
-                 pen_coll_reduce_nb(thread, team, PEN_COLL_ALL, dst, src, &reduction));
+    return pen_api_coll_reduce(call, thread, team, PEN_COLL_ALL, dst, src, &reduction);
+}
+
+static gex_Event_t scan(const char *call, pen_thread *thread, pen_team *team, void *dst,
+                        const void *src, pen_reduction *reduction, bool exclusive)
+{
+    check_reduction(call, reduction);
+    check_elements(call, "src", src, reduction);
+    if (!exclusive || team->view.rank != 0)
+        check_elements(call, "dst", dst, reduction);
+    return begun(thread, call, pen_coll_scan_nb(thread, team, dst, src, reduction, exclusive));
 }
 
 gex_Event_t pen_Coll_ScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
@@ -218,10 +226,7 @@ gex_Event_t pen_Coll_ScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t 
     static const char call[] = "pen_Coll_ScanNB";
     pen_thread *thread = enter(call, team, flags);
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
-    check_reduction(call, &reduction);
-    check_elements(call, "src", src, &reduction);
-    check_elements(call, "dst", dst, &reduction);
-    return begun(thread, call, pen_coll_scan_nb(thread, team, dst, src, &reduction, false));
+    return scan(call, thread, team, dst, src, &reduction, false);
 }
 
 gex_Event_t pen_Coll_ExclusiveScanNB(gex_TM_t team, void *dst, const void *src, gex_DT_t dt,
@@ -231,9 +236,5 @@ gex_Event_t pen_Coll_ExclusiveScanNB(gex_TM_t team, void *dst, const void *src, 
     static const char call[] = "pen_Coll_ExclusiveScanNB";
     pen_thread *thread = enter(call, team, flags);
     pen_reduction reduction = reduction_of(dt, dt_sz, count, op, fn, cdata);
-    check_reduction(call, &reduction);
-    check_elements(call, "src", src, &reduction);
-    if (team->view.rank != 0)
-        check_elements(call, "dst", dst, &reduction);
-    return begun(thread, call, pen_coll_scan_nb(thread, team, dst, src, &reduction, true));
+    return scan(call, thread, team, dst, src, &reduction, true);
 }

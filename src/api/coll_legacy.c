@@ -1,85 +1,160 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_legacy.c: collectives of the GASNet-1 era. */
+#include "api/coll.h"
 #include "coll/barrier.h"
-#include "coll/coll.h"
+#include "team/team.h"
 
-#include "api/api.h"
-
+#include <errno.h>
 #include <gasnet_coll.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     IN_FLAGS = GASNET_COLL_IN_NOSYNC | GASNET_COLL_IN_MYSYNC | GASNET_COLL_IN_ALLSYNC,
     OUT_FLAGS = GASNET_COLL_OUT_NOSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_OUT_ALLSYNC,
+    LIST_FLAGS = GASNET_COLL_SINGLE | GASNET_COLL_LOCAL,
 };
 
 static bool one_bit(int flags) { return flags != 0 && (flags & (flags - 1)) == 0; }
 
-static pen_event *begin(const char *call, pen_team *team, pen_coll_move *move, int flags)
+/* What they say about when data may move: PEN_COLL_..._TOGETHER. */
+static unsigned together_of(const char *call, int flags)
 {
-    pen_job *job = pen_api_job(call);
-    if (PEN_CHECKED)
-        pen_api_check_context(call);
-    pen_api_check_team(call, team);
     if (!one_bit(flags & IN_FLAGS) || !one_bit(flags & OUT_FLAGS))
         pen_api_misuse(call,
                        "flags 0x%x: exactly one GASNET_COLL_IN_... and one "
                        "GASNET_COLL_OUT_... are needed",
                        flags);
-    if (move->root != PEN_COLL_ALL && move->root >= team->view.size)
-        pen_api_misuse(call, "there is no image %u in a team of %u", move->root, team->view.size);
-    if (move->len > SIZE_MAX / team->view.size)
-        pen_api_misuse(call, "%zu bytes from each of %u members are more than there can be",
-                       move->len, team->view.size);
-    move->together = (flags & GASNET_COLL_IN_ALLSYNC ? PEN_COLL_ENTER_TOGETHER : 0) |
-                     (flags & GASNET_COLL_OUT_ALLSYNC ? PEN_COLL_LEAVE_TOGETHER : 0);
-    return pen_coll_move_nb(pen_api_thread(job), team, move);
+    return (flags & GASNET_COLL_IN_ALLSYNC ? PEN_COLL_ENTER_TOGETHER : 0) |
+           (flags & GASNET_COLL_OUT_ALLSYNC ? PEN_COLL_LEAVE_TOGETHER : 0);
 }
 
-/* ---- moving ---------------------------------------------------------------------------------- */
-
-static pen_coll_move move_of(pen_coll_kind kind, uint32_t root, void *dest, const void *source,
-                             size_t len)
+static gex_Event_t begin(const char *call, pen_team *team, pen_coll_move *move, int flags)
 {
-    return (
-        pen_coll_move){ .kind = kind, .root = root, .dest = dest, .source = source, .len = len };
+    pen_thread *thread = pen_api_coll_enter(call, team);
+    move->together = together_of(call, flags);
+    return pen_api_coll_move(call, thread, team, move);
 }
+
+static gex_Event_t begin_rooted(const char *call, pen_team *team, pen_coll_move *move, int flags)
+{
+    (void)pen_api_coll_enter(call, team);
+    pen_api_coll_check_root(call, team, move->root);
+    return begin(call, team, move, flags);
+}
+
+/* Of a list of addresses, this rank's. */
+static void *own(const char *call, const pen_team *team, void *const list[], int flags)
+{
+    (void)pen_api_coll_enter(call, team);
+    if (!one_bit(flags & LIST_FLAGS))
+        pen_api_misuse(call,
+                       "flags 0x%x: GASNET_COLL_SINGLE or GASNET_COLL_LOCAL is needed, to tell "
+                       "lists of everybody's addresses from lists of one's own",
+                       flags);
+    if (list == NULL)
+        pen_api_misuse(call, "a list of addresses is NULL");
+    return list[flags & GASNET_COLL_SINGLE ? team->view.rank : 0];
+}
+
+/* ---- moving: begun --------------------------------------------------------------------------- */
 
 gasnet_coll_handle_t gasnet_coll_broadcast_nb(gasnet_team_handle_t team, void *dst,
                                               gasnet_image_t srcimage, void *src, size_t nbytes,
                                               int flags)
 {
-    pen_coll_move move = move_of(PEN_COLL_BROADCAST, srcimage, dst, src, nbytes);
-    return begin("gasnet_coll_broadcast", team, &move, flags);
+    pen_coll_move move = { PEN_COLL_BROADCAST, srcimage, dst, src, nbytes, 0 };
+    return begin_rooted("gasnet_coll_broadcast", team, &move, flags);
 }
 
 gasnet_coll_handle_t gasnet_coll_scatter_nb(gasnet_team_handle_t team, void *dst,
                                             gasnet_image_t srcimage, void *src, size_t nbytes,
                                             int flags)
 {
-    pen_coll_move move = move_of(PEN_COLL_SCATTER, srcimage, dst, src, nbytes);
-    return begin("gasnet_coll_scatter", team, &move, flags);
+    pen_coll_move move = { PEN_COLL_SCATTER, srcimage, dst, src, nbytes, 0 };
+    return begin_rooted("gasnet_coll_scatter", team, &move, flags);
 }
 
 gasnet_coll_handle_t gasnet_coll_gather_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
                                            void *dst, void *src, size_t nbytes, int flags)
 {
-    pen_coll_move move = move_of(PEN_COLL_GATHER, dstimage, dst, src, nbytes);
-    return begin("gasnet_coll_gather", team, &move, flags);
+    pen_coll_move move = { PEN_COLL_GATHER, dstimage, dst, src, nbytes, 0 };
+    return begin_rooted("gasnet_coll_gather", team, &move, flags);
 }
 
 gasnet_coll_handle_t gasnet_coll_gather_all_nb(gasnet_team_handle_t team, void *dst, void *src,
                                                size_t nbytes, int flags)
 {
-    pen_coll_move move = move_of(PEN_COLL_GATHER, PEN_COLL_ALL, dst, src, nbytes);
+    pen_coll_move move = { PEN_COLL_GATHER, PEN_COLL_ALL, dst, src, nbytes, 0 };
     return begin("gasnet_coll_gather_all", team, &move, flags);
 }
 
 gasnet_coll_handle_t gasnet_coll_exchange_nb(gasnet_team_handle_t team, void *dst, void *src,
                                              size_t nbytes, int flags)
 {
-    pen_coll_move move = move_of(PEN_COLL_EXCHANGE, PEN_COLL_ALL, dst, src, nbytes);
+    pen_coll_move move = { PEN_COLL_EXCHANGE, PEN_COLL_ALL, dst, src, nbytes, 0 };
     return begin("gasnet_coll_exchange", team, &move, flags);
 }
+
+gasnet_coll_handle_t gasnet_coll_broadcastM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                               gasnet_image_t srcimage, void *src, size_t nbytes,
+                                               int flags)
+{
+    static const char call[] = "gasnet_coll_broadcastM";
+    pen_coll_move move = {
+        PEN_COLL_BROADCAST, srcimage, own(call, team, dstlist, flags), src, nbytes, 0
+    };
+    return begin_rooted(call, team, &move, flags);
+}
+
+gasnet_coll_handle_t gasnet_coll_scatterM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                             gasnet_image_t srcimage, void *src, size_t nbytes,
+                                             int flags)
+{
+    static const char call[] = "gasnet_coll_scatterM";
+    pen_coll_move move = { PEN_COLL_SCATTER, srcimage, own(call, team, dstlist, flags), src,
+                           nbytes,           0 };
+    return begin_rooted(call, team, &move, flags);
+}
+
+gasnet_coll_handle_t gasnet_coll_gatherM_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
+                                            void *dst, void *const srclist[], size_t nbytes,
+                                            int flags)
+{
+    static const char call[] = "gasnet_coll_gatherM";
+    pen_coll_move move = { PEN_COLL_GATHER, dstimage, dst, own(call, team, srclist, flags),
+                           nbytes,          0 };
+    return begin_rooted(call, team, &move, flags);
+}
+
+gasnet_coll_handle_t gasnet_coll_gather_allM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                                void *const srclist[], size_t nbytes, int flags)
+{
+    static const char call[] = "gasnet_coll_gather_allM";
+    pen_coll_move move = { PEN_COLL_GATHER,
+                           PEN_COLL_ALL,
+                           own(call, team, dstlist, flags),
+                           own(call, team, srclist, flags),
+                           nbytes,
+                           0 };
+    return begin(call, team, &move, flags);
+}
+
+gasnet_coll_handle_t gasnet_coll_exchangeM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                              void *const srclist[], size_t nbytes, int flags)
+{
+    static const char call[] = "gasnet_coll_exchangeM";
+    pen_coll_move move = { PEN_COLL_EXCHANGE,
+                           PEN_COLL_ALL,
+                           own(call, team, dstlist, flags),
+                           own(call, team, srclist, flags),
+                           nbytes,
+                           0 };
+    return begin(call, team, &move, flags);
+}
+
+/* ---- moving: waited for ---------------------------------------------------------------------- */
 
 void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
                            size_t nbytes, int flags)
@@ -108,6 +183,215 @@ void gasnet_coll_gather_all(gasnet_team_handle_t team, void *dst, void *src, siz
 void gasnet_coll_exchange(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags)
 {
     gex_Event_Wait(gasnet_coll_exchange_nb(team, dst, src, nbytes, flags));
+}
+
+void gasnet_coll_broadcastM(gasnet_team_handle_t team, void *const dstlist[],
+                            gasnet_image_t srcimage, void *src, size_t nbytes, int flags)
+{
+    gex_Event_Wait(gasnet_coll_broadcastM_nb(team, dstlist, srcimage, src, nbytes, flags));
+}
+
+void gasnet_coll_scatterM(gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage,
+                          void *src, size_t nbytes, int flags)
+{
+    gex_Event_Wait(gasnet_coll_scatterM_nb(team, dstlist, srcimage, src, nbytes, flags));
+}
+
+void gasnet_coll_gatherM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                         void *const srclist[], size_t nbytes, int flags)
+{
+    gex_Event_Wait(gasnet_coll_gatherM_nb(team, dstimage, dst, srclist, nbytes, flags));
+}
+
+void gasnet_coll_gather_allM(gasnet_team_handle_t team, void *const dstlist[],
+                             void *const srclist[], size_t nbytes, int flags)
+{
+    gex_Event_Wait(gasnet_coll_gather_allM_nb(team, dstlist, srclist, nbytes, flags));
+}
+
+void gasnet_coll_exchangeM(gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
+                           size_t nbytes, int flags)
+{
+    gex_Event_Wait(gasnet_coll_exchangeM_nb(team, dstlist, srclist, nbytes, flags));
+}
+
+/* ---- start and teams ------------------------------------------------------------------------- */
+
+/* Functions for reductions, by number. */
+struct pen_coll_functions {
+    size_t count;
+    gasnet_coll_fn_entry_t entries[];
+};
+
+static pen_coll_functions *functions_copy(const char *call, const gasnet_coll_fn_entry_t *table,
+                                          size_t count)
+{
+    if (table == NULL && count != 0)
+        pen_api_misuse(call, "fn_tbl is NULL, for %zu functions", count);
+    for (size_t i = 0; i < count; i++)
+        if (table[i].fnptr == NULL)
+            pen_api_misuse(call, "fn_tbl[%zu].fnptr is NULL", i);
+    pen_coll_functions *functions = NULL;
+    if (count <= (SIZE_MAX - sizeof *functions) / sizeof *table)
+        functions = malloc(sizeof *functions + count * sizeof *table);
+    if (functions == NULL)
+        pen_api_misuse(call, "a table of %zu functions: malloc: %s; register fewer", count,
+                       strerror(ENOMEM));
+    functions->count = count;
+    if (count != 0)
+        memcpy(functions->entries, table, count * sizeof *table);
+    return functions;
+}
+
+void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
+                      gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags)
+{
+    static const char call[] = "gasnet_coll_init";
+    const pen_job *job = pen_api_job(call);
+    if (PEN_CHECKED)
+        pen_api_check_context(call);
+    (void)init_flags;
+    if (pen_api_root.coll_functions != NULL)
+        pen_api_misuse(call, "called again; once for each rank is enough");
+    for (uint32_t rank = 0; images != NULL && rank < job->size; rank++)
+        if (images[rank] != 1)
+            pen_api_misuse(call,
+                           "images[%u] is %u: each rank is one image; let one thread of a rank "
+                           "call collectives, or start more ranks",
+                           rank, images[rank]);
+    if (my_image != job->rank)
+        pen_api_misuse(call, "my_image is %u, but images are ranks, and this is rank %u", my_image,
+                       job->rank);
+    pen_api_root.coll_functions = functions_copy(call, fn_tbl, fn_count);
+}
+
+gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_image_t mycolor,
+                                            gasnet_image_t myrelrank, void *clientdata)
+{
+    static const char call[] = "gasnet_coll_team_split";
+    pen_thread *thread = pen_api_coll_enter(call, parent);
+    if (mycolor > INT_MAX || myrelrank > INT_MAX)
+        pen_api_misuse(call, "mycolor %u, myrelrank %u: at most %d", mycolor, myrelrank, INT_MAX);
+    pen_team *team = pen_team_split(thread, parent, true, (int)mycolor, (int)myrelrank, call);
+    team->flags = GEX_FLAG_TM_NO_SCRATCH;
+    team->cdata = clientdata;
+    return team;
+}
+
+gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, gasnet_image_t rank)
+{
+    return gex_TM_TranslateRankToJobrank(team, rank);
+}
+
+gasnet_image_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node)
+{
+    return gex_TM_TranslateJobrankToRank(team, node);
+}
+
+gasnet_image_t gasnet_coll_team_size(gasnet_team_handle_t team) { return gex_TM_QuerySize(team); }
+
+/* ---- reducing -------------------------------------------------------------------------------- */
+
+/* The client's function under the contract of pen_reduction.function. */
+static void call_entry(const void *left, void *right_and_result, size_t count, const void *self)
+{
+    const pen_reduction *reduction = self;
+    const gasnet_coll_fn_entry_t *entry = reduction->context;
+    if (count == 0) /* steps remain that keep the ranks together */
+        return;
+    entry->fnptr(right_and_result, count, left, count, right_and_result, reduction->element_len,
+                 (int)entry->flags, reduction->argument);
+}
+
+static const gasnet_coll_fn_entry_t *entry_of(const char *call, gasnet_coll_fn_handle_t func)
+{
+    const pen_coll_functions *functions = pen_api_root.coll_functions;
+    if (functions == NULL)
+        pen_api_misuse(call, "called before gasnet_coll_init, which registers func");
+    if (func >= functions->count)
+        pen_api_misuse(call, "there is no function %u: gasnet_coll_init registered %zu", func,
+                       functions->count);
+    return &functions->entries[func];
+}
+
+/* Elements of no type that we know. */
+static pen_reduction reduction_of(const char *call, gasnet_coll_fn_handle_t func, int func_arg,
+                                  size_t elem_size, size_t elem_count)
+{
+    const gasnet_coll_fn_entry_t *entry = entry_of(call, func);
+    if (elem_size == 0 && elem_count != 0)
+        pen_api_misuse(call, "elem_size is 0, for %zu elements", elem_count);
+    return (pen_reduction){
+        .type = GEX_DT_USER,
+        .operation = entry->flags & GASNET_COLL_NONCOMM ? GEX_OP_USER_NC : GEX_OP_USER,
+        .element_len = elem_size != 0 ? elem_size : 1,
+        .count = elem_count,
+        .function = call_entry,
+        .context = entry,
+        .takes_itself = true,
+        .argument = func_arg,
+    };
+}
+
+/* Where in src the part to combine begins. */
+static void *part_of(const char *call, void *src, size_t block, size_t offset,
+                     const pen_reduction *reduction)
+{
+    if (block != 0 && (offset > block || reduction->count > block - offset))
+        pen_api_misuse(call, "%zu elements from number %zu on are not in a block of %zu",
+                       reduction->count, offset, block);
+    if (offset > SIZE_MAX / reduction->element_len)
+        pen_api_misuse(call, "src_offset %zu is more than there can be", offset);
+    return src == NULL ? NULL : (char *)src + offset * reduction->element_len;
+}
+
+static gex_Event_t reduce(const char *call, pen_team *team, gasnet_image_t root, void *dst,
+                          const void *src, pen_reduction *reduction, int flags)
+{
+    pen_thread *thread = pen_api_coll_enter(call, team);
+    pen_api_coll_check_root(call, team, root);
+    reduction->together = together_of(call, flags);
+    return pen_api_coll_reduce(call, thread, team, root, dst, src, reduction);
+}
+
+gasnet_coll_handle_t gasnet_coll_reduce_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
+                                           void *dst, void *src, size_t src_blksz,
+                                           size_t src_offset, size_t elem_size, size_t elem_count,
+                                           gasnet_coll_fn_handle_t func, int func_arg, int flags)
+{
+    static const char call[] = "gasnet_coll_reduce";
+    pen_reduction reduction = reduction_of(call, func, func_arg, elem_size, elem_count);
+    const void *from = part_of(call, src, src_blksz, src_offset, &reduction);
+    return reduce(call, team, dstimage, dst, from, &reduction, flags);
+}
+
+gasnet_coll_handle_t gasnet_coll_reduceM_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
+                                            void *dst, void *const srclist[], size_t src_blksz,
+                                            size_t src_offset, size_t elem_size, size_t elem_count,
+                                            gasnet_coll_fn_handle_t func, int func_arg, int flags)
+{
+    static const char call[] = "gasnet_coll_reduceM";
+    void *src = own(call, team, srclist, flags);
+    pen_reduction reduction = reduction_of(call, func, func_arg, elem_size, elem_count);
+    const void *from = part_of(call, src, src_blksz, src_offset, &reduction);
+    return reduce(call, team, dstimage, dst, from, &reduction, flags);
+}
+
+void gasnet_coll_reduce(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
+                        size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
+                        gasnet_coll_fn_handle_t func, int func_arg, int flags)
+{
+    gex_Event_Wait(gasnet_coll_reduce_nb(team, dstimage, dst, src, src_blksz, src_offset, elem_size,
+                                         elem_count, func, func_arg, flags));
+}
+
+void gasnet_coll_reduceM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                         void *const srclist[], size_t src_blksz, size_t src_offset,
+                         size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func,
+                         int func_arg, int flags)
+{
+    gex_Event_Wait(gasnet_coll_reduceM_nb(team, dstimage, dst, srclist, src_blksz, src_offset,
+                                          elem_size, elem_count, func, func_arg, flags));
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
@@ -144,15 +428,6 @@ int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t count)
 
 /* ---- barriers -------------------------------------------------------------------------------- */
 
-static pen_thread *enter(const char *call, const pen_team *team)
-{
-    pen_job *job = pen_api_job(call);
-    if (PEN_CHECKED)
-        pen_api_check_context(call);
-    pen_api_check_team(call, team);
-    return pen_api_thread(job);
-}
-
 static int result_of(pen_status status)
 {
     return status == PEN_OK          ? GASNET_OK
@@ -162,18 +437,19 @@ static int result_of(pen_status status)
 
 void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int name, int flags)
 {
-    pen_team_barrier_notify(enter("gasnet_coll_barrier_notify", team), team, name, flags);
+    pen_team_barrier_notify(pen_api_coll_enter("gasnet_coll_barrier_notify", team), team, name,
+                            flags);
 }
 
 int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int name, int flags)
 {
-    (void)enter("gasnet_coll_barrier_wait", team);
+    (void)pen_api_coll_enter("gasnet_coll_barrier_wait", team);
     return result_of(pen_team_barrier_wait(team, name, flags));
 }
 
 int gasnet_coll_barrier_try(gasnet_team_handle_t team, int name, int flags)
 {
-    pen_thread *thread = enter("gasnet_coll_barrier_try", team);
+    pen_thread *thread = pen_api_coll_enter("gasnet_coll_barrier_try", team);
     int result = result_of(pen_team_barrier_try(team, name, flags));
     if (result == GASNET_ERR_NOT_READY) /* it has polled, and may be called in a loop */
         pen_poller_count(&thread->job->progress, &thread->poller, 0);
@@ -182,7 +458,7 @@ int gasnet_coll_barrier_try(gasnet_team_handle_t team, int name, int flags)
 
 int gasnet_coll_barrier(gasnet_team_handle_t team, int name, int flags)
 {
-    pen_team_barrier_notify(enter("gasnet_coll_barrier", team), team, name, flags);
+    pen_team_barrier_notify(pen_api_coll_enter("gasnet_coll_barrier", team), team, name, flags);
     return result_of(pen_team_barrier_wait(team, name, flags));
 }
 

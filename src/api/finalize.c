@@ -34,6 +34,8 @@ static void forget(pen_root *root)
     root->nbrhd_count = root->nbrhd_mine = 0;
     root->attach_owed = root->threads_asked = false;
     root->host_kind_cdata = NULL;
+    free(root->coll_functions);
+    root->coll_functions = NULL;
     free(root->job);
     root->job = NULL;
     root->started = false;

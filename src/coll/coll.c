@@ -172,7 +172,9 @@ static pen_event *begin_reduction(pen_thread *thread, pen_team *team, void *dest
     const pen_reduction *reduction = plan->reduction;
     plan->len = reduction->count * reduction->element_len;
     plan->section_len = reduction->element_len == 0 ? 0 : section_len(reduction);
-    plan->kind_more |= ((uint32_t)ffs((int)reduction->type) - 1) << 8 |
+    plan->together = reduction->together;
+    plan->kind_more |= reduction->together << PEN_COLL_TOGETHER_SHIFT |
+                       ((uint32_t)ffs((int)reduction->type) - 1) << 8 |
                        ((uint32_t)ffs((int)reduction->operation) - 1) << 16;
     return begin(thread, team, dest, source, plan);
 }

@@ -25,6 +25,9 @@ pen_status pen_coll_team_open(pen_team *team);
 /* All of its collectives are done, on all members: a barrier was. */
 void pen_coll_team_close(pen_team *team);
 
+/* No data moves before all members have begun; nobody is done before everybody's part is. */
+enum { PEN_COLL_ENTER_TOGETHER = 1u << 0, PEN_COLL_LEAVE_TOGETHER = 1u << 1 };
+
 /* How elements are combined. Layout and values of type and operation: gex_DT_t, gex_OP_t. */
 typedef struct pen_reduction {
     uint32_t type, operation;
@@ -33,8 +36,19 @@ typedef struct pen_reduction {
     /* of GEX_OP_USER and GEX_OP_USER_NC: combines count elements, left (lower ranks') with right,
      * into right; may run in any poll, under the rules of a handler */
     void (*function)(const void *left, void *right_and_result, size_t count, const void *cdata);
-    const void *cdata;
+    const void *context; /* cdata; see pen_reduction_call */
+    bool takes_itself;   /* cdata is the collective's own copy of this struct, for what it holds */
+    int argument;        /* for such a function */
+    unsigned together;   /* PEN_COLL_..._TOGETHER */
 } pen_reduction;
+
+/* The client's function; reduction lives as long as the collective. */
+static inline void pen_reduction_call(const pen_reduction *reduction, const void *left, void *right,
+                                      size_t count)
+{
+    reduction->function(left, right, count,
+                        reduction->takes_itself ? reduction : reduction->context);
+}
 
 /* Is that a type of ours, and an operation that it has? */
 bool pen_coll_can_combine(uint32_t type, uint32_t operation);
@@ -49,9 +63,6 @@ typedef enum pen_coll_kind {
     PEN_COLL_EXCHANGE,
     PEN_COLL_KINDS
 } pen_coll_kind;
-
-/* No data moves before all members have begun; nobody is done before everybody's part is. */
-enum { PEN_COLL_ENTER_TOGETHER = 1u << 0, PEN_COLL_LEAVE_TOGETHER = 1u << 1 };
 
 /* A broadcast, gather, scatter or exchange. */
 typedef struct pen_coll_move {

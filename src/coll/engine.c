@@ -256,8 +256,7 @@ static void step_compute(const pen_coll_op *op, const pen_coll_step *step)
     if (step->action == PEN_COLL_COPY)
         memcpy(step->to, step->from, step->len);
     else if (reduction->function != NULL)
-        reduction->function(step->from, step->to, step->len / reduction->element_len,
-                            reduction->cdata);
+        pen_reduction_call(reduction, step->from, step->to, step->len / reduction->element_len);
     else
         pen_coll_combine_elements(reduction, step->from, step->to,
                                   step->len / reduction->element_len);

@@ -167,7 +167,7 @@ static inline void crowd_expect_reduced(const crowd_call *call, uint32_t from, c
 {
     const pen_reduction *reduction = &call->reduction;
     if (from != 0 && reduction->function != NULL)
-        reduction->function(to, theirs, reduction->count, reduction->cdata);
+        pen_reduction_call(reduction, to, theirs, reduction->count);
     else if (from != 0)
         pen_coll_combine_elements(reduction, to, theirs, reduction->count);
     memcpy(to, theirs, call->len);

@@ -351,7 +351,11 @@ static void *run_member(void *ctx)
     pen_team *team = &mine->all->teams[mine->rank];
     pen_job *job = team->job;
     static uint32_t memory[MEMBERS][2][COUNT];
-    const pen_reduction reduction = { 64, 1u << 30, sizeof(uint32_t), COUNT, add, NULL };
+    const pen_reduction reduction = { .type = 64,
+                                      .operation = 1u << 30,
+                                      .element_len = sizeof(uint32_t),
+                                      .count = COUNT,
+                                      .function = add };
     for (uint32_t call = 0; call < CALLS; call++) {
         pen_event *events[2];
         for (unsigned i = 0; i < 2; i++) {

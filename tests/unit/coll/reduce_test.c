@@ -50,12 +50,18 @@ static crowd_call draw_reduction(ranks *world, uint32_t size, size_t len_max)
                              .operation = operations[ranks_random(world, type < 4 ? 7 : 4)],
                              .element_len = type_lens[type] };
     else if (type == 6)
-        *reduction = (pen_reduction){ TYPE_USER, OP_USER_NC, sizeof(map), 0, compose, operations };
+        *reduction = (pen_reduction){ .type = TYPE_USER,
+                                      .operation = OP_USER_NC,
+                                      .element_len = sizeof(map),
+                                      .function = compose,
+                                      .context = operations };
     else
-        *reduction = (pen_reduction){ TYPE_USER, OP_USER,   0,
-                                      0,         keep_ends, type == 7 ? &odd_len : &huge_len };
+        *reduction = (pen_reduction){ .type = TYPE_USER,
+                                      .operation = OP_USER,
+                                      .function = keep_ends,
+                                      .context = type == 7 ? &odd_len : &huge_len };
     if (type > 6)
-        reduction->element_len = *(const size_t *)reduction->cdata;
+        reduction->element_len = *(const size_t *)reduction->context;
     static const size_t counts[] = { 0, 1, 3, 100, 1000 };
     reduction->count = ranks_random(world, 6) == 0 ? len_max / reduction->element_len
                                                    : counts[ranks_random(world, 5)];
