@@ -44,7 +44,8 @@ typedef struct pen_am_flight {
     size_t copy_at;
     bool by_put;
     bool source_free; /* the last part has been posted and let go */
-    bool stalled;     /* counted in the progress source's work */
+    bool wants_room;  /* the progress source has to look after it: there was no room, ... */
+    bool awaits_puts; /* ... or until its puts are over */
 } pen_am_flight;
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -57,15 +58,18 @@ static pen_am_flight **flight_find(pen_am *am, uint64_t id)
     return at;
 }
 
-/* Whether the source has to look after it. */
-static void flight_set_stalled(pen_am_flight *flight, bool stalled)
+/* Nobody wakes this rank for room; of puts that are over the link tells. */
+static void flight_set_waiting(pen_am_flight *flight, bool wants_room, bool awaits_puts)
 {
-    if (flight->stalled == stalled)
-        return;
-    flight->stalled = stalled;
-    /* relaxed: a hint for the poll loop; the lock orders the flights */
-    atomic_fetch_add_explicit(&flight->message.job->progress.source_work,
-                              stalled ? 1 : (uint32_t)-1, memory_order_relaxed);
+    pen_progress *progress = &flight->message.job->progress;
+    if (flight->wants_room != wants_room)
+        pen_progress_wait_for_room(progress, wants_room ? 1 : -1);
+    if (flight->awaits_puts != awaits_puts)
+        /* relaxed: a hint for the poll loop; the lock orders the flights */
+        atomic_fetch_add_explicit(&progress->source_work, awaits_puts ? 1 : (uint32_t)-1,
+                                  memory_order_relaxed);
+    flight->wants_room = wants_room;
+    flight->awaits_puts = awaits_puts;
 }
 
 static void flight_free(pen_am_flight *flight)
@@ -77,7 +81,7 @@ static void flight_free(pen_am_flight *flight)
 static void flight_close(pen_am_flight *flight)
 {
     pen_am *am = flight->message.job->am;
-    flight_set_stalled(flight, false);
+    flight_set_waiting(flight, false, false);
     *flight_find(am, flight->id) = flight->next;
     am->flight_count--;
     flight_free(flight);
@@ -204,7 +208,8 @@ static unsigned flight_step(pen_am_flight *flight)
         return done + 1;
     }
     /* For acknowledgements nobody has to look: they come here by themselves. */
-    flight_set_stalled(flight, !all_posted || landed || flight->by_put);
+    bool wants_room = !all_posted || landed;
+    flight_set_waiting(flight, wants_room, flight->by_put && !wants_room);
     return done;
 }
 
@@ -220,7 +225,7 @@ static unsigned flights_poll(void *ctx)
         pen_am_flight *next;
         for (pen_am_flight *flight = am->flights[bucket]; flight != NULL; flight = next) {
             next = flight->next;
-            if (flight->stalled)
+            if (flight->wants_room || flight->awaits_puts)
                 done += flight_step(flight);
         }
     }

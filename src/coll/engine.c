@@ -130,7 +130,7 @@ static void op_stall(pen_coll_op *op)
     *at = op;
     op->next = NULL;
     op->stalled = true;
-    atomic_fetch_add_explicit(&op->coll->job->progress.source_work, 1, memory_order_relaxed);
+    pen_progress_wait_for_room(&op->coll->job->progress, 1);
 }
 
 static void op_unstall(pen_coll_op *op)
@@ -141,7 +141,7 @@ static void op_unstall(pen_coll_op *op)
         at = &(*at)->next;
     *at = op->next;
     op->stalled = false;
-    (void)atomic_fetch_sub_explicit(&op->coll->job->progress.source_work, 1, memory_order_relaxed);
+    pen_progress_wait_for_room(&op->coll->job->progress, -1);
 }
 
 static void op_free(pen_coll_op *op)

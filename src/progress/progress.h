@@ -81,6 +81,8 @@ struct pen_progress {
     pen_port ports[PEN_PORTS_MAX];
     pen_concurrency concurrency;
     pen_wait_mode wait_mode;
+    _Atomic uint32_t room_waits; /* part of source_work: what waits for room in a link, which nobody
+                                    wakes this rank for; it may not sleep meanwhile */
     pen_sleeper sleeper;
     _Atomic uint32_t own_sleeping, own_wake, own_polling; /* when no sleeper was given */
     pen_counters *counters;
@@ -120,6 +122,15 @@ static inline void pen_progress_add_source(pen_progress *progress, unsigned (*po
 {
     PEN_INVARIANT(progress->source_count < PEN_SOURCES_MAX);
     progress->sources[progress->source_count++] = (pen_progress_source){ poll, ctx };
+}
+
+/* Something that a source goes on with waits for room in a link (by: 1), or does so no more (-1).
+ */
+static inline void pen_progress_wait_for_room(pen_progress *progress, int by)
+{
+    /* relaxed: hints for the poll loop and for who is about to sleep */
+    atomic_fetch_add_explicit(&progress->source_work, (uint32_t)by, memory_order_relaxed);
+    atomic_fetch_add_explicit(&progress->room_waits, (uint32_t)by, memory_order_relaxed);
 }
 
 PEN_COLD void pen_progress_publish(pen_progress *progress); /* for the launcher's report */

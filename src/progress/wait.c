@@ -98,8 +98,11 @@ static void look_around(pen_progress *progress, uint64_t now_ns)
 /* ---- sleeping -------------------------------------------------------------------------------- */
 
 /* A frame of ours may be waiting for room, and who makes room does not wake us. */
-static bool has_backlog(const pen_progress *progress)
+static bool waits_for_room(const pen_progress *progress)
 {
+    /* relaxed: what this thread made wait it sees, and others look after what is theirs */
+    if (atomic_load_explicit(&progress->room_waits, memory_order_relaxed) != 0)
+        return true;
     for (uint32_t i = 0; i < progress->port_count; i++) {
         if (atomic_load_explicit(&progress->ports[i].backlog.count, memory_order_relaxed) != 0)
             return true;
@@ -114,7 +117,7 @@ static void prepare_sleep(pen_waiter *waiter)
     pen_progress *progress = waiter->progress;
     if (!waiter->may_sleep || !progress->may_sleep)
         return;
-    if (has_backlog(progress)) {
+    if (waits_for_room(progress)) {
         give_away(waiter, false);
         return;
     }

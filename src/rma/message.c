@@ -241,7 +241,7 @@ static unsigned stalled_poll(void *ctx)
         if (rma->transfers[i].sent < rma->transfers[i].len)
             stall(job, i);
         else
-            (void)atomic_fetch_sub_explicit(&job->progress.source_work, 1, memory_order_relaxed);
+            pen_progress_wait_for_room(&job->progress, -1);
         i = next;
     }
     pen_lock_drop(&rma->lock);
@@ -280,7 +280,7 @@ bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset
         transfer_close(rma, i);
     } else if (!all_sent && call->kind == RMA_GET) {
         stall(job, i);
-        atomic_fetch_add_explicit(&job->progress.source_work, 1, memory_order_relaxed);
+        pen_progress_wait_for_room(&job->progress, 1);
     }
     pen_lock_drop(&rma->lock);
     if (refused)

@@ -221,6 +221,7 @@ static void with_an_op_puts_go_on_after_the_call(void **state)
     assert_int_equal(send_for(p, SEGMENT_LEN, 0, &op), 0);
     assert_int_equal(op.source_busy, 1);
     assert_int_equal(p->ends[0].op_count, PAIR_OPS); /* the rest has no room yet */
+    assert_int_equal(p->jobs[0].progress.room_waits, 1);
     check_arrived_from(p, 0, SEGMENT_LEN);
     assert_int_equal(op.source_busy + op.incomplete, 0);
     assert_int_equal(p->ends[0].posts, 1);
@@ -235,8 +236,11 @@ static void an_asynchronous_one_returns_at_once(void **state)
     p->ends[1].room[PEN_LANE_REQUEST] = 0;
     assert_int_equal(send_for(p, SEGMENT_LEN, PEN_AM_ASYNC, NULL), 0);
     assert_int_equal(p->ends[0].posts, 0);
+    assert_int_equal(p->jobs[0].progress.room_waits, 1); /* so that nobody sleeps over it */
     p->ends[1].room[PEN_LANE_REQUEST] = 1;
     check_arrived_from(p, 0, SEGMENT_LEN);
+    assert_int_equal(p->jobs[0].progress.room_waits, 0);
+    assert_int_equal(p->jobs[0].progress.source_work, 0);
 }
 
 static void many_may_be_in_flight(void **state)

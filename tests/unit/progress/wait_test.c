@@ -257,6 +257,24 @@ static void a_reply_that_waits_for_room_keeps_its_rank_awake(void **state)
     pen_progress_close(&r.progress);
 }
 
+static void whatever_else_waits_for_room_keeps_its_rank_awake_too(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank(&r, PEN_ALONE, 2, 2);
+    r.progress.spin_ns = 0;
+    pen_progress_wait_for_room(&r.progress, 1);
+    pen_progress_wait_for_room(&r.progress, 1);
+    pen_progress_wait_for_room(&r.progress, -1);
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 200);
+    assert_int_equal(r.counters.wait_sleep, 0);
+    pen_progress_wait_for_room(&r.progress, -1);
+    assert_int_equal(atomic_load(&r.progress.source_work), 0);
+    wait_until_slept(&r, &waiter, 1);
+    pen_progress_close(&r.progress);
+}
+
 static void blocking_wait_modes_yield_instead_of_spinning(void **state)
 {
     (void)state;
@@ -427,6 +445,7 @@ int main(void)
         cmocka_unit_test(with_cores_enough_a_loop_of_polls_only_looks_who_wants_its_core),
         cmocka_unit_test(who_may_not_sleep_only_yields),
         cmocka_unit_test(a_reply_that_waits_for_room_keeps_its_rank_awake),
+        cmocka_unit_test(whatever_else_waits_for_room_keeps_its_rank_awake_too),
         cmocka_unit_test(blocking_wait_modes_yield_instead_of_spinning),
         cmocka_unit_test(a_rank_asks_to_be_woken_before_its_last_look),
         cmocka_unit_test(who_sleeps_long_does_not_count_as_polling),

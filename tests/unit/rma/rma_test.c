@@ -339,8 +339,10 @@ static void a_get_asks_for_a_bounded_number_of_pieces_at_once(void **state)
     assert_int_equal(p.world.frames_posted, p.job->rma->window);
     assert_true(p.job->rma->window < SEGMENT_LEN / 512);
     assert_int_not_equal(atomic_load(&p.job->progress.source_work), 0);
+    assert_int_not_equal(atomic_load(&p.job->progress.room_waits), 0);
     pen_event_wait(p.job, event);
     assert_int_equal(atomic_load(&p.job->progress.source_work), 0);
+    assert_int_equal(atomic_load(&p.job->progress.room_waits), 0);
     assert_memory_equal(local, p.remote, SEGMENT_LEN);
     free(local);
     rma_ranks_close(&p.world);
