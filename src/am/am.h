@@ -89,6 +89,21 @@ typedef enum pen_am_internal {
     PEN_AM_INT_COUNT
 } pen_am_internal;
 
+/* An argument of 64 bits takes two, low half first. */
+static inline uint64_t pen_am_arg_u64(const int32_t *args)
+{
+    return (uint64_t)(uint32_t)args[0] | (uint64_t)(uint32_t)args[1] << 32;
+}
+
+static inline void pen_am_arg_put_u64(int32_t *args, uint64_t value)
+{
+    args[0] = (int32_t)(uint32_t)value;
+    args[1] = (int32_t)(uint32_t)(value >> 32);
+}
+
+/* What becomes of one that fits nothing here: it is counted. */
+static inline void pen_am_drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
+
 struct pen_am_flight; /* am/flight.c */
 enum { PEN_AM_FLIGHT_BUCKETS = 32 };
 

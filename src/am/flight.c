@@ -325,16 +325,6 @@ int pen_am_flight_send(pen_am_long *message, bool by_put)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void piece_malformed(pen_token *token)
-{
-    pen_job_count(token->job, &token->job->counters.frame_dropped);
-}
-
-static uint64_t piece_u64(const int32_t *low_high)
-{
-    return (uint32_t)low_high[0] | (uint64_t)(uint32_t)low_high[1] << 32;
-}
-
 /* At the target. */
 static void on_piece(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
                      uint32_t body_len)
@@ -343,9 +333,9 @@ static void on_piece(pen_token *token, const int32_t *args, unsigned arg_count, 
     void *dest = NULL;
     if (arg_count == PIECE_ARGS && body_len != 0)
         dest = pen_mem_resolve(&job->mem, (uint32_t)args[PIECE_SEGMENT],
-                               piece_u64(&args[PIECE_OFFSET_LOW]), body_len);
+                               pen_am_arg_u64(&args[PIECE_OFFSET_LOW]), body_len);
     if (dest == NULL) {
-        piece_malformed(token);
+        pen_am_drop(token->job);
         return;
     }
     memcpy(dest, body, body_len);
@@ -361,11 +351,11 @@ static void on_ack(pen_token *token, const int32_t *args, unsigned arg_count, vo
     pen_am *am = token->job->am;
     (void)body;
     if (arg_count != ACK_ARGS || body_len != 0) {
-        piece_malformed(token);
+        pen_am_drop(token->job);
         return;
     }
     pen_lock_take(&am->lock);
-    pen_am_flight *flight = *flight_find(am, piece_u64(&args[PIECE_ID_LOW]));
+    pen_am_flight *flight = *flight_find(am, pen_am_arg_u64(&args[PIECE_ID_LOW]));
     bool known = flight != NULL && flight->message.jobrank == token->from &&
                  flight->unacknowledged != 0; /* none too many */
     if (known) {
@@ -375,7 +365,7 @@ static void on_ack(pen_token *token, const int32_t *args, unsigned arg_count, vo
     }
     pen_lock_drop(&am->lock);
     if (!known)
-        piece_malformed(token);
+        pen_am_drop(token->job);
 }
 
 void pen_am_flights_open(pen_job *job)

@@ -20,20 +20,6 @@ enum { TABLE_LEN_FIRST = 64 };
 enum { REQUEST_ARGS = 11, DONE_ARGS = 5 };
 enum { ANSWER_OK = 0, ANSWER_OUTSIDE = 1 };
 
-static uint64_t arg_u64(const int32_t *args)
-{
-    return (uint64_t)(uint32_t)args[0] | (uint64_t)(uint32_t)args[1] << 32;
-}
-
-static void arg_put_u64(int32_t *args, uint64_t value)
-{
-    args[0] = (int32_t)(uint32_t)value;
-    args[1] = (int32_t)(uint32_t)(value >> 32);
-}
-
-/* In handlers: the poll lock guards the counter. */
-static void drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
-
 /* ---- the table (under the lock) -------------------------------------------------------------- */
 
 static PEN_COLD void table_grow(pen_job *job)
@@ -101,9 +87,9 @@ bool atomic_by_message(pen_job *job, const atomic_place *place, const pen_atomic
     int32_t args[REQUEST_ARGS] = {
         [2] = (int32_t)segment, [5] = (int32_t)call->op, [6] = (int32_t)call->type
     };
-    arg_put_u64(&args[3], offset);
-    arg_put_u64(&args[7], call->operands[0]);
-    arg_put_u64(&args[9], call->operands[1]);
+    pen_am_arg_put_u64(&args[3], offset);
+    pen_am_arg_put_u64(&args[7], call->operands[0]);
+    pen_am_arg_put_u64(&args[9], call->operands[1]);
     pen_lock_take(&atomic->lock);
     const uint32_t i = request_open(job, place, call, op);
     args[0] = (int32_t)i;
@@ -137,14 +123,14 @@ static void handle_done(pen_token *token, const int32_t *args, unsigned arg_coun
         arg_count == DONE_ARGS && body_len == 0 ? request_find(atomic, args, token->from) : NULL;
     if (request == NULL) {
         pen_lock_drop(&atomic->lock);
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     if (args[2] != ANSWER_OK)
         atomic_refuse(job, &request->place);
     /* Under the lock: a second answer must not write after the operation has ended. */
     if (request->result != NULL)
-        pen_atomic_store_result(request->result, request->place.len, arg_u64(&args[3]));
+        pen_atomic_store_result(request->result, request->place.len, pen_am_arg_u64(&args[3]));
     pen_op *op = request->op;
     request_close(atomic, (uint32_t)(request - atomic->requests));
     pen_lock_drop(&atomic->lock);
@@ -167,19 +153,19 @@ static void handle_atomic(pen_token *token, const int32_t *args, unsigned arg_co
     pen_job *job = token->job;
     if (!token->is_request || arg_count != REQUEST_ARGS || body_len != 0 ||
         !is_operation((uint32_t)args[6], (uint32_t)args[5])) {
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     const uint32_t op = (uint32_t)args[5], type = (uint32_t)args[6];
     const size_t len = pen_atomic_len(type);
     int32_t answer[DONE_ARGS] = { args[0], args[1], ANSWER_OUTSIDE };
-    void *target = pen_mem_resolve(&job->mem, (uint32_t)args[2], arg_u64(&args[3]), len);
+    void *target = pen_mem_resolve(&job->mem, (uint32_t)args[2], pen_am_arg_u64(&args[3]), len);
     if (target != NULL && (uintptr_t)target % len == 0) {
-        const uint64_t operands[2] = { arg_u64(&args[7]), arg_u64(&args[9]) };
-        arg_put_u64(&answer[3], pen_atomic_apply(target, type, op, operands));
+        const uint64_t operands[2] = { pen_am_arg_u64(&args[7]), pen_am_arg_u64(&args[9]) };
+        pen_am_arg_put_u64(&answer[3], pen_atomic_apply(target, type, op, operands));
         answer[2] = ANSWER_OK;
     } else {
-        drop(job);
+        pen_am_drop(job);
     }
     (void)pen_am_send_internal(job, token->from, PEN_LANE_REPLY, PEN_AM_INT_ATOMIC_DONE, DONE_ARGS,
                                answer, NULL, 0);

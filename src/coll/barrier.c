@@ -256,7 +256,7 @@ static void handle_barrier(pen_token *token, const int32_t *args, unsigned arg_c
         pen_lock_drop(&coll->lock);
     }
     if (!fits)
-        pen_job_count(job, &job->counters.frame_dropped);
+        pen_am_drop(job);
 }
 
 /* ---- open and close -------------------------------------------------------------------------- */

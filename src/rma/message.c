@@ -50,20 +50,6 @@ struct rma_transfer {
 enum { PUT_ARGS = 5, GET_ARGS = 8, SET_ARGS = 7, DONE_ARGS = 3, DATA_ARGS = 5 };
 enum { ANSWER_OK = 0, ANSWER_OUTSIDE = 1 };
 
-static uint64_t arg_u64(const int32_t *args)
-{
-    return (uint64_t)(uint32_t)args[0] | (uint64_t)(uint32_t)args[1] << 32;
-}
-
-static void arg_put_u64(int32_t *args, uint64_t value)
-{
-    args[0] = (int32_t)(uint32_t)value;
-    args[1] = (int32_t)(uint32_t)(value >> 32);
-}
-
-/* In handlers: the poll lock guards the counter. */
-static void drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
-
 /* ---- the table (under rma->lock) ------------------------------------------------------------- */
 
 static PEN_COLD void table_grow(pen_job *job)
@@ -178,7 +164,7 @@ static int piece_send(pen_job *job, uint32_t i, const rma_transfer *transfer, ui
 {
     int32_t args[GET_ARGS] = { (int32_t)i, (int32_t)transfer->generation,
                                (int32_t)transfer->segment };
-    arg_put_u64(&args[3], transfer->offset + transfer->sent);
+    pen_am_arg_put_u64(&args[3], transfer->offset + transfer->sent);
     args[5] = (int32_t)len;
     switch (transfer->kind) {
     case RMA_PUT:
@@ -188,7 +174,7 @@ static int piece_send(pen_job *job, uint32_t i, const rma_transfer *transfer, ui
         return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_MEMSET,
                                     SET_ARGS, args, NULL, 0);
     default:
-        arg_put_u64(&args[6], transfer->sent);
+        pen_am_arg_put_u64(&args[6], transfer->sent);
         return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_GET,
                                     GET_ARGS, args, NULL, 0);
     }
@@ -297,13 +283,13 @@ bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset
 static char *piece_resolve(pen_job *job, const int32_t *args, uint64_t len, pen_device **device)
 {
     uint32_t number = (uint32_t)args[2];
-    uint64_t offset = arg_u64(&args[3]);
+    uint64_t offset = pen_am_arg_u64(&args[3]);
     char *at = pen_mem_resolve(&job->mem, number, offset, len);
     *device = NULL;
     if (pen_unlikely(at == NULL))
         *device = pen_mem_resolve_device(&job->mem, number, offset, len, &at);
     if (at == NULL)
-        drop(job);
+        pen_am_drop(job);
     return at;
 }
 
@@ -326,7 +312,7 @@ static void handle_put(pen_token *token, const int32_t *args, unsigned arg_count
 {
     pen_job *job = token->job;
     if (!token->is_request || arg_count != PUT_ARGS) {
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     pen_device *device;
@@ -347,7 +333,7 @@ static void handle_set(pen_token *token, const int32_t *args, unsigned arg_count
     pen_job *job = token->job;
     if (!token->is_request || arg_count != SET_ARGS || body_len != 0 ||
         (uint32_t)args[5] > SET_PIECE_LEN) {
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     pen_device *device;
@@ -366,7 +352,7 @@ static void handle_get(pen_token *token, const int32_t *args, unsigned arg_count
     pen_job *job = token->job;
     uint32_t len = arg_count == GET_ARGS ? (uint32_t)args[5] : 0;
     if (!token->is_request || arg_count != GET_ARGS || body_len != 0 || len > job->rma->piece_len) {
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     pen_device *device;
@@ -398,7 +384,7 @@ static void handle_done(pen_token *token, const int32_t *args, unsigned arg_coun
         arg_count == DONE_ARGS ? transfer_find(rma, args, token->from, false) : NULL;
     if (transfer == NULL) {
         pen_lock_drop(&rma->lock);
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     if (args[2] != ANSWER_OK)
@@ -431,10 +417,10 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
     if (transfer != NULL && args[4] != ANSWER_OK)
         pen_rma_refuse(job, RMA_GET, transfer->jobrank, transfer->ep_index, transfer->remote,
                        transfer->len);
-    uint64_t at = arg_count == DATA_ARGS ? arg_u64(&args[2]) : 0;
+    uint64_t at = arg_count == DATA_ARGS ? pen_am_arg_u64(&args[2]) : 0;
     if (transfer == NULL || !piece_fits(rma, transfer, at, body_len)) {
         pen_lock_drop(&rma->lock);
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     /* Under the lock: a second answer to the same piece must not write after the operation has
