@@ -8,6 +8,7 @@
 #include "coll/barrier.h"
 
 #include "am/am.h"
+#include "coll/early.h"
 #include "coll/engine.h"
 
 #include <errno.h>

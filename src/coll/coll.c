@@ -24,11 +24,11 @@ pen_status pen_coll_team_open(pen_team *team)
     coll->team = team;
     coll->job = job;
     coll->peers = peers;
-    coll->kept_end = &coll->kept;
     team->coll = coll;
     pen_lock_take(&jobs->lock);
-    coll->next = jobs->teams;
-    jobs->teams = coll;
+    pen_coll_team **bucket = &jobs->teams[pen_coll_team_bucket(team->id)];
+    coll->next = *bucket;
+    *bucket = coll;
     pen_coll_orphans_adopt(coll);
     pen_lock_drop(&jobs->lock);
     return PEN_OK;
@@ -41,7 +41,7 @@ void pen_coll_team_close(pen_team *team)
         return;
     pen_coll *jobs = team->job->coll;
     pen_lock_take(&jobs->lock);
-    pen_coll_team **at = &jobs->teams;
+    pen_coll_team **at = &jobs->teams[pen_coll_team_bucket(team->id)];
     while (*at != coll)
         at = &(*at)->next;
     *at = coll->next;

@@ -92,6 +92,8 @@ bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, ui
 
 /* ---- the job's part -------------------------------------------------------------------------- */
 
+enum { PEN_COLL_TEAM_BUCKETS = 64 };
+
 /* A barrier of the primordial team that was begun. */
 typedef struct pen_coll_waiting {
     pen_event *event;
@@ -114,9 +116,9 @@ typedef struct pen_coll {
     uint32_t queue_first, queue_count, queue_len;
 
     /* collectives: engine.h */
-    struct pen_coll_team *teams;
-    struct pen_coll_op *stalled;   /* a link has no room for what they send */
-    struct pen_coll_kept *orphans; /* messages for teams that are not made here yet, in order */
+    struct pen_coll_team *teams[PEN_COLL_TEAM_BUCKETS]; /* by a hash of their ids */
+    struct pen_coll_op *stalled;                        /* a link has no room for what they send */
+    struct pen_coll_orphans *orphans; /* for teams that are not made here yet; NULL: none yet */
     uint64_t pieces_sent;
 } pen_coll;
 

@@ -237,7 +237,7 @@ uint32_t pen_coll_count(pen_coll_team *coll, const pen_coll_what *what)
     pen_coll_what *recent = &coll->recent[number % PEN_COLL_WINDOW];
     *recent = *what;
     recent->number = number;
-    if (coll->kept != NULL)
+    if (coll->kept_count != 0)
         pen_coll_kept_check(coll, recent);
     coll->begun++;
     if (number % CATCH_UP_EVERY == 0)
@@ -326,7 +326,7 @@ static void sections_open(pen_coll_op *op)
         op->build(op, section);
         if (op->together & PEN_COLL_LEAVE_TOGETHER)
             pen_coll_meet(op, section, TAG_LEAVE);
-        if (op->coll->kept != NULL)
+        if (op->coll->kept_count != 0)
             pen_coll_kept_take(op, section);
     }
 }

@@ -143,8 +143,15 @@ typedef struct pen_coll_team {
         pen_event *event;
         uint64_t word, last_result; /* what was brought and what comes back; of the last one */
     } split;
-    pen_coll_kept *kept, **kept_end; /* in the order in which they came */
+    uint32_t kept_count;
+    pen_coll_kept *kept[PEN_COLL_WINDOW]; /* by number modulo that: the last ones; early.h */
 } pen_coll_team;
+
+/* Where the job's list of such teams begins. */
+static inline uint32_t pen_coll_team_bucket(uint64_t id)
+{
+    return (uint32_t)(id ^ id >> 32) % PEN_COLL_TEAM_BUCKETS;
+}
 
 /* ---- engine.c (all under the lock) ---------------------------------------------------------- */
 
@@ -183,7 +190,6 @@ int32_t pen_coll_combine(pen_coll_op *op, pen_coll_section *section, const char 
 /* ---- message.c (all under the lock) --------------------------------------------------------- */
 
 void pen_coll_messages_open(pen_job *job);
-void pen_coll_orphans_free(pen_coll *jobs);
 void pen_coll_orphans_adopt(pen_coll_team *coll); /* messages that came before the team was made */
 void pen_coll_kept_free(pen_coll_team *coll);
 /* Hands over what has come for a section that was opened just now. */

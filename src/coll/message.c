@@ -11,6 +11,7 @@
  * What comes for a team, a collective or a section that is not there yet is kept. There is a bound
  * for each peer, which one that keeps to the rules never reaches. READY and CREDIT answer messages
  * of a team that their receiver has made, so there is no need to keep them. */
+#include "coll/early.h"
 #include "coll/engine.h"
 
 #include <errno.h>
@@ -23,28 +24,9 @@ enum { READY_TAG = HEAD_ARGS, READY_SECTION, READY_ARGS };
 enum { TAG_SHIFT = 24 };
 
 _Static_assert(DATA_PIECE + 1 == PEN_COLL_ARGS, "the longest message");
-
-struct pen_coll_kept { /* to a team that is here: DATA; an orphan: DATA or ASK */
-    pen_coll_kept *next;
-    pen_peer from; /* job rank */
-    pen_am_internal index;
-    uint32_t body_len;
-    int32_t args[PEN_COLL_ARGS];
-    char body[];
-};
-
-static uint64_t arg_u64(const int32_t *args)
-{
-    return (uint64_t)(uint32_t)args[0] | (uint64_t)(uint32_t)args[1] << 32;
-}
-
-static void arg_put_u64(int32_t *args, uint64_t value)
-{
-    args[0] = (int32_t)(uint32_t)value;
-    args[1] = (int32_t)(uint32_t)(value >> 32);
-}
-
-static void drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
+_Static_assert(ARG_FROM * sizeof(int32_t) == PEN_COLL_ORPHAN_TEAM_LEN &&
+                   ARG_NUMBER * sizeof(int32_t) == PEN_COLL_ORPHAN_KEY_LEN,
+               "what orphans wait for, and who sent them");
 
 static bool number_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
 
@@ -84,7 +66,7 @@ static uint32_t piece_at(const pen_job *job, size_t offset)
 
 static void head_fill(const pen_coll_team *coll, uint32_t to, uint32_t number, int32_t *args)
 {
-    arg_put_u64(args, coll->team->id);
+    pen_am_arg_put_u64(args, coll->team->id);
     args[ARG_TO] = (int32_t)to;
     args[ARG_FROM] = (int32_t)coll->team->view.rank;
     args[ARG_NUMBER] = (int32_t)number;
@@ -132,7 +114,7 @@ bool pen_coll_send_piece(pen_coll_op *op, const pen_coll_section *section, pen_c
     head_fill(coll, step->peer, op->what.number, args);
     args[DATA_KIND] = (int32_t)(op->what.kind | (uint32_t)step->tag << TAG_SHIFT);
     args[DATA_ROOT] = (int32_t)op->what.root;
-    arg_put_u64(&args[DATA_LEN], op->what.len);
+    pen_am_arg_put_u64(&args[DATA_LEN], op->what.len);
     args[DATA_SECTION] = (int32_t)section->number;
     args[DATA_PIECE] = (int32_t)piece;
     if (pen_am_send_internal(job, pen_team_jobrank(coll->team, step->peer), PEN_LANE_REQUEST,
@@ -164,7 +146,7 @@ static pen_coll_what what_of(const int32_t *args)
 {
     return (pen_coll_what){ .number = (uint32_t)args[ARG_NUMBER],
                             .root = (uint32_t)args[DATA_ROOT],
-                            .len = arg_u64(&args[DATA_LEN]),
+                            .len = pen_am_arg_u64(&args[DATA_LEN]),
                             .kind = (uint32_t)args[DATA_KIND] & (((uint32_t)1 << TAG_SHIFT) - 1) };
 }
 
@@ -259,7 +241,7 @@ static void section_receive(pen_coll_op *op, pen_coll_section *section, const in
     pen_coll_step *step =
         step_find(section, PEN_COLL_RECEIVE, from, (uint32_t)args[DATA_KIND] >> TAG_SHIFT);
     if (step == NULL || !step_receive(job, step, (uint32_t)args[DATA_PIECE], body, body_len)) {
-        drop(job);
+        pen_am_drop(job);
         return;
     }
     if (!step->complete && !step->ready) {
@@ -270,20 +252,10 @@ static void section_receive(pen_coll_op *op, pen_coll_section *section, const in
 
 /* ---- what comes early ------------------------------------------------------------------------ */
 
-static pen_coll_kept *keep(pen_job *job, pen_peer from, pen_am_internal index, const int32_t *args,
-                           unsigned arg_count, const void *body, uint32_t body_len)
+/* Those that wait for a collective are among these. */
+static pen_coll_kept **kept_list(pen_coll_team *coll, uint32_t number)
 {
-    pen_coll_kept *kept = malloc(sizeof *kept + body_len);
-    if (kept == NULL)
-        pen_job_fatal(job,
-                      "cannot keep rank %u's message for a collective that is not begun here yet: "
-                      "malloc: %s; begin fewer ahead of others",
-                      from, strerror(errno));
-    *kept = (pen_coll_kept){ .from = from, .index = index, .body_len = body_len };
-    memcpy(kept->args, args, arg_count * sizeof *args);
-    if (body_len != 0)
-        memcpy(kept->body, body, body_len);
-    return kept;
+    return &coll->kept[number % PEN_COLL_WINDOW];
 }
 
 static void team_keep(pen_coll_team *coll, pen_peer from, const int32_t *args, const void *body,
@@ -292,31 +264,30 @@ static void team_keep(pen_coll_team *coll, pen_peer from, const int32_t *args, c
     pen_coll_peer *peer = &coll->peers[(uint32_t)args[ARG_FROM]];
     if (args[DATA_PIECE] != 0 || body_len > first_len(coll->job) ||
         peer->kept >= (PEN_COLL_WINDOW + coll->open_count) * PEN_COLL_UNSOLICITED_MAX) {
-        drop(coll->job);
+        pen_am_drop(coll->job);
         return;
     }
+    const pen_coll_message message = { from,    PEN_AM_INT_COLL_DATA, args, PEN_COLL_ARGS, body,
+                                       body_len };
     peer->kept++;
-    pen_coll_kept *kept =
-        keep(coll->job, from, PEN_AM_INT_COLL_DATA, args, PEN_COLL_ARGS, body, body_len);
-    *coll->kept_end = kept;
-    coll->kept_end = &kept->next;
+    coll->kept_count++;
+    pen_coll_kept_append(kept_list(coll, (uint32_t)args[ARG_NUMBER]),
+                         pen_coll_keep(coll->job, &message));
 }
 
 void pen_coll_kept_take(pen_coll_op *op, pen_coll_section *section)
 {
     pen_coll_team *coll = op->coll;
-    pen_coll_kept **at = &coll->kept;
-    while (*at != NULL) {
-        pen_coll_kept *kept = *at;
+    pen_coll_kept **list = kept_list(coll, op->what.number), *next;
+    for (pen_coll_kept *kept = pen_coll_kept_all(list); kept != NULL; kept = next) {
+        next = kept->next;
         if ((uint32_t)kept->args[ARG_NUMBER] != op->what.number ||
             (uint32_t)kept->args[DATA_SECTION] != section->number) {
-            at = &kept->next;
+            pen_coll_kept_append(list, kept);
             continue;
         }
-        *at = kept->next;
-        if (*at == NULL)
-            coll->kept_end = at;
         coll->peers[(uint32_t)kept->args[ARG_FROM]].kept--;
+        coll->kept_count--;
         section_receive(op, section, kept->args, kept->body, kept->body_len);
         free(kept);
     }
@@ -324,21 +295,22 @@ void pen_coll_kept_take(pen_coll_op *op, pen_coll_section *section)
 
 void pen_coll_kept_check(pen_coll_team *coll, const pen_coll_what *what)
 {
-    for (const pen_coll_kept *kept = coll->kept; kept != NULL; kept = kept->next) {
+    const pen_coll_kept *last = *kept_list(coll, what->number), *kept = last;
+    while (kept != NULL) {
+        kept = kept->next;
         pen_coll_what theirs = what_of(kept->args);
         if (theirs.number == what->number && !same(&theirs, what))
             disagree(coll, (uint32_t)kept->args[ARG_FROM], &theirs, what);
+        if (kept == last)
+            return;
     }
 }
 
 void pen_coll_kept_free(pen_coll_team *coll)
 {
-    while (coll->kept != NULL) {
-        pen_coll_kept *kept = coll->kept;
-        coll->kept = kept->next;
-        free(kept);
-    }
-    coll->kept_end = &coll->kept;
+    for (uint32_t i = 0; i < PEN_COLL_WINDOW; i++)
+        pen_coll_kept_drop(&coll->kept[i]);
+    coll->kept_count = 0;
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
@@ -354,7 +326,7 @@ static void data_begun(pen_coll_team *coll, pen_peer from, const int32_t *args, 
     if (ours->number == theirs.number && !same(&theirs, ours))
         disagree(coll, (uint32_t)args[ARG_FROM], &theirs, ours);
     if (op == NULL) {
-        drop(coll->job);
+        pen_am_drop(coll->job);
         return;
     }
     uint32_t number = (uint32_t)args[DATA_SECTION];
@@ -366,7 +338,7 @@ static void data_begun(pen_coll_team *coll, pen_peer from, const int32_t *args, 
                number - op->sections_opened < PEN_COLL_SECTIONS) {
         team_keep(coll, from, args, body, body_len);
     } else {
-        drop(coll->job);
+        pen_am_drop(coll->job);
     }
 }
 
@@ -376,7 +348,7 @@ static void team_data(pen_coll_team *coll, pen_peer from, const int32_t *args, c
     uint32_t number = (uint32_t)args[ARG_NUMBER];
     pen_coll_peer *peer = &coll->peers[(uint32_t)args[ARG_FROM]];
     if (!number_before(number, coll->begun + PEN_COLL_WINDOW)) {
-        drop(coll->job);
+        pen_am_drop(coll->job);
         return;
     }
     if (number_before(peer->begun, number + 1))
@@ -386,7 +358,7 @@ static void team_data(pen_coll_team *coll, pen_peer from, const int32_t *args, c
     else if ((uint32_t)args[DATA_SECTION] < PEN_COLL_SECTIONS)
         team_keep(coll, from, args, body, body_len);
     else
-        drop(coll->job);
+        pen_am_drop(coll->job);
 }
 
 /* ---- credit ---------------------------------------------------------------------------------- */
@@ -444,7 +416,7 @@ static void team_ready(pen_coll_team *coll, const int32_t *args)
         step =
             step_find(section, PEN_COLL_SEND, (uint32_t)args[ARG_FROM], (uint32_t)args[READY_TAG]);
     if (step == NULL || step->done == 0 || step->ready) {
-        drop(coll->job);
+        pen_am_drop(coll->job);
         return;
     }
     step->ready = true;
@@ -458,7 +430,7 @@ static void team_deliver(pen_coll_team *coll, pen_peer from, pen_am_internal ind
 {
     uint32_t rank = (uint32_t)args[ARG_FROM];
     if (rank >= coll->team->view.size || pen_team_jobrank(coll->team, rank) != from) {
-        drop(coll->job);
+        pen_am_drop(coll->job);
         return;
     }
     if (index == PEN_AM_INT_COLL_DATA)
@@ -473,57 +445,33 @@ static void team_deliver(pen_coll_team *coll, pen_peer from, pen_am_internal ind
 
 static pen_coll_team *team_find(const pen_coll *jobs, const int32_t *args)
 {
-    uint64_t id = arg_u64(args);
-    for (pen_coll_team *coll = jobs->teams; coll != NULL; coll = coll->next)
+    uint64_t id = pen_am_arg_u64(args);
+    for (pen_coll_team *coll = jobs->teams[pen_coll_team_bucket(id)]; coll != NULL;
+         coll = coll->next)
         if (coll->team->id == id && coll->team->view.rank == (uint32_t)args[ARG_TO])
             return coll;
     return NULL;
 }
 
-/* Team, receiver and sender in it: what the bound is for. */
-enum { ORPHAN_KEY_LEN = ARG_NUMBER * sizeof(int32_t) };
-
 /* For a team that we are about to make, or from one that lies. */
-static void orphan_keep(pen_job *job, pen_peer from, pen_am_internal index, const int32_t *args,
-                        const void *body, uint32_t body_len)
+static void orphan_keep(pen_job *job, const pen_coll_message *message)
 {
-    pen_coll_kept **at = &job->coll->orphans;
-    uint32_t count = 0, total = 0;
-    for (; *at != NULL; at = &(*at)->next) {
-        bool same_peer = (*at)->from == from;
-        total += same_peer;
-        count += same_peer && memcmp((*at)->args, args, ORPHAN_KEY_LEN) == 0;
-    }
-    bool is_data = index == PEN_AM_INT_COLL_DATA;
-    if (count >= PEN_COLL_ORPHANS_MAX || total >= PEN_COLL_ORPHANS_PEER_MAX ||
-        body_len > first_len(job) || (is_data && args[DATA_PIECE] != 0)) {
-        drop(job);
-        return;
-    }
-    *at = keep(job, from, index, args, is_data ? PEN_COLL_ARGS : HEAD_ARGS, body, body_len);
+    if (message->body_len > first_len(job) ||
+        (message->index == PEN_AM_INT_COLL_DATA && message->args[DATA_PIECE] != 0) ||
+        !pen_coll_orphan_keep(job, message))
+        pen_am_drop(job);
 }
 
 void pen_coll_orphans_adopt(pen_coll_team *coll)
 {
-    pen_coll_kept **at = &coll->job->coll->orphans;
-    while (*at != NULL) {
-        pen_coll_kept *orphan = *at;
-        if (team_find(coll->job->coll, orphan->args) != coll) {
-            at = &orphan->next;
-            continue;
-        }
-        *at = orphan->next;
+    int32_t args[HEAD_ARGS];
+    head_fill(coll, coll->team->view.rank, 0, args);
+    pen_coll_kept *next;
+    for (pen_coll_kept *orphan = pen_coll_orphans_take(coll->job->coll, args); orphan != NULL;
+         orphan = next) {
+        next = orphan->next;
         team_deliver(coll, orphan->from, orphan->index, orphan->args, orphan->body,
                      orphan->body_len);
-        free(orphan);
-    }
-}
-
-void pen_coll_orphans_free(pen_coll *jobs)
-{
-    while (jobs->orphans != NULL) {
-        pen_coll_kept *orphan = jobs->orphans;
-        jobs->orphans = orphan->next;
         free(orphan);
     }
 }
@@ -537,7 +485,10 @@ static void deliver(pen_job *job, pen_peer from, pen_am_internal index, const in
     if (coll != NULL)
         team_deliver(coll, from, index, args, body, body_len);
     else if (index == PEN_AM_INT_COLL_DATA || index == PEN_AM_INT_COLL_ASK)
-        orphan_keep(job, from, index, args, body, body_len);
+        orphan_keep(job,
+                    &(pen_coll_message){ from, index, args,
+                                         index == PEN_AM_INT_COLL_DATA ? PEN_COLL_ARGS : HEAD_ARGS,
+                                         body, body_len });
     pen_lock_drop(&jobs->lock);
 }
 
@@ -547,7 +498,7 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
     if (arg_count == PEN_COLL_ARGS && token->is_request)
         deliver(token->job, token->from, PEN_AM_INT_COLL_DATA, args, body, body_len);
     else
-        drop(token->job);
+        pen_am_drop(token->job);
 }
 
 static void handle_ready(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
@@ -556,7 +507,7 @@ static void handle_ready(pen_token *token, const int32_t *args, unsigned arg_cou
     if (arg_count == READY_ARGS && body_len == 0)
         deliver(token->job, token->from, PEN_AM_INT_COLL_READY, args, body, 0);
     else
-        drop(token->job);
+        pen_am_drop(token->job);
 }
 
 static void handle_ask(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
@@ -565,7 +516,7 @@ static void handle_ask(pen_token *token, const int32_t *args, unsigned arg_count
     if (arg_count == HEAD_ARGS && body_len == 0)
         deliver(token->job, token->from, PEN_AM_INT_COLL_ASK, args, body, 0);
     else
-        drop(token->job);
+        pen_am_drop(token->job);
 }
 
 static void handle_credit(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
@@ -574,7 +525,7 @@ static void handle_credit(pen_token *token, const int32_t *args, unsigned arg_co
     if (arg_count == HEAD_ARGS && body_len == 0)
         deliver(token->job, token->from, PEN_AM_INT_COLL_CREDIT, args, body, 0);
     else
-        drop(token->job);
+        pen_am_drop(token->job);
 }
 
 void pen_coll_messages_open(pen_job *job)

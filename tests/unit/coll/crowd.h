@@ -6,6 +6,7 @@
 
 #include "coll/barrier.h"
 #include "coll/coll.h"
+#include "coll/early.h"
 #include "coll/engine.h"
 #include "rma/rma.h"
 #include "support/ranks.h"
@@ -69,14 +70,15 @@ static inline void crowd_close(crowd *all)
         if (!all->is_open[rank])
             continue;
         assert_int_equal(all->teams[rank].coll->open_count, 0);
-        assert_null(all->teams[rank].coll->kept);
+        assert_int_equal(all->teams[rank].coll->kept_count, 0);
         pen_coll_team_close(&all->teams[rank]);
     }
     for (uint32_t rank = 0; rank < all->world.params.size; rank++) {
         pen_job *job = &all->world.jobs[rank];
         assert_int_equal(job->counters.frame_dropped, 0);
         assert_int_equal(atomic_load(&job->progress.source_work), 0);
-        assert_null(job->coll->orphans);
+        assert_int_equal(atomic_load(&job->progress.room_waits), 0);
+        assert_int_equal(pen_coll_orphans_count(job->coll), 0);
         pen_coll_close(job);
         pen_rma_close(job);
     }
