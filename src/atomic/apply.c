@@ -82,28 +82,10 @@ static bool word_cas(void *at, bool wide, uint64_t *expected, uint64_t desired)
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
-/* Of op and operand: what the target becomes. A comparison with a NaN keeps what is there. */
-static float compute_float(uint32_t op, float old, float operand)
-{
-    switch (op) {
-    case GEX_OP_ADD:
-        return old + operand;
-    case GEX_OP_SUB:
-        return old - operand;
-    case GEX_OP_MULT:
-        return old * operand;
-    case GEX_OP_MIN:
-        return operand < old ? operand : old;
-    case GEX_OP_MAX:
-        return operand > old ? operand : old;
-    case GEX_OP_INC:
-        return old + 1.0F;
-    default:
-        return old - 1.0F;
-    }
-}
-
-static double compute_double(uint32_t op, double old, double operand)
+/* Of op and operand: what the target becomes. A comparison with a NaN keeps what is there. It
+ * serves floats too: sum, difference and product of two floats become the same float whether or not
+ * they are rounded to a double on the way, which has more than twice a float's bits. */
+static double compute_real(uint32_t op, double old, double operand)
 {
     switch (op) {
     case GEX_OP_ADD:
@@ -158,7 +140,7 @@ static uint64_t compute(uint32_t type, uint32_t op, uint64_t old, uint64_t opera
         float values[2];
         uint32_t bits[2] = { (uint32_t)old, (uint32_t)operand };
         memcpy(values, bits, sizeof values);
-        values[0] = compute_float(op, values[0], values[1]);
+        values[0] = (float)compute_real(op, (double)values[0], (double)values[1]);
         memcpy(bits, values, sizeof bits);
         return bits[0];
     }
@@ -166,7 +148,7 @@ static uint64_t compute(uint32_t type, uint32_t op, uint64_t old, uint64_t opera
         double values[2];
         uint64_t bits[2] = { old, operand };
         memcpy(values, bits, sizeof values);
-        values[0] = compute_double(op, values[0], values[1]);
+        values[0] = compute_real(op, values[0], values[1]);
         memcpy(bits, values, sizeof bits);
         return bits[0];
     }

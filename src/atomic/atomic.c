@@ -90,8 +90,15 @@ static void *mapped_alias(const pen_job *job, const atomic_place *place)
     return mine != NULL && !mine->is_device ? place->target : NULL;
 }
 
+#if defined(__x86_64__) || defined(__i386__)
+enum { CAS_RELEASES = 1 }; /* also one that fails */
+#else
+enum { CAS_RELEASES = 0 };
+#endif
+
 /* A plain load orders nothing that came before it, a plain store nothing that comes after: where
- * the client wants that of them, a read-modify-write does the same work. */
+ * the client wants that of them, a read-modify-write does the same work. A compare-and-swap that
+ * fails is a load; whether it will is not known before, so a fence comes first. */
 static uint64_t apply(void *target, const pen_atomic_call *call)
 {
     const bool wide = pen_atomic_len(call->type) == sizeof(uint64_t);
@@ -100,6 +107,9 @@ static uint64_t apply(void *target, const pen_atomic_call *call)
         return pen_atomic_apply(target, wide ? GEX_DT_U64 : GEX_DT_U32, GEX_OP_FADD, nothing);
     if (call->op == GEX_OP_SET && (call->flags & GEX_FLAG_AD_ACQ) != 0)
         return pen_atomic_apply(target, call->type, GEX_OP_SWAP, call->operands);
+    if (!CAS_RELEASES && (call->op & (GEX_OP_CAS | GEX_OP_FCAS)) != 0 &&
+        (call->flags & GEX_FLAG_AD_REL) != 0)
+        pen_fence();
     return pen_atomic_apply(target, call->type, call->op, call->operands);
 }
 

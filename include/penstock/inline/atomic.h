@@ -3,7 +3,10 @@
  * the client is compiled, it is one instruction of the CPU's, or a short loop around one; the
  * library's are the same, so that all are atomic to one another. Everything else goes to the
  * library: peers elsewhere, operations that are not worth their place in the client, flags with a
- * meaning, and all calls when the library checks (it then publishes nothing as mapped). */
+ * meaning, and all calls when the library checks (it then publishes nothing as mapped).
+ *
+ * Values travel as bits, those of 32-bit types in the low half. Type and operation are constants
+ * where anything is done here, so that of all the cases one is left in the client's code. */
 #ifndef PENSTOCK_INLINE_ATOMIC_H
 #define PENSTOCK_INLINE_ATOMIC_H
 
@@ -19,6 +22,10 @@ extern "C" {
 typedef uint32_t __attribute__((__may_alias__)) pen_atomic_word32;
 typedef uint64_t __attribute__((__may_alias__)) pen_atomic_word64;
 
+typedef struct pen_atomic_operands {
+    uint64_t op1, op2;
+} pen_atomic_operands;
+
 #define PEN_ATOMIC_INLINE_MOVES (GEX_OP_SET | GEX_OP_CAS | GEX_OP_GET | GEX_OP_SWAP | GEX_OP_FCAS)
 #define PEN_ATOMIC_INLINE_SUMS  (GEX_OP_ADD | GEX_OP_SUB | GEX_OP_INC | GEX_OP_DEC)
 #define PEN_ATOMIC_INLINE_BITS  (GEX_OP_AND | GEX_OP_OR | GEX_OP_XOR)
@@ -27,6 +34,21 @@ typedef uint64_t __attribute__((__may_alias__)) pen_atomic_word64;
 #define PEN_ATOMIC_INLINE_INTEGERS                                               \
     (PEN_ATOMIC_INLINE_MOVES | PEN_ATOMIC_INLINE_SUMS | PEN_ATOMIC_INLINE_BITS | \
      GEX_OP_TO_FETCHING(PEN_ATOMIC_INLINE_SUMS | PEN_ATOMIC_INLINE_BITS))
+
+/* A compare-and-swap that fails stores nothing, and so may release nothing. On x86 it is a barrier
+ * all the same. */
+#if defined(__x86_64__) || defined(__i386__)
+#    define PEN_ATOMIC_CAS_RELEASES 1
+#else
+#    define PEN_ATOMIC_CAS_RELEASES 0
+#endif
+
+static __inline__ void pen_atomic_release(gex_OP_t op, gex_Flags_t flags)
+{
+    if (!PEN_ATOMIC_CAS_RELEASES && (op & (GEX_OP_CAS | GEX_OP_FCAS)) != 0 &&
+        (flags & GEX_FLAG_AD_REL) != 0)
+        __sync_synchronize();
+}
 
 /* Whether the operation can be done here, and at which of our addresses. Every one is acquire and
  * release, but a load only the former and a store the latter, so the flags that ask for more are
@@ -43,210 +65,186 @@ static __inline__ int pen_atomic_mapped(gex_AD_t domain, gex_Rank_t rank, const 
                           flags & ~(order | GEX_FLAG_AD_MY_RANK | GEX_FLAG_AD_MY_NBRHD), alias);
 }
 
-/* ---- 32 bits: each answers the old value ----------------------------------------------------- */
+/* ---- words of either width ------------------------------------------------------------------- */
+
+/* All but the load and the store are acq_rel, a failing comparison acquire: see pen_atomic_mapped.
+ * They pair with one another, on any rank that reaches this memory. */
+
+static __inline__ uint64_t pen_atomic_load(const void *at, int wide)
+{
+    return wide ? __atomic_load_n((const pen_atomic_word64 *)at, __ATOMIC_ACQUIRE)
+                : __atomic_load_n((const pen_atomic_word32 *)at, __ATOMIC_ACQUIRE);
+}
+
+static __inline__ void pen_atomic_store(void *at, int wide, uint64_t value)
+{
+    if (wide)
+        __atomic_store_n((pen_atomic_word64 *)at, value, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n((pen_atomic_word32 *)at, (uint32_t)value, __ATOMIC_RELEASE);
+}
+
+static __inline__ uint64_t pen_atomic_swap(void *at, int wide, uint64_t value)
+{
+    return wide ? __atomic_exchange_n((pen_atomic_word64 *)at, value, __ATOMIC_ACQ_REL)
+                : __atomic_exchange_n((pen_atomic_word32 *)at, (uint32_t)value, __ATOMIC_ACQ_REL);
+}
+
+/* Nonzero: swapped. *expected becomes what was there. */
+static __inline__ int pen_atomic_cas(void *at, int wide, uint64_t *expected, uint64_t desired)
+{
+    uint32_t seen = (uint32_t)*expected;
+    int swapped;
+    if (wide)
+        return __atomic_compare_exchange_n((pen_atomic_word64 *)at, expected, desired, 0,
+                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    swapped = __atomic_compare_exchange_n((pen_atomic_word32 *)at, &seen, (uint32_t)desired, 0,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    *expected = seen;
+    return swapped;
+}
+
+/* ---- operations: each answers the old value -------------------------------------------------- */
 
 /* of PEN_ATOMIC_INLINE_MOVES */
-static __inline__ uint32_t pen_atomic_move32(void *alias, gex_OP_t op, uint32_t op1, uint32_t op2)
+static __inline__ uint64_t pen_atomic_move(void *at, int wide, gex_OP_t op,
+                                           pen_atomic_operands operands)
 {
-    pen_atomic_word32 *at = (pen_atomic_word32 *)alias;
-    uint32_t old = op1;
+    uint64_t old = operands.op1;
     switch (op) {
     case GEX_OP_GET:
-        return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+        return pen_atomic_load(at, wide);
     case GEX_OP_SET:
-        __atomic_store_n(at, op1, __ATOMIC_RELEASE);
+        pen_atomic_store(at, wide, operands.op1);
         return old;
     case GEX_OP_SWAP:
-        return __atomic_exchange_n(at, op1, __ATOMIC_ACQ_REL);
+        return pen_atomic_swap(at, wide, operands.op1);
     default:
-        (void)__atomic_compare_exchange_n(at, &old, op2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        (void)pen_atomic_cas(at, wide, &old, operands.op2);
         return old;
     }
 }
 
 /* of PEN_ATOMIC_INLINE_SUMS, fetching or not */
-static __inline__ uint32_t pen_atomic_sum32(void *alias, gex_OP_t op, uint32_t op1)
+static __inline__ uint64_t pen_atomic_sum(void *at, int wide, gex_OP_t op, uint64_t op1)
 {
-    pen_atomic_word32 *at = (pen_atomic_word32 *)alias;
-    switch (op) {
-    case GEX_OP_ADD:
-    case GEX_OP_FADD:
-        return __atomic_fetch_add(at, op1, __ATOMIC_ACQ_REL);
-    case GEX_OP_SUB:
-    case GEX_OP_FSUB:
-        return __atomic_fetch_sub(at, op1, __ATOMIC_ACQ_REL);
-    case GEX_OP_INC:
-    case GEX_OP_FINC:
-        return __atomic_fetch_add(at, 1u, __ATOMIC_ACQ_REL);
-    default:
-        return __atomic_fetch_sub(at, 1u, __ATOMIC_ACQ_REL);
-    }
+    const gex_OP_t less = GEX_OP_SUB | GEX_OP_DEC, one = GEX_OP_INC | GEX_OP_DEC;
+    const uint64_t by = (op & (one | GEX_OP_TO_FETCHING(one))) != 0 ? 1 : op1;
+    if ((op & (less | GEX_OP_TO_FETCHING(less))) != 0)
+        return wide ? __atomic_fetch_sub((pen_atomic_word64 *)at, by, __ATOMIC_ACQ_REL)
+                    : __atomic_fetch_sub((pen_atomic_word32 *)at, (uint32_t)by, __ATOMIC_ACQ_REL);
+    return wide ? __atomic_fetch_add((pen_atomic_word64 *)at, by, __ATOMIC_ACQ_REL)
+                : __atomic_fetch_add((pen_atomic_word32 *)at, (uint32_t)by, __ATOMIC_ACQ_REL);
 }
 
 /* of PEN_ATOMIC_INLINE_BITS, fetching or not */
-static __inline__ uint32_t pen_atomic_bits32(void *alias, gex_OP_t op, uint32_t op1)
+static __inline__ uint64_t pen_atomic_bits(void *at, int wide, gex_OP_t op, uint64_t op1)
 {
-    pen_atomic_word32 *at = (pen_atomic_word32 *)alias;
     switch (op) {
     case GEX_OP_AND:
     case GEX_OP_FAND:
-        return __atomic_fetch_and(at, op1, __ATOMIC_ACQ_REL);
+        return wide ? __atomic_fetch_and((pen_atomic_word64 *)at, op1, __ATOMIC_ACQ_REL)
+                    : __atomic_fetch_and((pen_atomic_word32 *)at, (uint32_t)op1, __ATOMIC_ACQ_REL);
     case GEX_OP_OR:
     case GEX_OP_FOR:
-        return __atomic_fetch_or(at, op1, __ATOMIC_ACQ_REL);
+        return wide ? __atomic_fetch_or((pen_atomic_word64 *)at, op1, __ATOMIC_ACQ_REL)
+                    : __atomic_fetch_or((pen_atomic_word32 *)at, (uint32_t)op1, __ATOMIC_ACQ_REL);
     default:
-        return __atomic_fetch_xor(at, op1, __ATOMIC_ACQ_REL);
+        return wide ? __atomic_fetch_xor((pen_atomic_word64 *)at, op1, __ATOMIC_ACQ_REL)
+                    : __atomic_fetch_xor((pen_atomic_word32 *)at, (uint32_t)op1, __ATOMIC_ACQ_REL);
     }
 }
 
-/* Of integers; what the old value is not wanted for, the compiler makes cheaper. */
-static __inline__ void pen_atomic_integer32(void *alias, void *result, gex_OP_t op, uint32_t op1,
-                                            uint32_t op2)
+static __inline__ uint64_t pen_atomic_of_float(float value)
 {
-    const gex_OP_t plain = PEN_ATOMIC_INLINE_BITS | GEX_OP_TO_FETCHING(PEN_ATOMIC_INLINE_BITS);
-    if (op > GEX_OP_CAS) {
-        const uint32_t old = (op & PEN_ATOMIC_INLINE_MOVES) != 0
-                                 ? pen_atomic_move32(alias, op, op1, op2)
-                             : (op & plain) != 0 ? pen_atomic_bits32(alias, op, op1)
-                                                 : pen_atomic_sum32(alias, op, op1);
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static __inline__ uint64_t pen_atomic_of_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static __inline__ float pen_atomic_to_float(uint64_t bits)
+{
+    const uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof value);
+    return value;
+}
+
+static __inline__ double pen_atomic_to_double(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* of PEN_ATOMIC_INLINE_FLOATS, those that add */
+static __inline__ uint64_t pen_atomic_sum_float(void *at, int wide, gex_OP_t op, uint64_t op1)
+{
+    const int less = (op & (GEX_OP_SUB | GEX_OP_FSUB)) != 0;
+    uint64_t old = pen_atomic_load(at, wide), sum;
+    do {
+        if (wide) {
+            const double left = pen_atomic_to_double(old), right = pen_atomic_to_double(op1);
+            sum = pen_atomic_of_double(less ? left - right : left + right);
+        } else {
+            const float left = pen_atomic_to_float(old), right = pen_atomic_to_float(op1);
+            sum = pen_atomic_of_float(less ? left - right : left + right);
+        }
+    } while (!pen_atomic_cas(at, wide, &old, sum));
+    return old;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+static __inline__ void pen_atomic_answer(void *result, int wide, uint64_t old)
+{
+    const uint32_t low = (uint32_t)old;
+    if (wide)
         memcpy(result, &old, sizeof old);
-    } else if ((op & PEN_ATOMIC_INLINE_MOVES) != 0) {
-        (void)pen_atomic_move32(alias, op, op1, op2);
-    } else if ((op & plain) != 0) {
-        (void)pen_atomic_bits32(alias, op, op1);
-    } else {
-        (void)pen_atomic_sum32(alias, op, op1);
-    }
+    else
+        memcpy(result, &low, sizeof low);
 }
 
-/* ---- 64 bits: each answers the old value ----------------------------------------------------- */
-
-/* of PEN_ATOMIC_INLINE_MOVES */
-static __inline__ uint64_t pen_atomic_move64(void *alias, gex_OP_t op, uint64_t op1, uint64_t op2)
+/* One that is known and can be done here is done; 0: it is the library's. */
+static __inline__ int pen_atomic_try(gex_AD_t domain, gex_DT_t type, void *result, gex_Rank_t rank,
+                                     void *target, gex_OP_t op, pen_atomic_operands operands,
+                                     gex_Flags_t flags)
 {
-    pen_atomic_word64 *at = (pen_atomic_word64 *)alias;
-    uint64_t old = op1;
-    switch (op) {
-    case GEX_OP_GET:
-        return __atomic_load_n(at, __ATOMIC_ACQUIRE);
-    case GEX_OP_SET:
-        __atomic_store_n(at, op1, __ATOMIC_RELEASE);
-        return old;
-    case GEX_OP_SWAP:
-        return __atomic_exchange_n(at, op1, __ATOMIC_ACQ_REL);
-    default:
-        (void)__atomic_compare_exchange_n(at, &old, op2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-        return old;
-    }
-}
-
-/* of PEN_ATOMIC_INLINE_SUMS, fetching or not */
-static __inline__ uint64_t pen_atomic_sum64(void *alias, gex_OP_t op, uint64_t op1)
-{
-    pen_atomic_word64 *at = (pen_atomic_word64 *)alias;
-    switch (op) {
-    case GEX_OP_ADD:
-    case GEX_OP_FADD:
-        return __atomic_fetch_add(at, op1, __ATOMIC_ACQ_REL);
-    case GEX_OP_SUB:
-    case GEX_OP_FSUB:
-        return __atomic_fetch_sub(at, op1, __ATOMIC_ACQ_REL);
-    case GEX_OP_INC:
-    case GEX_OP_FINC:
-        return __atomic_fetch_add(at, 1u, __ATOMIC_ACQ_REL);
-    default:
-        return __atomic_fetch_sub(at, 1u, __ATOMIC_ACQ_REL);
-    }
-}
-
-/* of PEN_ATOMIC_INLINE_BITS, fetching or not */
-static __inline__ uint64_t pen_atomic_bits64(void *alias, gex_OP_t op, uint64_t op1)
-{
-    pen_atomic_word64 *at = (pen_atomic_word64 *)alias;
-    switch (op) {
-    case GEX_OP_AND:
-    case GEX_OP_FAND:
-        return __atomic_fetch_and(at, op1, __ATOMIC_ACQ_REL);
-    case GEX_OP_OR:
-    case GEX_OP_FOR:
-        return __atomic_fetch_or(at, op1, __ATOMIC_ACQ_REL);
-    default:
-        return __atomic_fetch_xor(at, op1, __ATOMIC_ACQ_REL);
-    }
-}
-
-/* Of integers; what the old value is not wanted for, the compiler makes cheaper. */
-static __inline__ void pen_atomic_integer64(void *alias, void *result, gex_OP_t op, uint64_t op1,
-                                            uint64_t op2)
-{
-    const gex_OP_t plain = PEN_ATOMIC_INLINE_BITS | GEX_OP_TO_FETCHING(PEN_ATOMIC_INLINE_BITS);
-    if (op > GEX_OP_CAS) {
-        const uint64_t old = (op & PEN_ATOMIC_INLINE_MOVES) != 0
-                                 ? pen_atomic_move64(alias, op, op1, op2)
-                             : (op & plain) != 0 ? pen_atomic_bits64(alias, op, op1)
-                                                 : pen_atomic_sum64(alias, op, op1);
-        memcpy(result, &old, sizeof old);
-    } else if ((op & PEN_ATOMIC_INLINE_MOVES) != 0) {
-        (void)pen_atomic_move64(alias, op, op1, op2);
-    } else if ((op & plain) != 0) {
-        (void)pen_atomic_bits64(alias, op, op1);
-    } else {
-        (void)pen_atomic_sum64(alias, op, op1);
-    }
-}
-
-/* of PEN_ATOMIC_INLINE_FLOATS */
-static __inline__ void pen_atomic_float(void *alias, void *result, gex_OP_t op, float op1,
-                                        float op2)
-{
-    pen_atomic_word32 *at = (pen_atomic_word32 *)alias;
-    uint32_t bits1, bits2, old;
-    memcpy(&bits1, &op1, sizeof bits1);
-    memcpy(&bits2, &op2, sizeof bits2);
-    if ((op & PEN_ATOMIC_INLINE_MOVES) != 0) {
-        old = pen_atomic_move32(alias, op, bits1, bits2);
-    } else {
-        old = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-        do {
-            float value;
-            memcpy(&value, &old, sizeof value);
-            value = op == GEX_OP_SUB || op == GEX_OP_FSUB ? value - op1 : value + op1;
-            memcpy(&bits1, &value, sizeof bits1);
-        } while (
-            !__atomic_compare_exchange_n(at, &old, bits1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    }
+    const gex_OP_t bits = PEN_ATOMIC_INLINE_BITS | GEX_OP_TO_FETCHING(PEN_ATOMIC_INLINE_BITS);
+    const int is_float = (type & (GEX_DT_FLT | GEX_DT_DBL)) != 0;
+    const int wide = (type & (GEX_DT_I64 | GEX_DT_U64 | GEX_DT_DBL)) != 0;
+    const gex_OP_t ops = is_float ? PEN_ATOMIC_INLINE_FLOATS : PEN_ATOMIC_INLINE_INTEGERS;
+    void *at;
+    uint64_t old;
+    if (!__builtin_constant_p(op) || (op & ops) == 0 ||
+        PEN_UNLIKELY(!pen_atomic_mapped(domain, rank, target, wide ? 8 : 4, op, flags, &at)))
+        return 0;
+    pen_atomic_release(op, flags);
+    if ((op & PEN_ATOMIC_INLINE_MOVES) != 0)
+        old = pen_atomic_move(at, wide, op, operands);
+    else if (is_float)
+        old = pen_atomic_sum_float(at, wide, op, operands.op1);
+    else if ((op & bits) != 0)
+        old = pen_atomic_bits(at, wide, op, operands.op1);
+    else
+        old = pen_atomic_sum(at, wide, op, operands.op1);
     if (op > GEX_OP_CAS)
-        memcpy(result, &old, sizeof old);
+        pen_atomic_answer(result, wide, old);
+    return 1;
 }
 
-/* of PEN_ATOMIC_INLINE_FLOATS */
-static __inline__ void pen_atomic_double(void *alias, void *result, gex_OP_t op, double op1,
-                                         double op2)
-{
-    pen_atomic_word64 *at = (pen_atomic_word64 *)alias;
-    uint64_t bits1, bits2, old;
-    memcpy(&bits1, &op1, sizeof bits1);
-    memcpy(&bits2, &op2, sizeof bits2);
-    if ((op & PEN_ATOMIC_INLINE_MOVES) != 0) {
-        old = pen_atomic_move64(alias, op, bits1, bits2);
-    } else {
-        old = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-        do {
-            double value;
-            memcpy(&value, &old, sizeof value);
-            value = op == GEX_OP_SUB || op == GEX_OP_FSUB ? value - op1 : value + op1;
-            memcpy(&bits1, &value, sizeof bits1);
-        } while (
-            !__atomic_compare_exchange_n(at, &old, bits1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    }
-    if (op > GEX_OP_CAS)
-        memcpy(result, &old, sizeof old);
-}
-
-/* ---- the call for the library ---------------------------------------------------------------- */
-
+/* For the library. */
 static __inline__ pen_atomic_call pen_atomic_call_of(gex_DT_t type, void *result, gex_Rank_t rank,
-                                                     void *target, gex_OP_t op, gex_Flags_t flags)
+                                                     void *target, gex_OP_t op,
+                                                     pen_atomic_operands operands,
+                                                     gex_Flags_t flags)
 {
     pen_atomic_call call;
     call.result = result;
@@ -255,7 +253,8 @@ static __inline__ pen_atomic_call pen_atomic_call_of(gex_DT_t type, void *result
     call.type = type;
     call.op = op;
     call.flags = flags;
-    call.operands[0] = call.operands[1] = 0;
+    call.operands[0] = operands.op1;
+    call.operands[1] = operands.op2;
     return call;
 }
 
@@ -263,16 +262,11 @@ GEX_INLINE gex_Event_t gex_AD_OpNB_I32(gex_AD_t domain, int32_t *result, gex_Ran
                                        void *target, gex_OP_t op, int32_t op1, int32_t op2,
                                        gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { (uint32_t)op1, (uint32_t)op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer32(alias, result, op, (uint32_t)op1, (uint32_t)op2);
+    if (pen_atomic_try(domain, GEX_DT_I32, result, rank, target, op, operands, flags))
         return GEX_EVENT_INVALID;
-    }
-    call = pen_atomic_call_of(GEX_DT_I32, result, rank, target, op, flags);
-    call.operands[0] = (uint32_t)op1;
-    call.operands[1] = (uint32_t)op2;
+    call = pen_atomic_call_of(GEX_DT_I32, result, rank, target, op, operands, flags);
     return pen_api_atomic_nb(domain, &call);
 }
 
@@ -280,16 +274,11 @@ GEX_INLINE gex_Event_t gex_AD_OpNB_U32(gex_AD_t domain, uint32_t *result, gex_Ra
                                        void *target, gex_OP_t op, uint32_t op1, uint32_t op2,
                                        gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { op1, op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer32(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_U32, result, rank, target, op, operands, flags))
         return GEX_EVENT_INVALID;
-    }
-    call = pen_atomic_call_of(GEX_DT_U32, result, rank, target, op, flags);
-    call.operands[0] = op1;
-    call.operands[1] = op2;
+    call = pen_atomic_call_of(GEX_DT_U32, result, rank, target, op, operands, flags);
     return pen_api_atomic_nb(domain, &call);
 }
 
@@ -297,16 +286,11 @@ GEX_INLINE gex_Event_t gex_AD_OpNB_I64(gex_AD_t domain, int64_t *result, gex_Ran
                                        void *target, gex_OP_t op, int64_t op1, int64_t op2,
                                        gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { (uint64_t)op1, (uint64_t)op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer64(alias, result, op, (uint64_t)op1, (uint64_t)op2);
+    if (pen_atomic_try(domain, GEX_DT_I64, result, rank, target, op, operands, flags))
         return GEX_EVENT_INVALID;
-    }
-    call = pen_atomic_call_of(GEX_DT_I64, result, rank, target, op, flags);
-    call.operands[0] = (uint64_t)op1;
-    call.operands[1] = (uint64_t)op2;
+    call = pen_atomic_call_of(GEX_DT_I64, result, rank, target, op, operands, flags);
     return pen_api_atomic_nb(domain, &call);
 }
 
@@ -314,16 +298,11 @@ GEX_INLINE gex_Event_t gex_AD_OpNB_U64(gex_AD_t domain, uint64_t *result, gex_Ra
                                        void *target, gex_OP_t op, uint64_t op1, uint64_t op2,
                                        gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { op1, op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer64(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_U64, result, rank, target, op, operands, flags))
         return GEX_EVENT_INVALID;
-    }
-    call = pen_atomic_call_of(GEX_DT_U64, result, rank, target, op, flags);
-    call.operands[0] = op1;
-    call.operands[1] = op2;
+    call = pen_atomic_call_of(GEX_DT_U64, result, rank, target, op, operands, flags);
     return pen_api_atomic_nb(domain, &call);
 }
 
@@ -331,19 +310,11 @@ GEX_INLINE gex_Event_t gex_AD_OpNB_FLT(gex_AD_t domain, float *result, gex_Rank_
                                        void *target, gex_OP_t op, float op1, float op2,
                                        gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { pen_atomic_of_float(op1), pen_atomic_of_float(op2) };
     pen_atomic_call call;
-    void *alias;
-    uint32_t bits[2];
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_FLOATS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_float(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_FLT, result, rank, target, op, operands, flags))
         return GEX_EVENT_INVALID;
-    }
-    call = pen_atomic_call_of(GEX_DT_FLT, result, rank, target, op, flags);
-    memcpy(bits, &op1, sizeof op1);
-    memcpy(bits + 1, &op2, sizeof op2);
-    call.operands[0] = bits[0];
-    call.operands[1] = bits[1];
+    call = pen_atomic_call_of(GEX_DT_FLT, result, rank, target, op, operands, flags);
     return pen_api_atomic_nb(domain, &call);
 }
 
@@ -351,115 +322,77 @@ GEX_INLINE gex_Event_t gex_AD_OpNB_DBL(gex_AD_t domain, double *result, gex_Rank
                                        void *target, gex_OP_t op, double op1, double op2,
                                        gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { pen_atomic_of_double(op1), pen_atomic_of_double(op2) };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_FLOATS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_double(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_DBL, result, rank, target, op, operands, flags))
         return GEX_EVENT_INVALID;
-    }
-    call = pen_atomic_call_of(GEX_DT_DBL, result, rank, target, op, flags);
-    memcpy(&call.operands[0], &op1, sizeof op1);
-    memcpy(&call.operands[1], &op2, sizeof op2);
+    call = pen_atomic_call_of(GEX_DT_DBL, result, rank, target, op, operands, flags);
     return pen_api_atomic_nb(domain, &call);
 }
 
 GEX_INLINE int gex_AD_OpNBI_I32(gex_AD_t domain, int32_t *result, gex_Rank_t rank, void *target,
                                 gex_OP_t op, int32_t op1, int32_t op2, gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { (uint32_t)op1, (uint32_t)op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer32(alias, result, op, (uint32_t)op1, (uint32_t)op2);
+    if (pen_atomic_try(domain, GEX_DT_I32, result, rank, target, op, operands, flags))
         return 0;
-    }
-    call = pen_atomic_call_of(GEX_DT_I32, result, rank, target, op, flags);
-    call.operands[0] = (uint32_t)op1;
-    call.operands[1] = (uint32_t)op2;
+    call = pen_atomic_call_of(GEX_DT_I32, result, rank, target, op, operands, flags);
     return pen_api_atomic_nbi(domain, &call);
 }
 
 GEX_INLINE int gex_AD_OpNBI_U32(gex_AD_t domain, uint32_t *result, gex_Rank_t rank, void *target,
                                 gex_OP_t op, uint32_t op1, uint32_t op2, gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { op1, op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer32(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_U32, result, rank, target, op, operands, flags))
         return 0;
-    }
-    call = pen_atomic_call_of(GEX_DT_U32, result, rank, target, op, flags);
-    call.operands[0] = op1;
-    call.operands[1] = op2;
+    call = pen_atomic_call_of(GEX_DT_U32, result, rank, target, op, operands, flags);
     return pen_api_atomic_nbi(domain, &call);
 }
 
 GEX_INLINE int gex_AD_OpNBI_I64(gex_AD_t domain, int64_t *result, gex_Rank_t rank, void *target,
                                 gex_OP_t op, int64_t op1, int64_t op2, gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { (uint64_t)op1, (uint64_t)op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer64(alias, result, op, (uint64_t)op1, (uint64_t)op2);
+    if (pen_atomic_try(domain, GEX_DT_I64, result, rank, target, op, operands, flags))
         return 0;
-    }
-    call = pen_atomic_call_of(GEX_DT_I64, result, rank, target, op, flags);
-    call.operands[0] = (uint64_t)op1;
-    call.operands[1] = (uint64_t)op2;
+    call = pen_atomic_call_of(GEX_DT_I64, result, rank, target, op, operands, flags);
     return pen_api_atomic_nbi(domain, &call);
 }
 
 GEX_INLINE int gex_AD_OpNBI_U64(gex_AD_t domain, uint64_t *result, gex_Rank_t rank, void *target,
                                 gex_OP_t op, uint64_t op1, uint64_t op2, gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { op1, op2 };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_INTEGERS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_integer64(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_U64, result, rank, target, op, operands, flags))
         return 0;
-    }
-    call = pen_atomic_call_of(GEX_DT_U64, result, rank, target, op, flags);
-    call.operands[0] = op1;
-    call.operands[1] = op2;
+    call = pen_atomic_call_of(GEX_DT_U64, result, rank, target, op, operands, flags);
     return pen_api_atomic_nbi(domain, &call);
 }
 
 GEX_INLINE int gex_AD_OpNBI_FLT(gex_AD_t domain, float *result, gex_Rank_t rank, void *target,
                                 gex_OP_t op, float op1, float op2, gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { pen_atomic_of_float(op1), pen_atomic_of_float(op2) };
     pen_atomic_call call;
-    void *alias;
-    uint32_t bits[2];
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_FLOATS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_float(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_FLT, result, rank, target, op, operands, flags))
         return 0;
-    }
-    call = pen_atomic_call_of(GEX_DT_FLT, result, rank, target, op, flags);
-    memcpy(bits, &op1, sizeof op1);
-    memcpy(bits + 1, &op2, sizeof op2);
-    call.operands[0] = bits[0];
-    call.operands[1] = bits[1];
+    call = pen_atomic_call_of(GEX_DT_FLT, result, rank, target, op, operands, flags);
     return pen_api_atomic_nbi(domain, &call);
 }
 
 GEX_INLINE int gex_AD_OpNBI_DBL(gex_AD_t domain, double *result, gex_Rank_t rank, void *target,
                                 gex_OP_t op, double op1, double op2, gex_Flags_t flags)
 {
+    const pen_atomic_operands operands = { pen_atomic_of_double(op1), pen_atomic_of_double(op2) };
     pen_atomic_call call;
-    void *alias;
-    if (__builtin_constant_p(op) && (op & PEN_ATOMIC_INLINE_FLOATS) != 0 &&
-        PEN_LIKELY(pen_atomic_mapped(domain, rank, target, sizeof *result, op, flags, &alias))) {
-        pen_atomic_double(alias, result, op, op1, op2);
+    if (pen_atomic_try(domain, GEX_DT_DBL, result, rank, target, op, operands, flags))
         return 0;
-    }
-    call = pen_atomic_call_of(GEX_DT_DBL, result, rank, target, op, flags);
-    memcpy(&call.operands[0], &op1, sizeof op1);
-    memcpy(&call.operands[1], &op2, sizeof op2);
+    call = pen_atomic_call_of(GEX_DT_DBL, result, rank, target, op, operands, flags);
     return pen_api_atomic_nbi(domain, &call);
 }
 
