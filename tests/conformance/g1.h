@@ -14,18 +14,29 @@ CHECK_MAYBE_UNUSED static uintptr_t g1_pages(uintptr_t len)
     return (len + page - 1) / page * page;
 }
 
-/* Starts the job and attaches a segment of at least len bytes at every rank. */
-CHECK_MAYBE_UNUSED static void g1_open(int *argc, char ***argv, gasnet_handlerentry_t *table,
-                                       int count, uintptr_t len)
+/* Starts the job; the number of ranks is known then. */
+CHECK_MAYBE_UNUSED static void g1_start(int *argc, char ***argv)
 {
     CHECK_EQ(gasnet_init(argc, argv), GASNET_OK, "GASNet-1 Core, job control: init succeeds");
     check_begin();
+}
+
+/* Attaches a segment of at least len bytes at every rank. */
+CHECK_MAYBE_UNUSED static void g1_attach(gasnet_handlerentry_t *table, int count, uintptr_t len)
+{
     CHECK_EQ(gasnet_attach(table, count, g1_pages(len), 0), GASNET_OK,
              "GASNet-1 Core, job control: attach succeeds");
     g1_segments = (gasnet_seginfo_t *)calloc((size_t)check_size, sizeof(*g1_segments));
     CHECK(g1_segments != NULL, "the system gives us memory");
     CHECK_EQ(gasnet_getSegmentInfo(g1_segments, check_size), GASNET_OK,
              "GASNet-1 Core, job environment: getSegmentInfo succeeds after attach");
+}
+
+CHECK_MAYBE_UNUSED static void g1_open(int *argc, char ***argv, gasnet_handlerentry_t *table,
+                                       int count, uintptr_t len)
+{
+    g1_start(argc, argv);
+    g1_attach(table, count, len);
 }
 
 /* An address in a rank's segment, as that rank sees it. */

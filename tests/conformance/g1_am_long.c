@@ -228,13 +228,8 @@ static gasnet_handlerentry_t table[] = {
 
 int main(int argc, char **argv)
 {
-    CHECK_EQ(gasnet_init(&argc, &argv), GASNET_OK, "GASNet-1 Core, job control: init succeeds");
-    check_begin();
-    const uintptr_t len = g1_pages(reply_slot(CHECK_THREADS));
-    CHECK_EQ(gasnet_attach(table, (int)(sizeof(table) / sizeof(table[0])), len, 0), GASNET_OK,
-             "GASNet-1 Core, job control: attach succeeds");
-    g1_segments = (gasnet_seginfo_t *)calloc((size_t)check_size, sizeof(*g1_segments));
-    gasnet_getSegmentInfo(g1_segments, check_size);
+    g1_start(&argc, &argv);
+    g1_attach(table, (int)(sizeof(table) / sizeof(table[0])), reply_slot(CHECK_THREADS));
     check_barrier();
 
     CHECK(gasnet_AMMaxLongRequest() >= 512 && gasnet_AMMaxLongReply() >= 512,

@@ -181,13 +181,8 @@ static void check_many(unsigned thread_i)
 
 int main(int argc, char **argv)
 {
-    CHECK_EQ(gasnet_init(&argc, &argv), GASNET_OK, "GASNet-1 Core, job control: init succeeds");
-    check_begin();
-    const uintptr_t len = (uintptr_t)check_size * CHECK_THREADS * SLOT_LEN;
-    CHECK_EQ(gasnet_attach(NULL, 0, g1_pages(len), 0), GASNET_OK,
-             "GASNet-1 Core, job control: attach succeeds");
-    g1_segments = (gasnet_seginfo_t *)calloc((size_t)check_size, sizeof(*g1_segments));
-    gasnet_getSegmentInfo(g1_segments, check_size);
+    g1_start(&argc, &argv);
+    g1_attach(NULL, 0, (uintptr_t)check_size * CHECK_THREADS * SLOT_LEN);
 
     check_on_threads(check_invalid);
     check_on_threads(check_single);

@@ -144,13 +144,8 @@ static void check_apart(unsigned thread_i)
 
 int main(int argc, char **argv)
 {
-    const uintptr_t slots = (uintptr_t)CHECK_THREADS * SLOT_LEN;
-    CHECK_EQ(gasnet_init(&argc, &argv), GASNET_OK, "GASNet-1 Core, job control: init succeeds");
-    check_begin();
-    CHECK_EQ(gasnet_attach(NULL, 0, g1_pages((uintptr_t)check_size * slots), 0), GASNET_OK,
-             "GASNet-1 Core, job control: attach succeeds");
-    g1_segments = (gasnet_seginfo_t *)calloc((size_t)check_size, sizeof(*g1_segments));
-    gasnet_getSegmentInfo(g1_segments, check_size);
+    g1_start(&argc, &argv);
+    g1_attach(NULL, 0, (uintptr_t)check_size * CHECK_THREADS * SLOT_LEN);
 
     check_on_threads(check_nothing);
     check_on_threads(check_round_trips);

@@ -127,12 +127,8 @@ static void check_constant_source(void)
 
 int main(int argc, char **argv)
 {
-    CHECK_EQ(gasnet_init(&argc, &argv), GASNET_OK, "GASNet-1 Core, job control: init succeeds");
-    check_begin();
-    CHECK_EQ(gasnet_attach(table, 2, g1_pages(slot_of((unsigned)check_size, 0)), 0), GASNET_OK,
-             "GASNet-1 Core, job control: attach succeeds");
-    g1_segments = (gasnet_seginfo_t *)calloc((size_t)check_size, sizeof(*g1_segments));
-    gasnet_getSegmentInfo(g1_segments, check_size);
+    g1_start(&argc, &argv);
+    g1_attach(table, 2, slot_of((unsigned)check_size, 0));
 
     check_edges();
     check_constant_source();

@@ -13,7 +13,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { RANKS = 3, SEGMENT_LEN = 40000, LEN_MAX = 9000, ROUNDS = 1500, OUTSTANDING = 8 };
+#include "support/rma_shadow.h"
+
+enum { SEGMENT_LEN = 40000, LEN_MAX = 9000, ROUNDS = 1500, OUTSTANDING = 8 };
 
 /* ---- random operations ----------------------------------------------------------------------- */
 
@@ -26,11 +28,9 @@ typedef struct operation {
 } operation;
 
 typedef struct trial {
-    ranks world;
-    char *shadow[RANKS];
+    rma_shadow shadow;
     operation operations[OUTSTANDING];
     uint32_t count;
-    pen_thread *thread;
     pen_team *team;
 } trial;
 
@@ -38,12 +38,12 @@ static void settle(trial *t)
 {
     for (uint32_t i = 0; i < t->count; i++) {
         operation *op = &t->operations[i];
-        pen_event_wait(t->thread->job, op->leaf);
+        pen_event_wait(t->shadow.thread->job, op->leaf);
         if (op->leaf != PEN_EVENT_DONE)
             memset(op->local, 0xee, op->len);
-        pen_event_wait(t->thread->job, op->event);
+        pen_event_wait(t->shadow.thread->job, op->event);
     }
-    pen_nbi_wait(t->thread, PEN_EC_GET | PEN_EC_PUT | PEN_EC_LC);
+    pen_nbi_wait(t->shadow.thread, PEN_EC_GET | PEN_EC_PUT | PEN_EC_LC);
     for (uint32_t i = 0; i < t->count; i++) {
         operation *op = &t->operations[i];
         if (op->expected != NULL)
@@ -52,32 +52,31 @@ static void settle(trial *t)
         free(op->expected);
     }
     t->count = 0;
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        assert_memory_equal(t->world.segments[rank], t->shadow[rank], SEGMENT_LEN);
+    rma_shadow_compare(&t->shadow);
 }
 
 static void random_put(trial *t, uint32_t rank, size_t offset, size_t len)
 {
     operation op = { .local = malloc(len + 1), .len = len };
-    char *dest = t->world.segments[rank] + offset;
+    char *dest = t->shadow.world.segments[rank] + offset;
     for (size_t i = 0; i < len; i++)
-        op.local[i] = (char)ranks_random(&t->world, 256);
-    memcpy(t->shadow[rank] + offset, op.local, len);
-    pen_local local = (pen_local)ranks_random(&t->world, 4);
-    switch (ranks_random(&t->world, 3)) {
+        op.local[i] = (char)ranks_random(&t->shadow.world, 256);
+    memcpy(t->shadow.copies[rank] + offset, op.local, len);
+    pen_local local = (pen_local)ranks_random(&t->shadow.world, 4);
+    switch (ranks_random(&t->shadow.world, 3)) {
     case 0:
-        assert_int_equal(pen_rma_put(t->thread, t->team, rank, dest, op.local, len, 0), 0);
+        assert_int_equal(pen_rma_put(t->shadow.thread, t->team, rank, dest, op.local, len, 0), 0);
         memset(op.local, 0xdd, len);
         break;
     case 1:
         local = local == PEN_LOCAL_GROUP ? PEN_LOCAL_DEFER : local;
-        op.event =
-            pen_rma_put_nb(t->thread, t->team, rank, dest, op.local, len, local, &op.leaf, 0);
+        op.event = pen_rma_put_nb(t->shadow.thread, t->team, rank, dest, op.local, len, local,
+                                  &op.leaf, 0);
         break;
     default:
         local = local == PEN_LOCAL_LEAF ? PEN_LOCAL_GROUP : local;
-        assert_int_equal(pen_rma_put_nbi(t->thread, t->team, rank, dest, op.local, len, local, 0),
-                         0);
+        assert_int_equal(
+            pen_rma_put_nbi(t->shadow.thread, t->team, rank, dest, op.local, len, local, 0), 0);
     }
     if (local == PEN_LOCAL_NOW)
         memset(op.local, 0xcc, len);
@@ -87,18 +86,19 @@ static void random_put(trial *t, uint32_t rank, size_t offset, size_t len)
 static void random_get(trial *t, uint32_t rank, size_t offset, size_t len)
 {
     operation op = { .local = malloc(len + 1), .expected = malloc(len + 1), .len = len };
-    char *source = t->world.segments[rank] + offset;
-    memcpy(op.expected, t->shadow[rank] + offset, len);
-    switch (ranks_random(&t->world, 3)) {
+    char *source = t->shadow.world.segments[rank] + offset;
+    memcpy(op.expected, t->shadow.copies[rank] + offset, len);
+    switch (ranks_random(&t->shadow.world, 3)) {
     case 0:
-        assert_int_equal(pen_rma_get(t->thread, t->team, op.local, rank, source, len, 0), 0);
+        assert_int_equal(pen_rma_get(t->shadow.thread, t->team, op.local, rank, source, len, 0), 0);
         assert_memory_equal(op.local, op.expected, len);
         break;
     case 1:
-        op.event = pen_rma_get_nb(t->thread, t->team, op.local, rank, source, len, 0);
+        op.event = pen_rma_get_nb(t->shadow.thread, t->team, op.local, rank, source, len, 0);
         break;
     default:
-        assert_int_equal(pen_rma_get_nbi(t->thread, t->team, op.local, rank, source, len, 0), 0);
+        assert_int_equal(pen_rma_get_nbi(t->shadow.thread, t->team, op.local, rank, source, len, 0),
+                         0);
     }
     t->operations[t->count++] = op;
 }
@@ -106,110 +106,89 @@ static void random_get(trial *t, uint32_t rank, size_t offset, size_t len)
 static void random_set(trial *t, uint32_t rank, size_t offset, size_t len)
 {
     operation op = { .len = 0 };
-    int value = (int)ranks_random(&t->world, 256);
-    char *dest = t->world.segments[rank] + offset;
-    memset(t->shadow[rank] + offset, value, len);
-    if (ranks_random(&t->world, 2) != 0)
-        op.event = pen_rma_set_nb(t->thread, t->team, rank, dest, value, len);
+    int value = (int)ranks_random(&t->shadow.world, 256);
+    char *dest = t->shadow.world.segments[rank] + offset;
+    memset(t->shadow.copies[rank] + offset, value, len);
+    if (ranks_random(&t->shadow.world, 2) != 0)
+        op.event = pen_rma_set_nb(t->shadow.thread, t->team, rank, dest, value, len);
     else
-        assert_int_equal(pen_rma_set_nbi(t->thread, t->team, rank, dest, value, len), 0);
+        assert_int_equal(pen_rma_set_nbi(t->shadow.thread, t->team, rank, dest, value, len), 0);
     t->operations[t->count++] = op;
+}
+
+static void random_operation(trial *t)
+{
+    const size_t stripe_len = SEGMENT_LEN / OUTSTANDING;
+    ranks *world = &t->shadow.world;
+    uint32_t rank = ranks_random(world, RMA_SHADOW_RANKS);
+    size_t start = t->count * stripe_len + ranks_random(world, 64);
+    size_t len = ranks_random(world, 4) == 0 ? ranks_random(world, 16)
+                                             : ranks_random(world, (uint32_t)stripe_len - 64);
+    uint32_t kind = ranks_random(world, 5);
+    if (kind < 2)
+        random_put(t, rank, start, len);
+    else if (kind < 4)
+        random_get(t, rank, start, len);
+    else
+        random_set(t, rank, start, len);
 }
 
 /* Rank 0 works on everybody's segment, its own too. Operations in flight together do not overlap:
  * each has a stripe of its own. */
-static void compare_with_shadow(const ranks_params *params)
+static void compare_with_shadow(unsigned seeds, ranks_params params)
 {
-    trial *t = calloc(1, sizeof *t);
-    rma_ranks_open(&t->world, params);
-    t->thread = &t->world.jobs[0].first_thread;
-    t->team = &t->world.jobs[0].world;
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        t->shadow[rank] = calloc(1, SEGMENT_LEN);
-    size_t stripe_len = SEGMENT_LEN / OUTSTANDING;
-    for (uint32_t i = 0; i < ROUNDS; i++) {
-        uint32_t rank = ranks_random(&t->world, RANKS);
-        size_t start = t->count * stripe_len;
-        size_t offset = ranks_random(&t->world, 64);
-        size_t len = ranks_random(&t->world, 4) == 0
-                         ? ranks_random(&t->world, 16)
-                         : ranks_random(&t->world, (uint32_t)stripe_len - 64);
-        uint32_t kind = ranks_random(&t->world, 5);
-        if (kind < 2)
-            random_put(t, rank, start + offset, len);
-        else if (kind < 4)
-            random_get(t, rank, start + offset, len);
-        else
-            random_set(t, rank, start + offset, len);
-        if (t->count == OUTSTANDING)
-            settle(t);
+    params.segment_len = SEGMENT_LEN;
+    for (params.seed = 1; params.seed <= seeds; params.seed++) {
+        trial *t = calloc(1, sizeof *t);
+        rma_shadow_open(&t->shadow, params);
+        t->team = &t->shadow.world.jobs[0].world;
+        for (uint32_t i = 0; i < ROUNDS; i++) {
+            random_operation(t);
+            if (t->count == OUTSTANDING)
+                settle(t);
+        }
+        settle(t);
+        rma_shadow_close(&t->shadow);
+        free(t);
     }
-    settle(t);
-    for (uint32_t rank = 0; rank < RANKS; rank++) {
-        assert_int_equal(t->world.jobs[rank].counters.frame_dropped, 0);
-        free(t->shadow[rank]);
-    }
-    rma_ranks_close(&t->world);
-    free(t);
 }
 
 static void by_messages_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 3; seed++)
-        compare_with_shadow(
-            &(ranks_params){ .size = RANKS, .seed = seed, .segment_len = SEGMENT_LEN });
+    compare_with_shadow(3, (ranks_params){ .room = 0 });
 }
 
 static void by_messages_without_room_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 3; seed++)
-        compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                             .seed = seed,
-                                             .segment_len = SEGMENT_LEN,
-                                             .frame_max = 600,
-                                             .room = 2,
-                                             .again_percent = 40 });
+    compare_with_shadow(3, (ranks_params){ .frame_max = 600, .room = 2, .again_percent = 40 });
 }
 
 static void by_messages_with_threads_declared_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                         .seed = 7,
-                                         .segment_len = SEGMENT_LEN,
-                                         .room = 3,
-                                         .concurrency = PEN_CONCURRENT });
+    compare_with_shadow(1, (ranks_params){ .room = 3, .concurrency = PEN_CONCURRENT });
 }
 
 static void by_the_link_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 3; seed++)
-        compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                             .seed = seed,
-                                             .segment_len = SEGMENT_LEN,
-                                             .link_moves = true,
-                                             .move_max = seed == 1 ? 0 : 700,
-                                             .again_percent = 20 });
+    compare_with_shadow(1, (ranks_params){ .link_moves = true, .again_percent = 20 });
+    compare_with_shadow(2,
+                        (ranks_params){ .link_moves = true, .move_max = 700, .again_percent = 20 });
 }
 
 static void by_mapped_memory_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    compare_with_shadow(&(ranks_params){
-        .size = RANKS, .seed = 1, .segment_len = SEGMENT_LEN, .mapped = true, .same_host = true });
+    compare_with_shadow(1, (ranks_params){ .mapped = true, .same_host = true });
 }
 
 static void by_the_kernel_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                         .seed = 1,
-                                         .segment_len = SEGMENT_LEN,
-                                         .everything = true,
-                                         .same_host = true });
+    compare_with_shadow(1, (ranks_params){ .everything = true, .same_host = true });
 }
 
 /* ---- each way is taken where it should be ---------------------------------------------------- */

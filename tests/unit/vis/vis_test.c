@@ -17,8 +17,9 @@
 #include <cmocka.h>
 
 #include "shapes.h"
+#include "support/rma_shadow.h"
 
-enum { RANKS = 3, OUTSTANDING = 6, SEGMENT_LEN = OUTSTANDING * AREA_LEN, ROUNDS = 1500 };
+enum { OUTSTANDING = 6, SEGMENT_LEN = OUTSTANDING * AREA_LEN, ROUNDS = 1500 };
 
 /* ---- random transfers ------------------------------------------------------------------------ */
 
@@ -28,18 +29,16 @@ typedef struct operation {
 } operation;
 
 typedef struct trial {
-    ranks world;
-    char *shadow[RANKS];
+    rma_shadow shadow;
     operation operations[OUTSTANDING];
     uint32_t count;
-    pen_thread *thread;
 } trial;
 
 static void settle(trial *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
-        pen_event_wait(t->thread->job, t->operations[i].event);
-    pen_nbi_wait(t->thread, PEN_EC_GET | PEN_EC_PUT | PEN_EC_LC);
+        pen_event_wait(t->shadow.thread->job, t->operations[i].event);
+    pen_nbi_wait(t->shadow.thread, PEN_EC_GET | PEN_EC_PUT | PEN_EC_LC);
     for (uint32_t i = 0; i < t->count; i++) {
         operation *op = &t->operations[i];
         if (op->expected != NULL)
@@ -48,138 +47,108 @@ static void settle(trial *t)
         free(op->expected);
     }
     t->count = 0;
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        assert_memory_equal(t->world.segments[rank], t->shadow[rank], SEGMENT_LEN);
+    rma_shadow_compare(&t->shadow);
 }
 
 static void start(trial *t, operation *op, const pen_vis_call *call)
 {
     pen_event *leaf;
-    switch (pick(&t->world, 4)) {
+    switch (pick(&t->shadow.world, 4)) {
     case 0:
-        assert_int_equal(pen_vis_blocking(t->thread, call), 0);
+        assert_int_equal(pen_vis_blocking(t->shadow.thread, call), 0);
         if (call->is_put)
             memset(op->local, 0xdd, AREA_LEN);
         break;
     case 1:
-        op->event = pen_vis_nb(t->thread, call);
+        op->event = pen_vis_nb(t->shadow.thread, call);
         break;
     case 2:
-        op->event = pen_vis_nb(t->thread, call);
+        op->event = pen_vis_nb(t->shadow.thread, call);
         leaf = pen_event_leaf(op->event);
-        pen_event_wait(t->thread->job, leaf);
+        pen_event_wait(t->shadow.thread->job, leaf);
         if (call->is_put)
             memset(op->local, 0xee, AREA_LEN);
         break;
     default:
-        assert_int_equal(pen_vis_nbi(t->thread, call), 0);
+        assert_int_equal(pen_vis_nbi(t->shadow.thread, call), 0);
     }
 }
 
 static void random_transfer(trial *t)
 {
-    uint32_t rank = ranks_random(&t->world, RANKS);
+    uint32_t rank = ranks_random(&t->shadow.world, RMA_SHADOW_RANKS);
     size_t stripe = t->count * AREA_LEN;
     operation *op = &t->operations[t->count++];
     shape *s = malloc(sizeof *s); /* gone when the call returns: it is not read again */
-    char *remote = t->world.segments[rank] + stripe;
-    const bool is_put = pick(&t->world, 2) != 0;
+    char *remote = t->shadow.world.segments[rank] + stripe;
+    const bool is_put = pick(&t->shadow.world, 2) != 0;
     *op = (operation){ .local = malloc(AREA_LEN) };
     for (size_t i = 0; i < AREA_LEN; i++)
-        op->local[i] = (char)pick(&t->world, 256);
+        op->local[i] = (char)pick(&t->shadow.world, 256);
     char *dest = is_put ? remote : op->local, *source = is_put ? op->local : remote;
-    random_shape(&t->world, s, dest, source);
+    random_shape(&t->shadow.world, s, dest, source);
     if (is_put) {
-        shape_apply(s, t->shadow[rank] + stripe, op->local);
+        shape_apply(s, t->shadow.copies[rank] + stripe, op->local);
     } else {
         op->expected = malloc(AREA_LEN);
         memcpy(op->expected, op->local, AREA_LEN);
-        shape_apply(s, op->expected, t->shadow[rank] + stripe);
+        shape_apply(s, op->expected, t->shadow.copies[rank] + stripe);
     }
     pen_vis_call call = shape_call(s, dest, source);
-    call.team = &t->world.jobs[0].world;
+    call.team = &t->shadow.world.jobs[0].world;
     call.rank = rank;
     call.is_put = is_put;
     start(t, op, &call);
     free(s);
 }
 
-static void compare_with_shadow(const ranks_params *params)
+static void compare_with_shadow(unsigned seeds, ranks_params params)
 {
-    trial *t = calloc(1, sizeof *t);
-    rma_ranks_open(&t->world, params);
-    t->thread = &t->world.jobs[0].first_thread;
-    for (uint32_t rank = 0; rank < RANKS; rank++) {
-        t->shadow[rank] = malloc(SEGMENT_LEN);
-        for (size_t i = 0; i < SEGMENT_LEN; i++)
-            t->shadow[rank][i] = (char)pick(&t->world, 256);
-        memcpy(t->world.segments[rank], t->shadow[rank], SEGMENT_LEN);
+    params.segment_len = SEGMENT_LEN;
+    for (params.seed = 1; params.seed <= seeds; params.seed++) {
+        trial *t = calloc(1, sizeof *t);
+        rma_shadow_open(&t->shadow, params);
+        for (uint32_t i = 0; i < ROUNDS; i++) {
+            random_transfer(t);
+            if (t->count == OUTSTANDING)
+                settle(t);
+        }
+        settle(t);
+        rma_shadow_close(&t->shadow);
+        free(t);
     }
-    for (uint32_t i = 0; i < ROUNDS; i++) {
-        random_transfer(t);
-        if (t->count == OUTSTANDING)
-            settle(t);
-    }
-    settle(t);
-    for (uint32_t rank = 0; rank < RANKS; rank++) {
-        assert_int_equal(t->world.jobs[rank].counters.frame_dropped, 0);
-        free(t->shadow[rank]);
-    }
-    rma_ranks_close(&t->world);
-    free(t);
 }
 
 static void by_messages_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 2; seed++)
-        compare_with_shadow(
-            &(ranks_params){ .size = RANKS, .seed = seed, .segment_len = SEGMENT_LEN });
+    compare_with_shadow(2, (ranks_params){ .room = 0 });
 }
 
 static void by_messages_without_room_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                         .seed = 3,
-                                         .segment_len = SEGMENT_LEN,
-                                         .frame_max = 600,
-                                         .room = 2,
-                                         .again_percent = 40,
-                                         .concurrency = PEN_CONCURRENT });
+    compare_with_shadow(
+        1, (ranks_params){
+               .frame_max = 600, .room = 2, .again_percent = 40, .concurrency = PEN_CONCURRENT });
 }
 
 static void by_the_link_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 2; seed++)
-        compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                             .seed = seed,
-                                             .segment_len = SEGMENT_LEN,
-                                             .link_moves = true,
-                                             .again_percent = 20 });
+    compare_with_shadow(2, (ranks_params){ .link_moves = true, .again_percent = 20 });
 }
 
 static void by_mapped_memory_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++)
-        compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                             .seed = seed,
-                                             .segment_len = SEGMENT_LEN,
-                                             .mapped = true,
-                                             .same_host = true });
+    compare_with_shadow(4, (ranks_params){ .mapped = true, .same_host = true });
 }
 
 static void by_the_kernel_memory_ends_up_as_in_a_shadow_copy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 2; seed++)
-        compare_with_shadow(&(ranks_params){ .size = RANKS,
-                                             .seed = seed,
-                                             .segment_len = SEGMENT_LEN,
-                                             .everything = true,
-                                             .same_host = true });
+    compare_with_shadow(2, (ranks_params){ .everything = true, .same_host = true });
 }
 
 /* ---- a fixed transfer ------------------------------------------------------------------------ */
