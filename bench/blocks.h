@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocks.h: how bench.c turns time into a ratio. A measurement and its yardstick run in turn, in
- * blocks of a few ten milliseconds and in random order; every pair of blocks gives a ratio, and the
- * median of the ratios is the result. Pairs in which the machine did something else are put aside
- * and counted: numbers of different moments cannot be compared on a shared machine. */
+/* blocks.h: how a benchmark turns time into a ratio. A measurement and its yardstick run in turn,
+ * in blocks of a few milliseconds and in random order; every pair of blocks gives a ratio, and the
+ * median of the ratios is the result. Numbers of different moments cannot be compared on a shared
+ * machine, so pairs in which the machine did something else are put aside and counted.
+ *
+ * What counts as something else is time, not events. A kernel thread that takes the core for some
+ * microseconds shows as an involuntary switch, and there are tens of them a second on an idle
+ * machine: whoever rejects blocks with a switch in them rejects nearly all. So a pair is put aside
+ *   when a rank that should have computed all the while (wall time) had less of its core (CPU time
+ *   of the thread), by more than BLOCK_LOST_MAX of the block;
+ *   when the hypervisor gave ticks to others;
+ *   when the yardstick was slow for no reason that we see (another core's cache traffic, a slower
+ *   clock): by more than a tenth slower than the best of the run. The best is the quantile
+ *   BLOCK_BEST, not the minimum: one lucky block must not condemn all others.
+ * Short blocks lose little to each disturbance. When fewer than the wanted pairs are left there is
+ * no result, which is a failure of the row and never a pass. */
 #ifndef BENCH_BLOCKS_H
 #define BENCH_BLOCKS_H
 
@@ -10,34 +22,64 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
-enum { BLOCKS_MAX = 200 };
+enum { BLOCKS_MAX = 600 };
+
+#define BLOCK_LOST_MAX 0.01 /* part of a block that a rank may have been without its core */
+#define BLOCK_SLOW_MAX 1.1  /* a yardstick's block over the best */
+#define BLOCK_BEST     0.1  /* quantile that is called the best */
 
 typedef struct block_pair {
     double ours_ns, raw_ns; /* of one operation */
-    bool disturbed;         /* by a switch, or by the hypervisor */
+    double lost;            /* largest part of a block that a rank was without its core */
+    bool stolen;            /* the hypervisor was elsewhere */
 } block_pair;
 
 typedef struct block_result {
     double ours_ns, raw_ns;                /* medians */
-    double ratio, quarter1, quarter3, min; /* of the ratios; ratio 0: nothing was left */
-    unsigned pairs, rejected;
+    double ratio, quarter1, quarter3, min; /* of the ratios; ratio 0: too few pairs were left */
+    double difference_ns;                  /* median of ours less raw */
+    unsigned pairs, rejected;              /* rejected: the sum of the next three */
+    unsigned lost, stolen, slow;
 } block_result;
 
-static inline double block_now_ns(void)
+/* A moment of this thread: what the clock says, and how long the thread has had a core. */
+typedef struct block_clock {
+    double wall_ns, cpu_ns;
+} block_clock;
+
+static inline double block_clock_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static inline uint64_t block_switches(void)
+static inline double block_now_ns(void) { return block_clock_ns(CLOCK_MONOTONIC); }
+
+/* The CPU time within the wall time: a switch between the two readings is not counted twice. */
+static inline block_clock block_clock_start(void)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (uint64_t)usage.ru_nivcsw;
+    block_clock start;
+    start.wall_ns = block_now_ns();
+    start.cpu_ns = block_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return start;
+}
+
+static inline block_clock block_clock_since(block_clock start)
+{
+    block_clock now;
+    now.cpu_ns = block_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start.cpu_ns;
+    now.wall_ns = block_now_ns() - start.wall_ns;
+    return now;
+}
+
+/* The part of the time that the thread was without a core. */
+static inline double block_clock_lost(block_clock took)
+{
+    const double lost_ns = took.wall_ns - took.cpu_ns;
+    return took.wall_ns > 0 && lost_ns > 0 ? lost_ns / took.wall_ns : 0;
 }
 
 /* Ticks that the hypervisor gave to others, on all processors. */
@@ -73,34 +115,68 @@ static inline double block_median(double *values, unsigned count)
     return block_quantile(values, count, 0.5);
 }
 
-/* Puts aside what was disturbed or slow for the machine's own reasons, and judges the rest. */
-static inline block_result block_judge(const block_pair *pairs, unsigned count)
+/* The yardstick at its best, among the pairs that nothing disturbed; 0: there are none. */
+static inline double block_best_raw(const block_pair *pairs, unsigned count)
 {
-    static double ratios[BLOCKS_MAX], ours[BLOCKS_MAX], raw[BLOCKS_MAX];
+    static double raw[BLOCKS_MAX];
+    unsigned calm = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (pairs[i].lost <= BLOCK_LOST_MAX && !pairs[i].stolen)
+            raw[calm++] = pairs[i].raw_ns;
+    if (calm == 0)
+        return 0;
+    qsort(raw, calm, sizeof(*raw), block_compare);
+    return block_quantile(raw, calm, BLOCK_BEST);
+}
+
+/* Whether a pair counts; if not, says in the result why. */
+static inline bool block_keep(const block_pair *pair, double best_raw_ns, block_result *result)
+{
+    if (pair->lost > BLOCK_LOST_MAX)
+        result->lost++;
+    else if (pair->stolen)
+        result->stolen++;
+    else if (pair->raw_ns > BLOCK_SLOW_MAX * best_raw_ns)
+        result->slow++;
+    else
+        return true;
+    result->rejected++;
+    return false;
+}
+
+/* Puts aside what was disturbed or slow for the machine's own reasons, and judges the rest, if at
+ * least needed pairs are left. */
+static inline block_result block_judge(const block_pair *pairs, unsigned count, unsigned needed)
+{
+    static double ratios[BLOCKS_MAX], ours[BLOCKS_MAX], raw[BLOCKS_MAX], differences[BLOCKS_MAX];
     block_result result = { .pairs = count };
-    double raw_best = 0;
+    const double best_raw_ns = block_best_raw(pairs, count);
     unsigned kept = 0;
 
-    for (unsigned i = 0; i < count; i++)
-        if (raw_best == 0 || pairs[i].raw_ns < raw_best)
-            raw_best = pairs[i].raw_ns;
     for (unsigned i = 0; i < count; i++) {
-        if (pairs[i].disturbed || pairs[i].raw_ns > 1.1 * raw_best)
+        if (!block_keep(&pairs[i], best_raw_ns, &result))
             continue;
         ratios[kept] = pairs[i].ours_ns / pairs[i].raw_ns;
+        differences[kept] = pairs[i].ours_ns - pairs[i].raw_ns;
         ours[kept] = pairs[i].ours_ns;
         raw[kept++] = pairs[i].raw_ns;
     }
-    result.rejected = count - kept;
-    if (kept == 0)
+    if (kept == 0 || kept < needed)
         return result;
     result.ratio = block_median(ratios, kept);
     result.quarter1 = block_quantile(ratios, kept, 0.25);
     result.quarter3 = block_quantile(ratios, kept, 0.75);
     result.min = ratios[0];
+    result.difference_ns = block_median(differences, kept);
     result.ours_ns = block_median(ours, kept);
     result.raw_ns = block_median(raw, kept);
     return result;
+}
+
+/* Whether a ratio is good enough. What could not be measured never is. */
+static inline bool block_passes(const block_result *result, double limit)
+{
+    return result->ratio > 0 && result->ratio <= limit;
 }
 
 #endif

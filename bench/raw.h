@@ -36,7 +36,7 @@ typedef struct raw_area {
     raw_line consumed; /* slots that the peer has read of what we sent it */
     raw_line flag;     /* copy and flag */
     raw_line note;     /* what the program agrees on between blocks; rank 0's is used */
-    raw_line unquiet;  /* rank 1's involuntary switches; rank 0's is used */
+    raw_line unquiet;  /* part of a block that rank 1 lost, in millionths; rank 0's is used */
     raw_slot slots[RAW_SLOTS];
     _Alignas(4096) unsigned char copies[RAW_COPIES][RAW_COPY_LEN];
     _Alignas(4096) unsigned char bulk[RAW_BULK_LEN];
