@@ -10,8 +10,8 @@ R       = build/release
 
 export JOBS
 
-.PHONY: help run test test-long bench bench-check build install format reference check clean \
-        distclean deps deps-test configure
+.PHONY: help run test test-long bench bench-check bench-peers build install format reference check clean \
+        distclean deps deps-test deps-bench configure
 
 help:
 	@echo 'make run            build, then play random access with $(N) ranks (N=, ARGS=, PROG=)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make check          the gates only: format, layers, symbols, headers, clang-tidy'
 	@echo 'make bench          build and run the benchmarks'
 	@echo 'make bench-check    the same, and fail if an operation costs more than its limit'
+	@echo 'make bench-peers    the same, and compare with MPI, UCX and libfabric in the same run'
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
 	@echo 'make format         lay the sources out with clang-format'
@@ -31,6 +32,9 @@ deps:
 
 deps-test:
 	@scripts/deps test
+
+deps-bench:
+	@scripts/deps bench
 
 configure: deps
 	@scripts/configure release
@@ -55,12 +59,16 @@ test-long: deps-test
 check: deps-test
 	@scripts/stages gates
 
-bench: configure
+bench: configure deps-bench
 	@cmake --build $(R) -j $(JOBS) --target penstock_command benchmarks
 	@python3 bench/run.py $(R) $(ARGS)
 
 bench-check:
 	@$(MAKE) --no-print-directory bench ARGS='--check $(ARGS)'
+
+bench-peers:
+	@scripts/deps peers
+	@$(MAKE) --no-print-directory bench ARGS='--peers $(ARGS)'
 
 format: deps-test
 	@scripts/check_format --write

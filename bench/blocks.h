@@ -32,15 +32,18 @@ enum { BLOCKS_MAX = 600 };
 
 typedef struct block_pair {
     double ours_ns, raw_ns; /* of one operation */
+    double cpu_ns;          /* of ours, CPU time of all ranks that compute */
     double lost;            /* largest part of a block that a rank was without its core */
     bool stolen;            /* the hypervisor was elsewhere */
 } block_pair;
 
 typedef struct block_result {
-    double ours_ns, raw_ns;                /* medians */
-    double ratio, quarter1, quarter3, min; /* of the ratios; ratio 0: too few pairs were left */
-    double difference_ns;                  /* median of ours less raw */
-    unsigned pairs, rejected;              /* rejected: the sum of the next three */
+    double ours_ns, raw_ns;           /* medians */
+    double ratio, quarter1, quarter3; /* of the ratios; ratio 0: too few pairs were left */
+    double min, max;                  /* of the ratios */
+    double difference_ns;             /* median of ours less raw */
+    double cpu_ns;                    /* median */
+    unsigned pairs, rejected;         /* rejected: the sum of the next three */
     unsigned lost, stolen, slow;
 } block_result;
 
@@ -149,6 +152,7 @@ static inline bool block_keep(const block_pair *pair, double best_raw_ns, block_
 static inline block_result block_judge(const block_pair *pairs, unsigned count, unsigned needed)
 {
     static double ratios[BLOCKS_MAX], ours[BLOCKS_MAX], raw[BLOCKS_MAX], differences[BLOCKS_MAX];
+    static double cpu[BLOCKS_MAX];
     block_result result = { .pairs = count };
     const double best_raw_ns = block_best_raw(pairs, count);
     unsigned kept = 0;
@@ -157,6 +161,7 @@ static inline block_result block_judge(const block_pair *pairs, unsigned count, 
         if (!block_keep(&pairs[i], best_raw_ns, &result))
             continue;
         ratios[kept] = pairs[i].ours_ns / pairs[i].raw_ns;
+        cpu[kept] = pairs[i].cpu_ns;
         differences[kept] = pairs[i].ours_ns - pairs[i].raw_ns;
         ours[kept] = pairs[i].ours_ns;
         raw[kept++] = pairs[i].raw_ns;
@@ -167,7 +172,9 @@ static inline block_result block_judge(const block_pair *pairs, unsigned count, 
     result.quarter1 = block_quantile(ratios, kept, 0.25);
     result.quarter3 = block_quantile(ratios, kept, 0.75);
     result.min = ratios[0];
+    result.max = ratios[kept - 1];
     result.difference_ns = block_median(differences, kept);
+    result.cpu_ns = block_median(cpu, kept);
     result.ours_ns = block_median(ours, kept);
     result.raw_ns = block_median(raw, kept);
     return result;

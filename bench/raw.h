@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* raw.h: what the machine itself can do, the yardsticks of bench.c. Two ranks exchange lines and
- * copies through memory that both map, with nothing of the library in between. Rank 0 begins each
- * exchange, rank 1 answers; both are called with the same number of rounds. */
+/* raw.h: what the machine itself can do, the yardsticks of the benchmarks. Two ranks exchange lines
+ * and copies through memory that both map, with nothing of the library in between. Side 0 begins
+ * each exchange, side 1 answers; both are called with the same number of rounds. */
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H
 
@@ -15,14 +15,19 @@
 enum {
     RAW_LINE_LEN = 64,
     RAW_SLOTS = 64,
-    RAW_COPY_LEN = 4096, /* largest copy with a flag */
-    RAW_COPIES = 4,      /* buffers used in turn, so that a copy does not hit lines in flight */
-    RAW_BULK_LEN = 1 << 20
+    RAW_COPY_LEN = 1 << 16, /* largest copy with a flag */
+    RAW_COPIES = 4,         /* buffers used in turn, so that a copy does not hit lines in flight */
+    RAW_BULK_LEN = 1 << 24
 };
 
 typedef struct raw_line {
     _Alignas(RAW_LINE_LEN) _Atomic uint64_t value;
 } raw_line;
+
+/* What a rank sleeps on. */
+typedef struct raw_word {
+    _Alignas(RAW_LINE_LEN) _Atomic uint32_t value;
+} raw_word;
 
 /* A slot is one line; its sequence word is the only synchronisation. */
 typedef struct raw_slot {
@@ -32,11 +37,16 @@ typedef struct raw_slot {
 
 /* What one rank owns, at the start of its segment: what its peer writes and it reads. */
 typedef struct raw_area {
-    raw_line turn;     /* the one-line exchange; rank 0's is used */
+    raw_line turn; /* the one-line exchange; that of side 0 is used, as of the next */
+    raw_line neighbour_turn;
     raw_line consumed; /* slots that the peer has read of what we sent it */
     raw_line flag;     /* copy and flag */
-    raw_line note;     /* what the program agrees on between blocks; rank 0's is used */
-    raw_line unquiet;  /* part of a block that rank 1 lost, in millionths; rank 0's is used */
+    raw_line lost;     /* what rank 1 tells of a block: the part that it lost, in millionths, */
+    raw_line cpu;      /* and its CPU time of a round, in picoseconds; rank 0's are used */
+    raw_line counter;  /* for additions by the peer */
+    raw_word asleep;   /* ranks behind the gate; rank 0's is used, as of the next two */
+    raw_word gate;
+    raw_word futex_turn;
     raw_slot slots[RAW_SLOTS];
     _Alignas(4096) unsigned char copies[RAW_COPIES][RAW_COPY_LEN];
     _Alignas(4096) unsigned char bulk[RAW_BULK_LEN];
@@ -44,9 +54,11 @@ typedef struct raw_area {
 
 typedef struct raw_pair {
     raw_area *mine, *peer;                 /* both as mapped here */
+    _Atomic uint64_t *turn;                /* of side 0 */
     unsigned side;                         /* 0 begins */
     uint64_t turns, sent, received, flags; /* as far as we got */
-    unsigned char *private_bulk;
+    uint32_t futex_turns, gates;
+    unsigned char *private_bulk; /* RAW_BULK_LEN */
 } raw_pair;
 
 static inline void raw_pause(void)
@@ -72,11 +84,11 @@ static inline void raw_await(_Atomic uint64_t *word, uint64_t wanted, bool yield
     }
 }
 
-/* ---- one line, to and fro -------------------------------------------------------------------- */
+/* ---- one line, to and fro ---- */
 
 static inline void raw_exchange_turns(raw_pair *pair, uint64_t rounds, bool yielding)
 {
-    _Atomic uint64_t *turn = pair->side == 0 ? &pair->mine->turn.value : &pair->peer->turn.value;
+    _Atomic uint64_t *turn = pair->turn;
     for (uint64_t round_i = 0; round_i < rounds; round_i++) {
         pair->turns += 2;
         if (pair->side == 0) {
@@ -89,7 +101,7 @@ static inline void raw_exchange_turns(raw_pair *pair, uint64_t rounds, bool yiel
     }
 }
 
-/* ---- 64-byte messages through a single-producer ring at each rank ---------------------------- */
+/* ---- 64-byte messages through a single-producer ring at each rank ---- */
 
 static inline void raw_ring_send(raw_pair *pair, const uint64_t words[7])
 {
@@ -145,7 +157,7 @@ static inline void raw_flood(raw_pair *pair, uint64_t rounds)
     }
 }
 
-/* ---- a copy and a flag, to and fro ----------------------------------------------------------- */
+/* ---- a copy and a flag, to and fro ---- */
 
 static inline void raw_copy_send(raw_pair *pair, const void *from, size_t len)
 {
@@ -162,42 +174,6 @@ static inline void raw_copies(raw_pair *pair, uint64_t rounds, size_t len)
         raw_await(&pair->mine->flag.value, pair->flags + 1, false);
         if (pair->side == 1)
             raw_copy_send(pair, received, len);
-    }
-}
-
-/* ---- plain copies by rank 0 into and out of rank 1's memory ---------------------------------- */
-
-static inline void raw_put8(raw_pair *pair, uint64_t rounds)
-{
-    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
-        memcpy(pair->peer->bulk, &round_i, sizeof(round_i));
-        raw_compiler_fence();
-    }
-}
-
-static inline void raw_get8(raw_pair *pair, uint64_t rounds)
-{
-    uint64_t value = 0;
-    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
-        raw_compiler_fence();
-        memcpy(&value, pair->peer->bulk, sizeof(value));
-        __asm__ volatile("" ::"r"(value));
-    }
-}
-
-static inline void raw_put_bulk(raw_pair *pair, uint64_t rounds)
-{
-    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
-        memcpy(pair->peer->bulk, pair->private_bulk, RAW_BULK_LEN);
-        raw_compiler_fence();
-    }
-}
-
-static inline void raw_get_bulk(raw_pair *pair, uint64_t rounds)
-{
-    for (uint64_t round_i = 0; round_i < rounds && pair->side == 0; round_i++) {
-        memcpy(pair->private_bulk, pair->peer->bulk, RAW_BULK_LEN);
-        raw_compiler_fence();
     }
 }
 

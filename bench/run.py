@@ -2,35 +2,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the benchmarks of a build and judges them.
 
-    bench/run.py BUILD [--quick] [--only METRIC] [--check]
+    bench/run.py BUILD [--quick] [--only METRIC,...] [--parts PART,...] [--peers] [--check]
+                 [--into FOLDER]
+    bench/run.py BUILD --markdown [--into FOLDER]
 
-Prints a table, writes BUILD/bench/results.json and, for all builds, build/bench/results.json. Each
-metric is a ratio to a yardstick measured in the same run; lower is better. --check ends with status
-1 when a ratio is above its limit, and names it.
+Prints a table, writes results.json and the page report.html to build/bench, or to another folder. Each metric is compared with a yardstick measured in the same run, in blocks that follow one
+another. --check ends with status 1 when one misses what it has to reach, and names it. --markdown
+measures nothing: it prints the tables of the results that are there.
 """
 
 import argparse
+import datetime
+import importlib.util
 import json
 import os
+import platform
+import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import show  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COLUMNS = ("metric", "value", "unit", "baseline", "ratio", "pass", "stretch")
-RANKS_MANY, BARRIERS = 16, 1000
-TIMEOUT_S = 300
+PARTS = ("rows", "crowd", "par", "start", "curves")  # in the order of the table
+CROWDS = (4, 8, 16)  # ranks on two cores
+STARTS = (2, 16, 64)
+SELF_FORK = 128
+PAR_METRICS = ("am_short4_round_trip", "am_flood", "am_medium_64B_flood", "am_flood_with_replies")
+PAR_ROUNDS, PAR_ROUNDS_QUICK = 5, 2
+PAR_PASS, PAR_STRETCH = 0.15, 0.05  # what PAR may cost more than SEQ
+CURVES = (("am", 2), ("put", 2), ("get", 2), ("vis", 2), *(("barrier", n) for n in (2, *CROWDS)),
+          *(("coll", n) for n in (2, *CROWDS)))
+TIMEOUT_S = 600
 LOAD_QUIET = 0.3
 
 
-def launch(build, ranks, arguments, cores=None):
-    """The JSON lines that one job prints. cores: the processors its ranks may use."""
-    command = [os.path.join(build, "bin", "penstock"), "run", "-n", str(ranks),
-               os.path.join(build, "bench", "bench"), *arguments]
+def run(command, cores=None):
+    """What a command prints. cores: the processors that it may use."""
     before = os.sched_getaffinity(0)
     try:
         if cores:
             os.sched_setaffinity(0, cores)  # inherited
-        job = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
+        job = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                             timeout=TIMEOUT_S)
     finally:
         os.sched_setaffinity(0, before)
     if job.returncode != 0:
@@ -38,76 +54,205 @@ def launch(build, ranks, arguments, cores=None):
     return [json.loads(line) for line in job.stdout.splitlines() if line.startswith("{")]
 
 
-def measure(build, options):
-    passed_on = ["--quick"] if options.quick else []
-    if options.only:
-        passed_on += ["--only", options.only]
-    cores = sorted(os.sched_getaffinity(0))
-    if len(cores) < 2:
-        print("bench: one processor only: what needs two is left out", file=sys.stderr)
+class Bench:
+    """What is measured, of one build."""
+
+    def __init__(self, build, options):
+        self.build, self.options = build, options
+        self.quick = ["--quick"] if options.quick else []
+        self.only = options.only.split(",") if options.only else None
+        cores = sorted(os.sched_getaffinity(0))
+        self.two = set(cores[:2]) if len(cores) >= 2 else None
+        self.one = {cores[0]}
+        if self.two is None:
+            print("bench: one processor only: what needs two is left out", file=sys.stderr)
+
+    def perf(self, ranks, *arguments, cores, mode="seq"):
+        program = os.path.join(self.build, "libexec", "penstock", f"perf-{mode}")
+        launcher = os.path.join(self.build, "bin", "penstock")
+        return run([launcher, "run", "-n", str(ranks), program, *arguments], cores)
+
+    def narrowed(self, suffix=""):
+        """Arguments that choose rows; None: none of these is wanted. suffix: of their names here."""
+        if self.only is None:
+            return self.quick
+        names = [name.removesuffix(suffix) for name in self.only if name.endswith(suffix)]
+        return [*self.quick, "--only", ",".join(names)] if names else None
+
+    def rows(self):
+        arguments = self.narrowed()
         results = []
-    else:
-        results = launch(build, 2, passed_on, set(cores[:2]))
-    results += launch(build, 2, [*passed_on, "--one-core"], {cores[0]})
-    if not options.only:
-        results += launch(build, RANKS_MANY, ["--barriers", str(BARRIERS)], set(cores[:2]))
-    return results
+        if self.two:
+            results = self.perf(2, "rows", *arguments, cores=self.two)
+        return results + self.perf(2, "rows", *arguments, cores=self.one)
+
+    def crowd(self):
+        results = []
+        for ranks in CROWDS if self.two else ():
+            arguments = self.narrowed(f"_{ranks}_ranks")
+            if arguments is not None:
+                results += self.perf(ranks, "rows", *arguments, cores=self.two)
+        return results
+
+    def par(self):
+        """The same source in both modes, in turn. Either is a ratio to the yardstick beside it."""
+        wanted = [name for name in PAR_METRICS if self.only is None or f"par_{name}" in self.only]
+        if not wanted or not self.two:
+            return []
+        arguments = ("rows", "--quick", "--only", ",".join(wanted))
+        pairs = []
+        for _ in range(PAR_ROUNDS_QUICK if self.options.quick else PAR_ROUNDS):
+            seq = self.perf(2, *arguments, cores=self.two, mode="seq")
+            par = self.perf(2, *arguments, cores=self.two, mode="par")
+            pairs += zip(seq, par)
+        return [compare_modes(name, [pair for pair in pairs if pair[0]["metric"] == name])
+                for name in wanted]
+
+    def start(self):
+        jobs = [(ranks, os.path.join(self.build, "bin", "penstock"), f"start_and_exit_{ranks}_ranks")
+                for ranks in STARTS]
+        jobs.append((SELF_FORK, "self", f"self_fork_{SELF_FORK}_ranks"))
+        results = []
+        folder = os.path.join(self.build, "bench", "start")
+        for ranks, how, metric in jobs:
+            if self.only is None or metric in self.only:
+                results += run([os.path.join(folder, "start"), str(ranks),
+                                "5" if self.options.quick else "21", how,
+                                os.path.join(folder, "nothing"), os.path.join(folder, "empty")])
+        return results
+
+    def curves(self):
+        """The tables of `penstock perf`, for the plots."""
+        if self.only is not None or not self.two:
+            return []
+        return [line for name, ranks in CURVES
+                for line in self.perf(ranks, name, "--json", *self.quick, cores=self.two)]
 
 
-def shown(result, key):
-    value = result.get(key)
-    if key in ("value", "ratio") and not result["ratio"]:
-        return "-"  # every pair of blocks was disturbed
-    if key in ("pass", "stretch"):
-        limit = result.get(key + "_at")
-        return "" if value is None else f"{'yes' if value else 'NO'} (<= {limit:g})"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+def compare_modes(name, rounds):
+    """The row of a metric in PAR against SEQ; rounds: the row in SEQ and in PAR, of each round."""
+    pairs = [(seq, par) for seq, par in rounds if seq["ratio"] and par["ratio"]]
+    row = {"metric": f"par_{name}", "baseline": f"seq_{name}", "judged": "ratio",
+           "sense": rounds[0][0]["sense"], "unit": rounds[0][0]["unit"], "blocks": len(rounds),
+           "rejected": len(rounds) - len(pairs), "value": 0.0, "baseline_value": 0.0, "ratio": 0.0,
+           "quarter1": 0.0, "quarter3": 0.0, "min": 0.0}
+    if pairs:
+        ratios = sorted(par["ratio"] / seq["ratio"] for seq, par in pairs)
+        quarters = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+        row.update(ratio=statistics.median(ratios), quarter1=quarters[0], quarter3=quarters[2],
+                   min=ratios[0], value=statistics.median(par["value"] for _, par in pairs),
+                   baseline_value=statistics.median(seq["value"] for seq, _ in pairs))
+    sign = 1 if row["sense"] == "<=" else -1
+    for key, part in (("pass", PAR_PASS), ("stretch", PAR_STRETCH)):
+        limit = round(1 + sign * part, 2)
+        row[f"{key}_at"] = limit
+        row[key] = bool(pairs) and sign * row["ratio"] <= sign * limit
+    return row
 
 
-def print_table(results):
-    rows = [COLUMNS + ("kept",)]
-    for result in results:
-        blocks = result.get("blocks")
-        kept = f"{blocks - result['rejected']}/{blocks}" if blocks else ""
-        rows.append(tuple(shown(result, key) for key in COLUMNS) + (kept,))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = (cell.rjust(width) if i in (1, 4) else cell.ljust(width)
-                 for i, (cell, width) in enumerate(zip(row, widths)))
-        print("  ".join(cells).rstrip())
+def measure_peers(build, options):
+    """bench/peers/run.py has them."""
+    path = os.path.join(ROOT, "bench", "peers", "run.py")
+    spec = importlib.util.spec_from_file_location("bench_peers_run", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.measure(build, options)
 
 
-def write_results(build, loads, results):
-    text = json.dumps({"load_before": loads[0], "load_after": loads[1], "results": results},
-                      indent=1) + "\n"
-    for folder in {os.path.join(build, "bench"), os.path.join(ROOT, "build", "bench")}:
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "results.json"), "w", encoding="utf-8") as out:
-            out.write(text)
+def first_of(path, key):
+    """The value of "key : value" in a file of the kernel's; "" if there is none."""
+    try:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                name, _, value = line.partition(":")
+                if name.strip() == key:
+                    return value.strip()
+    except OSError:
+        pass
+    return ""
 
 
-def main():
+def machine():
+    return {"processor": first_of("/proc/cpuinfo", "model name") or platform.machine(),
+            "cores": len(os.sched_getaffinity(0)), "kernel": platform.release(),
+            "memory": first_of("/proc/meminfo", "MemTotal"),
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
+
+
+def write_results(folder, found):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "results.json"), "w", encoding="utf-8") as out:
+        out.write(json.dumps(found, indent=1) + "\n")
+
+
+def read_results(folder):
+    try:
+        with open(os.path.join(folder, "results.json"), encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        raise SystemExit(f"bench: no results yet: {error}; measure first: make bench") from error
+
+
+def write_report(folder):
+    """The plots are made by the virtual environment's matplotlib, where there is one."""
+    python = os.path.join(ROOT, "build", "venv", "bin", "python")
+    if not os.access(python, os.X_OK):
+        python = sys.executable
+    subprocess.run([python, os.path.join(ROOT, "bench", "report.py"),
+                    os.path.join(folder, "results.json"), os.path.join(folder, "report.html")],
+                   check=False)
+
+
+def options_of(arguments):
     parser = argparse.ArgumentParser(prog="bench/run.py", description="runs the benchmarks")
     parser.add_argument("build", help="a build folder, build/release for one")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter blocks")
-    parser.add_argument("--only", metavar="METRIC", help="only this metric")
+    parser.add_argument("--only", metavar="METRIC,...", help="only these metrics")
+    parser.add_argument("--parts", metavar="PART,...", help=f"only these of {', '.join(PARTS)}")
+    parser.add_argument("--peers", action="store_true", help="measure other libraries, too")
     parser.add_argument("--check", action="store_true", help="status 1 if a limit is missed")
-    options = parser.parse_args()
+    parser.add_argument("--into", metavar="FOLDER", default=os.path.join(ROOT, "build", "bench"),
+                        help="where results and report are (default: build/bench)")
+    parser.add_argument("--markdown", action="store_true", help="print the last results as tables")
+    options = parser.parse_args(arguments)
+    options.build = os.path.abspath(options.build)
+    options.parts = options.parts.split(",") if options.parts is not None else list(PARTS)
+    unknown = [part for part in options.parts if part not in PARTS and part]
+    if unknown:
+        parser.error(f"no part is called {unknown[0]}; there are {', '.join(PARTS)}")
+    return options
 
-    load = os.getloadavg()[0]
-    if load > LOAD_QUIET:
-        print(f"bench: the machine is not quiet (load {load:.2f}): disturbed blocks are put aside",
-              file=sys.stderr)
-    results = measure(os.path.abspath(options.build), options)
-    load_after = os.getloadavg()[0]
-    if not results:
+
+def measure(options):
+    bench = Bench(options.build, options)
+    found = {"machine": machine(), "load_before": os.getloadavg()[0], "results": [], "curves": []}
+    if found["load_before"] > LOAD_QUIET:
+        print(f"bench: the machine is not quiet (load {found['load_before']:.2f}): disturbed blocks"
+              " are put aside", file=sys.stderr)
+    for part in PARTS:
+        if part in options.parts:
+            found["curves" if part == "curves" else "results"] += getattr(bench, part)()
+    if options.peers:
+        found["results"] += measure_peers(options.build, options)
+    found["load_after"] = os.getloadavg()[0]
+    return found
+
+
+def main():
+    options = options_of(sys.argv[1:])
+    if options.markdown:
+        print(show.markdown(read_results(options.into)), end="")
+        return 0
+    found = measure(options)
+    results = found["results"]
+    if options.only and not results:
         raise SystemExit(f"bench: no metric is called {options.only}")
-    print_table(results)
-    write_results(os.path.abspath(options.build), (load, load_after), results)
+    print(show.table(results))
+    write_results(options.into, found)
+    write_report(options.into)
     misses = [result for result in results if result.get("pass") is False]
     for miss in misses:
-        found = f"{miss['ratio']:.3f} x {miss['baseline']}" if miss["ratio"] else "no quiet moment"
-        print(f"bench: {miss['metric']}: {found}, limit {miss['pass_at']:g}", file=sys.stderr)
+        print(f"bench: {show.miss(miss)}", file=sys.stderr)
     return 1 if misses and options.check else 0
 
 

@@ -5,6 +5,11 @@ install(TARGETS penstock penstock_static
 if(TARGET penstock_command)
     install(TARGETS penstock_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
+foreach(mode IN ITEMS seq par) # what `penstock perf` starts
+    if(TARGET perf_${mode})
+        install(TARGETS perf_${mode} RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/penstock")
+    endif()
+endforeach()
 if(EXISTS "${PROJECT_SOURCE_DIR}/include")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h")

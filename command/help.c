@@ -26,6 +26,23 @@ static const char run_text[] =
     "2 for\n"
     "a wrong command line, else 0.\n";
 
+static const char perf_text[] =
+    "  am                    active messages: round trip and one way, between ranks 0 and 1\n"
+    "  put, get              blocking, from and to rank 1's segment, beside what memcpy needs\n"
+    "  vis                   strided puts and gets of 64 pieces\n"
+    "  barrier               barriers of all ranks\n"
+    "  coll                  broadcast, reductions, gathers, all-to-all of all ranks\n"
+    "\n"
+    "  -n N                  ranks to start; each stays on a core, in turn\n"
+    "  --max BYTES           longest message or part, 64K for one\n"
+    "  --mode seq|par        the thread mode of the program that measures (default seq)\n"
+    "  --json                print one JSON object for each line of the table\n"
+    "  --quick               fewer and shorter measurements\n"
+    "  --conduit C, --timeout T\n"
+    "                        as for `penstock run`\n"
+    "\n"
+    "A figure is the median of several blocks of operations. Measure on an idle machine.\n";
+
 static const char info_text[] =
     "  --json                print one JSON object\n"
     "  -n N                  judge conduits for so many ranks (default 2)\n";
@@ -35,6 +52,8 @@ static const char help_text[] = "  penstock help run     the options of `penstoc
 const command command_table[] = {
     { "run", command_run, "run -n N [options] [--] program [arguments]", "start a job on this host",
       run_text },
+    { "perf", command_perf, "perf am|put|get|vis|barrier|coll -n N [options]",
+      "measure an operation over lengths, and print a table", perf_text },
     { "info", command_info, "info [--json] [-n N]",
       "show version, conduits, this machine and every variable", info_text },
     { "help", command_help, "help [command]", "explain a command", help_text },
@@ -70,7 +89,7 @@ int command_help(char **arguments)
     if (arguments[0] != NULL) {
         about = command_find(arguments[0]);
         if (about == NULL) {
-            const char *words[] = { "run", "info", "help", NULL };
+            const char *words[] = { "run", "perf", "info", "help", NULL };
             return command_unknown("penstock", "command", arguments[0],
                                    command_nearest(arguments[0], words));
         }

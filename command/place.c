@@ -32,17 +32,18 @@ static bool holds_library(const char *folder)
     return access(path, R_OK) == 0;
 }
 
-bool place_of_library(bool checked, char *out, size_t out_len)
+static bool holds_program(const char *path) { return access(path, X_OK) == 0; }
+
+/* The first of the places, relative to this command, that holds what is looked for. */
+static bool find(const char *const *below, const char *name, bool (*holds)(const char *path),
+                 char *out, size_t out_len)
 {
-    static const char *const plain[] = { "../lib", "../" PEN_INSTALL_LIBDIR, NULL };
-    static const char *const with_checks[] = { PEN_INSTALLED_CHECKED, "../checked/lib",
-                                               "../../checked/lib", "../../dev/lib", NULL };
     char folder[PATH_MAX], path[PATH_MAX + 128], real[PATH_MAX];
     own_folder(folder);
     size_t listed_len = 0;
-    for (const char *const *below = checked ? with_checks : plain; *below != NULL; below++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", folder, *below);
-        if (holds_library(path)) {
+    for (; *below != NULL; below++) {
+        (void)snprintf(path, sizeof(path), "%s/%s%s", folder, *below, name);
+        if (holds(path)) {
             (void)snprintf(out, out_len, "%s", realpath(path, real) != NULL ? real : path);
             return true;
         }
@@ -51,4 +52,19 @@ bool place_of_library(bool checked, char *out, size_t out_len)
                                            listed_len != 0 ? ", " : "", path);
     }
     return false;
+}
+
+bool place_of_library(bool checked, char *out, size_t out_len)
+{
+    static const char *const plain[] = { "../lib", "../" PEN_INSTALL_LIBDIR, NULL };
+    static const char *const with_checks[] = { PEN_INSTALLED_CHECKED, "../checked/lib",
+                                               "../../checked/lib", "../../dev/lib", NULL };
+    return find(checked ? with_checks : plain, "", holds_library, out, out_len);
+}
+
+bool place_of_program(const char *name, char *out, size_t out_len)
+{
+    static const char *const places[] = { "../" PEN_INSTALL_LIBEXECDIR "/penstock/",
+                                          "../libexec/penstock/", NULL };
+    return find(places, name, holds_program, out, out_len);
 }

@@ -129,7 +129,7 @@ class Tree(Installed):
         for name in files_below(TREE):
             path = self.in_tree(name)
             if not os.path.isfile(path) or "lib/libpenstock" in path or name.startswith(
-                    ("bin/penstock", "lib/libgasnet", "lib/penstock/checked")):
+                    ("bin/penstock", "lib/libgasnet", "lib/penstock/checked", "libexec/penstock/perf-")):
                 continue  # these have line numbers in them
             with open(path, encoding="utf-8") as file:
                 text = file.read()
@@ -140,6 +140,15 @@ class Tree(Installed):
         for name in ("lib/libpenstock.so", "lib/penstock/checked/libpenstock.so", "bin/penstock"):
             said = run(["readelf", "-d", self.in_tree(name)])
             self.assertNotRegex(said, "RPATH|RUNPATH", name)
+
+    def test_benchmark_program_finds_the_library_beside_it(self):
+        for mode in ("seq", "par"):
+            said = run([self.in_tree("bin/penstock"), "perf", "put", "-n", "2", "--mode", mode,
+                        "--quick", "--max", "64"])
+            self.assertRegex(said, r"(?m)^ +64 +[0-9.]+ ")
+            path = re.search(r"R(UN)?PATH.*\[(.*)\]", run(
+                ["readelf", "-d", self.in_tree(f"libexec/penstock/perf-{mode}")]))
+            self.assertEqual(path[2], "$ORIGIN/../../lib")
 
     def test_config_header_can_be_read_by_awk(self):
         for name, value in (("MAJOR", "2025"), ("MINOR", "8"), ("PATCH", "0")):

@@ -77,7 +77,8 @@ class Info(LaunchTest):
     def test_manual_names_every_option_and_status(self):
         with open(os.path.join(support.SOURCE, "docs", "man", "penstock.1"), encoding="utf-8") as f:
             manual = f.read()
-        for option in re.findall(r"--?([a-z]+)", penstock("help", "run").out + penstock("help", "info").out):
+        for option in re.findall(r"--?([a-z]+)", penstock("help", "run").out + penstock("help", "perf").out
+                                 + penstock("help", "info").out):
             self.assertRegex(manual, rf"Fl {option}\b")
         for status in ("124", "126", "127", "2", "1"):
             self.assertIn(f".It {status}\n", manual)

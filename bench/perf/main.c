@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* main.c: starts the benchmark program. Its command line is between it and those who start it,
+ * `penstock perf` and bench/run.py; both have checked what people typed.
+ *
+ *     perf rows|am|put|get|vis|barrier|coll [--quick] [--json] [--only METRIC,...] [--max BYTES] */
+#include "perf.h"
+
+#include <gasnet_ratomic.h>
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+perf_state perf = { .cores = 1 };
+
+void perf_refuse(const char *why)
+{
+    if (perf.rank == 0) {
+        fprintf(stderr, "perf: %s\n", why);
+        gasnet_exit(2);
+    }
+    perf_meet();
+}
+
+static bool argument_read(char **at, int *taken)
+{
+    *taken = 1;
+    if (strcmp(at[0], "--quick") == 0) {
+        perf.options.quick = true;
+        return true;
+    }
+    if (strcmp(at[0], "--json") == 0) {
+        perf.options.json = true;
+        return true;
+    }
+    *taken = 2;
+    if (at[1] == NULL)
+        return false;
+    if (strcmp(at[0], "--only") == 0)
+        perf.options.only = at[1];
+    else if (strcmp(at[0], "--max") == 0)
+        perf.options.len_max = strtoull(at[1], NULL, 10);
+    else
+        return false;
+    return true;
+}
+
+static void arguments_read(int argc, char **argv)
+{
+    perf.options = (perf_options){ .what = argc > 1 ? argv[1] : "", .len_max = SIZE_MAX };
+    int taken = 0;
+    for (int arg_i = 2; arg_i < argc; arg_i += taken)
+        if (!argument_read(argv + arg_i, &taken))
+            perf_refuse("an argument is unknown; this program is started by `penstock perf`");
+    if (strcmp(perf.options.what, "rows") != 0 && !perf_is_table(perf.options.what))
+        perf_refuse("the first argument is rows or the name of a table");
+}
+
+/* Rank r stays on the r-th processor that we may use, in turn. */
+static void pin(void)
+{
+    cpu_set_t allowed, one;
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+        return;
+    perf.cores = (unsigned)CPU_COUNT(&allowed);
+    unsigned skip = perf.rank % perf.cores;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && skip-- == 0)
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* A rank's area as mapped here and in its own addresses; NULL: its memory is not mapped. */
+static raw_area *area_of(gex_Rank_t rank, raw_area **own)
+{
+    void *owner = NULL, *local = NULL;
+    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(perf.team, rank, &owner, &local, NULL, 0));
+    if (own != NULL)
+        *own = owner;
+    return local;
+}
+
+static void memory_open(void)
+{
+    gex_Segment_t segment;
+    const uintptr_t page = GASNET_PAGESIZE;
+    if (gex_Segment_Attach(&segment, perf.team, (sizeof(raw_area) + page - 1) / page * page))
+        gasnet_exit(1);
+    perf.local = aligned_alloc(4096, RAW_BULK_LEN);
+    if (perf.local == NULL) {
+        fprintf(stderr, "perf: no memory for a buffer of %d bytes\n", RAW_BULK_LEN);
+        gasnet_exit(1);
+    }
+    raw_area *mine = gex_Segment_QueryAddr(segment), *peer_own = NULL;
+    /* A crowd touches the lines that it exchanges; two ranks touch all of their memory beforehand.
+     */
+    memset(mine, 0, perf.size > 2 ? offsetof(raw_area, copies) : sizeof(raw_area));
+    memset(perf.local, 1, RAW_BULK_LEN);
+
+    raw_area *peer = area_of(perf.peer, &peer_own);
+    perf.peer_bulk = peer_own->bulk;
+    perf.peer_counter = &peer_own->counter;
+    perf.root = area_of(0, NULL);
+    perf.pair =
+        (raw_pair){ .mine = mine, .peer = peer, .side = perf.rank, .private_bulk = perf.local };
+    perf.neighbours = perf.pair;
+    if (perf.rank == perf.cores)
+        perf.neighbours.side = 1;
+    if (perf.root != NULL) {
+        perf.pair.turn = &perf.root->turn.value;
+        perf.neighbours.turn = &perf.root->neighbour_turn.value;
+    }
+    gex_AD_Create(&perf.domain, perf.team, GEX_DT_U64, GEX_OP_FADD, 0);
+    perf_meet();
+}
+
+int main(int argc, char **argv)
+{
+    gex_Client_t client;
+    gex_EP_t endpoint;
+    gex_TM_t team;
+    if (gex_Client_Init(&client, &endpoint, &team, "PERF", &argc, &argv, 0))
+        return 1;
+    perf.team = team;
+    perf.rank = gex_TM_QueryRank(team);
+    perf.size = gex_TM_QuerySize(team);
+    perf.peer = perf.rank == 0 && perf.size > 1 ? 1 : 0;
+    perf_am_register(endpoint);
+    arguments_read(argc, argv);
+    pin();
+    memory_open();
+    if (strcmp(perf.options.what, "rows") == 0)
+        perf_rows();
+    else
+        perf_table(perf.options.what);
+    perf_meet();
+    gasnet_exit(0);
+}
