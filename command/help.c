@@ -31,7 +31,7 @@ static const char perf_text[] =
     "  put, get              blocking, from and to rank 1's segment, beside what memcpy needs\n"
     "  vis                   strided puts and gets of 64 pieces\n"
     "  barrier               barriers of all ranks\n"
-    "  coll                  broadcast, reductions, gathers, all-to-all of all ranks\n"
+    "  coll                  broadcast, reductions, gathers and exchanges of all ranks\n"
     "\n"
     "  -n N                  ranks to start; each stays on a core, in turn\n"
     "  --max BYTES           longest message or part, 64K for one\n"
