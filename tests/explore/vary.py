@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""vary.py [--mutants] SRC OUT | --list: copies of the sources that the explorer compiles.
+
+In every copy rings, inboxes and bodies are made small, so that a handful of frames goes round them.
+With --mutants faults are put in as well, each behind explore_is("<name>"), so that one program has
+them all. A size or a mutant whose line is gone is an error of the test that uses it: its name is
+written to OUT/missing.h, and the explorer refuses to run it.
+"""
+
+import os
+import re
+import sys
+
+SHM = "conduits/shm/"
+FILES = [
+    SHM + "layout.h",
+    SHM + "shm.h",
+    SHM + "layout.c",
+    SHM + "send.c",
+    SHM + "receive.c",
+    SHM + "shm.c",
+    SHM + "zcopy.c",
+    "progress/progress.h",
+    "progress/progress.c",
+    "progress/backlog.c",
+    "progress/wait.c",
+    "os/lock.c",
+]
+
+# file, what is there, what stands there instead
+SIZES = [
+    (SHM + "layout.h", r"SHM_RING_SLOTS = 64\b", "SHM_RING_SLOTS = 8"),
+    (SHM + "layout.h", r"SHM_INBOX_SLOTS_MIN = 256\b", "SHM_INBOX_SLOTS_MIN = 4"),
+    (SHM + "layout.h", r"SHM_CHANNELS_MAX = 32\b", "SHM_CHANNELS_MAX = 4"),
+    (SHM + "layout.h", r"SHM_BODY_MAX = 65536\b", "SHM_BODY_MAX = 256"),
+    (SHM + "layout.h", r"SHM_CHUNKS_MAX = 8\b", "SHM_CHUNKS_MAX = 2"),
+    (SHM + "layout.c", r"SHM_RING_LEN_FEW = 32768\b", "SHM_RING_LEN_FEW = 256"),
+    (SHM + "layout.c", r"SHM_RING_LEN_MANY = 8192\b", "SHM_RING_LEN_MANY = 256"),
+    (SHM + "send.c", r"INBOX_SENDS_MAX = 16\b", "INBOX_SENDS_MAX = 1"),
+    (SHM + "send.c", r"- 4 \* link->peers\b", "- explore_inbox_slack()"),
+    (SHM + "layout.c", r"slots < 8 \* ranks\b", "slots < 2 * ranks"),
+    ("os/lock.c", r"SPINS_MAX = 100\b", "SPINS_MAX = 1"),
+    ("os/lock.c", r"YIELDS_MAX = 16\b", "YIELDS_MAX = 1"),
+]
+
+# name, file, what is there (once), what stands there instead
+MUTANTS = [
+    (
+        "word_before_head",
+        SHM + "send.c",
+        r"(    copy_head\(slot, frame->head, head_len\);)",
+        r"""    if (explore_is("word_before_head"))
+        atomic_store_explicit(&slot->word, shm_word(next, head_len), memory_order_release);
+\1""",
+    ),
+    (
+        "look_before_word",
+        SHM + "send.c",
+        r"(    copy_head\(slot, frame->head, head_len\);)",
+        r"""    if (explore_is("look_before_word"))
+        (void)announce(link, to, tx);
+\1""",
+    ),
+    (
+        "not_announced",
+        SHM + "send.c",
+        r"    return announce\(link, to, tx\);",
+        r"""    return explore_is("not_announced") || explore_is("look_before_word")
+               ? PEN_POST_DONE
+               : announce(link, to, tx);""",
+    ),
+    (
+        "sender_without_fence",
+        SHM + "send.c",
+        r"if \(link->fenced\)(\s+shm_fence\(\);\s+\(void\)announce)",
+        r"""if (link->fenced && !explore_is("sender_without_fence"))\1""",
+    ),
+    (
+        "lap_off_by_one",
+        SHM + "send.c",
+        r"(tx->limit = slots_done \+ SHM_RING_SLOTS)",
+        r"""\1 + explore_is("lap_off_by_one")""",
+    ),
+    (
+        "ticket_without_room",
+        SHM + "send.c",
+        r"return (tail - done <= link->layout\.inbox_slots)",
+        r"""return explore_is("ticket_without_room") || \1""",
+    ),
+    (
+        "body_not_counted",
+        SHM + "send.c",
+        r"tx->ring_next = \(uint32_t\)start \+ record;",
+        r"""tx->ring_next = (uint32_t)start + (explore_is("body_not_counted") ? 0 : record);""",
+    ),
+    (
+        "sequence_without_lap",
+        SHM + "receive.c",
+        r"return \(uint16_t\)\*word_out == rx->sequence;",
+        r"""uint16_t bits = explore_is("sequence_without_lap") ? SHM_RING_SLOTS - 1 : UINT16_MAX;
+    return (*word_out & bits) == (rx->sequence & bits) && *word_out != 0;""",
+    ),
+    (
+        "credit_before_read",
+        SHM + "receive.c",
+        r"(        if \(pen_likely\(words - 1 < SHM_SLOT_WORDS\)\) \{)",
+        r"""        if (explore_is("credit_before_read")) {
+            rx->next++;
+            give_back(link, rx, channel, lane);
+            rx->next--;
+        }
+\1""",
+    ),
+    (
+        "chunk_given_before_read",
+        SHM + "receive.c",
+        r"(    host->deliver\(host->ctx, channel->from, lane, frame\.head, frame\.head_len)",
+        r"""    if (explore_is("chunk_given_before_read") && frame.kind == SHM_BODY_IN_CHUNK)
+        shm_chunk_give(link->page, lane, frame.chunk);
+\1""",
+    ),
+    (
+        "park_without_second_look",
+        SHM + "receive.c",
+        r"!link->config\.unfenced && has_frame\(idle\[i\]\)",
+        r"""\g<0> && !explore_is("park_without_second_look")""",
+    ),
+    (
+        "parked_unsaid",
+        SHM + "receive.c",
+        r"\.awake, 0,",
+        r""".awake, explore_is("parked_unsaid"),""",
+    ),
+    (
+        "sleep_without_second_look",
+        "progress/progress.h",
+        r"if \(pen_progress_poll\(progress\) != 0\)",
+        r"""if (!(explore_is("sleep_without_second_look") && waiter->armed) &&
+        pen_progress_poll(progress) != 0)""",
+    ),
+]
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print(";".join(FILES))
+        return 0
+    mutate = "--mutants" in sys.argv
+    source, out = [word for word in sys.argv[1:] if not word.startswith("--")]
+    texts = {}
+    for name in FILES:
+        with open(os.path.join(source, name), encoding="utf-8") as file:
+            texts[name] = file.read()
+    missing = []
+    for name, pattern, text in SIZES:
+        texts[name], count = re.subn(pattern, text, texts[name])
+        if count != 1:
+            missing.append(f"size {text.split()[0]}")
+    for mutant, name, pattern, text in MUTANTS if mutate else []:
+        changed, count = re.subn(pattern, text, texts[name])
+        if count == 1:
+            texts[name] = changed
+        else:
+            missing.append(mutant)
+    for name, text in texts.items():
+        path = os.path.join(out, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        text = f'#line 1 "{os.path.join(source, name)}"\n' + text
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(os.path.join(out, "missing.h"), "w", encoding="utf-8") as file:
+        file.write("/* Written by vary.py. */\n")
+        rows = "".join(f'    "{word}",\n' for word in missing)
+        file.write(f"static const char *const missing[] = {{\n{rows}    NULL,\n}};\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
