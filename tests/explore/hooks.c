@@ -228,40 +228,38 @@ bool pen_membarrier(void)
     return true;
 }
 
-void pen_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+static void futex_wait(const void *word, uint32_t expected)
 {
     machine_op op = { .kind = OP_FUTEX_WAIT, .size = 4 };
     op.address = (uintptr_t)word;
     op.expected = expected;
-    (void)timeout_ns; /* never over */
-    (void)explore_perform(&op, NULL);
+    (void)explore_perform(&op, NULL); /* the time-out is never over */
 }
 
-void pen_futex_wake(_Atomic uint32_t *word, int count)
+static void futex_wake(const void *word, uint32_t count)
 {
     machine_op op = { .kind = OP_FUTEX_WAKE };
     op.address = (uintptr_t)word;
-    op.operand = (uint64_t)(count == 1);
+    op.operand = count;
     if (explore_is_running() && explore_mutate(explore_mutant, NULL, &op))
         (void)explore_perform(&op, NULL);
 }
 
-/* lock.c makes its system calls itself. */
 long explore_syscall(long number, ...);
 long explore_syscall(long number, ...)
 {
     va_list args;
     va_start(args, number);
-    _Atomic uint32_t *word = va_arg(args, void *);
-    int what = va_arg(args, int);
-    uint32_t value = (uint32_t)va_arg(args, int);
+    const void *word = va_arg(args, void *);
+    int what = va_arg(args, int) & ~FUTEX_PRIVATE_FLAG;
+    uint32_t value = va_arg(args, uint32_t);
     va_end(args);
-    if (number != SYS_futex)
+    if (number != SYS_futex || (what != FUTEX_WAIT && what != FUTEX_WAKE))
         explore_die("system call %ld has no model", number);
-    if (what == FUTEX_WAIT_PRIVATE || what == FUTEX_WAIT)
-        pen_futex_wait(word, value, 0);
+    if (what == FUTEX_WAIT)
+        futex_wait(word, value);
     else
-        pen_futex_wake(word, (int)value);
+        futex_wake(word, value);
     return 0;
 }
 

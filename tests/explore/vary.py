@@ -26,6 +26,7 @@ FILES = [
     "progress/backlog.c",
     "progress/wait.c",
     "os/lock.c",
+    "os/futex.c",
 ]
 
 # file, what is there, what stands there instead
