@@ -193,6 +193,52 @@ bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach 
     return true;
 }
 
+#if defined(__x86_64__)
+typedef long long wide __attribute__((vector_size(32), aligned(1), may_alias));
+
+/* Lines of 64 bytes by half as many moves as compilers make for every processor of the family. */
+static __attribute__((target("avx"))) void line_copy_64(const plane *p)
+{
+    char *dest = p->dest;
+    const char *source = p->source;
+    const ptrdiff_t dest_stride = p->inner.dest, source_stride = p->inner.source;
+    for (size_t pairs = p->inner.count / 2; pairs > 0; pairs--) {
+        const wide *from = (const wide *)source, *next = (const wide *)(source + source_stride);
+        wide *to = (wide *)dest, *after = (wide *)(dest + dest_stride);
+        to[0] = from[0];
+        to[1] = from[1];
+        after[0] = next[0];
+        after[1] = next[1];
+        dest += 2 * dest_stride;
+        source += 2 * source_stride;
+    }
+    if (p->inner.count % 2 != 0)
+        memcpy(dest, source, 64);
+}
+
+static bool line_copy_wide(const plane *p, size_t len)
+{
+    if (len != 64 || !__builtin_cpu_supports("avx"))
+        return false;
+    line_copy_64(p);
+    return true;
+}
+#else
+static bool line_copy_wide(const plane *p, size_t len)
+{
+    (void)p, (void)len;
+    return false;
+}
+#endif
+
+/* The bytes from the first run to the end of the last; false: it is no line with gaps. */
+static inline bool line_span(size_t count, size_t len, size_t stride, size_t *span_out)
+{
+    return count != 0 && len != 0 && stride > len && stride <= PTRDIFF_MAX &&
+           !__builtin_mul_overflow(stride, count - 1, span_out) &&
+           !__builtin_add_overflow(*span_out, len, span_out);
+}
+
 bool vis_line_copy(const pen_vis_call *call)
 {
     const pen_team_view *view = &call->team->view;
@@ -204,15 +250,14 @@ bool vis_line_copy(const pen_vis_call *call)
     const ptrdiff_t dest = call->dest.strides[0], source = call->source.strides[0];
     const size_t stride = (size_t)(call->is_put ? dest : source);
     size_t span;
-    if (count == 0 || len == 0 || stride <= len || stride > PTRDIFF_MAX ||
-        __builtin_mul_overflow(stride, count - 1, &span) ||
-        __builtin_add_overflow(span, len, &span) ||
+    if (!line_span(count, len, stride, &span) ||
         !vis_reaches(&reach, call->is_put ? call->dest.base : call->source.base, span))
         return false;
     const plane p = { .dest = call->dest.base + vis_dest_delta(call, &reach),
                       .source = call->source.base + vis_source_delta(call, &reach),
                       .inner = { dest, source, count } };
-    vis_specialise(len, line_copy, &p);
+    if (!line_copy_wide(&p, len))
+        vis_specialise(len, line_copy, &p);
     return true;
 }
 

@@ -200,6 +200,16 @@ static void copied(pen_job *job, bool is_put)
     pen_job_count(job, is_put ? &job->counters.put_shm : &job->counters.get_shm);
 }
 
+/* What most calls are, before anything else is looked at. */
+static bool done_at_once(pen_thread *thread, const pen_vis_call *call)
+{
+    PEN_ASSERT(thread->handler_depth == 0); /* no put or get in a handler */
+    if (call->shape != PEN_VIS_STRIDED || !vis_line_copy(call))
+        return false;
+    copied(thread->job, call->is_put);
+    return true;
+}
+
 /* event: NULL: the pieces are to be the thread's implicit operations. */
 static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **event)
 {
@@ -207,10 +217,6 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
     vis_box box;
     const bool strided = call->shape == PEN_VIS_STRIDED;
     check_rank(thread, call);
-    if (strided && vis_line_copy(call)) {
-        copied(job, call->is_put);
-        return NOTHING_LEFT;
-    }
     if (strided ? !vis_box_of(call, job, &box) : vis_lists_len(call, job) == 0)
         return NOTHING_LEFT;
     uint32_t jobrank = pen_team_jobrank(call->team, call->rank);
@@ -227,7 +233,7 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
 int pen_vis_blocking(pen_thread *thread, const pen_vis_call *call)
 {
     pen_event *event = PEN_EVENT_DONE;
-    outcome result = begin(thread, call, &event);
+    outcome result = done_at_once(thread, call) ? NOTHING_LEFT : begin(thread, call, &event);
     if (result == REFUSED)
         return 1;
     if (result == STARTED)
@@ -242,6 +248,8 @@ pen_event *pen_vis_nb(pen_thread *thread, const pen_vis_call *call)
     pen_event *event = PEN_EVENT_DONE;
     if (peer_is_told(thread, call))
         return pen_vis_blocking(thread, call) != 0 ? PEN_EVENT_NO_OP : PEN_EVENT_DONE;
+    if (done_at_once(thread, call))
+        return PEN_EVENT_DONE;
     return begin(thread, call, &event) == REFUSED ? PEN_EVENT_NO_OP : event;
 }
 
@@ -249,7 +257,7 @@ int pen_vis_nbi(pen_thread *thread, const pen_vis_call *call)
 {
     if (peer_is_told(thread, call))
         return pen_vis_blocking(thread, call);
-    return begin(thread, call, NULL) == REFUSED;
+    return !done_at_once(thread, call) && begin(thread, call, NULL) == REFUSED;
 }
 
 void pen_vis_close(pen_job *job)

@@ -6,6 +6,8 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -44,6 +46,23 @@ static int handover_pin(unsigned cores)
             break;
         }
     return sched_setaffinity(0, sizeof mine, &mine);
+}
+
+/* Whether others want this machine's cores: to be asked while all ranks but this one sleep, whose
+ * naps are short. Samples the number of tasks that run or want to. */
+static bool handover_is_disturbed(void)
+{
+    enum { SAMPLES = 15 };
+    unsigned busy = 0;
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        unsigned running = 0;
+        handover_pause_ms(1);
+        FILE *in = fopen("/proc/loadavg", "re");
+        busy += in != NULL && fscanf(in, "%*f %*f %*f %u/", &running) == 1 && running > 1;
+        if (in != NULL)
+            fclose(in);
+    }
+    return busy > SAMPLES / 2;
 }
 
 static void handover_play(atomic_uint *turn, unsigned me)
