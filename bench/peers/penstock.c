@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum { PING = GEX_AM_INDEX_BASE, PONG, PING_MEDIUM, PONG_MEDIUM, PING_LONG, PONG_LONG };
-enum { FLOOD = PONG_LONG + 1, FLOOD_MEDIUM, FLOOD_LONG, FLOOD_END };
+enum { PING_MEDIUM_UNREAD = PONG_LONG + 1, PING_LONG_UNREAD };
+enum { FLOOD = PING_LONG_UNREAD + 1, FLOOD_MEDIUM, FLOOD_LONG, FLOOD_END };
 enum { SMALL_LEN = 8, SEGMENT_LEN = 4 * DRIVER_BULK_LEN };
 enum { ANSWERED_AT = 2 * DRIVER_BULK_LEN }; /* of our segment: puts that are answered */
 
@@ -57,6 +58,21 @@ static void ping_long(gex_Token_t token, void *payload, size_t len)
     gex_AM_ReplyLong0(token, PONG_LONG, payload, len, job.theirs, GEX_EVENT_NOW, 0);
 }
 
+/* The answer is sent from a buffer of our own; nobody looks at what came. */
+static void ping_medium_unread(gex_Token_t token, void *payload, size_t len)
+{
+    (void)payload;
+    pings = pings + 1;
+    gex_AM_ReplyMedium0(token, PONG_MEDIUM, job.send, len, GEX_EVENT_NOW, 0);
+}
+
+static void ping_long_unread(gex_Token_t token, void *payload, size_t len)
+{
+    (void)payload;
+    pings = pings + 1;
+    gex_AM_ReplyLong0(token, PONG_LONG, job.send, len, job.theirs, GEX_EVENT_NOW, 0);
+}
+
 static void flood_short(gex_Token_t token)
 {
     (void)token;
@@ -84,6 +100,8 @@ static gex_AM_Entry_t handlers[] = {
     ENTRY(PONG_MEDIUM, pong_payload, MEDIUM | GEX_FLAG_AM_REPLY),
     ENTRY(PING_LONG, ping_long, LONG | GEX_FLAG_AM_REQUEST),
     ENTRY(PONG_LONG, pong_payload, LONG | GEX_FLAG_AM_REPLY),
+    ENTRY(PING_MEDIUM_UNREAD, ping_medium_unread, MEDIUM | GEX_FLAG_AM_REQUEST),
+    ENTRY(PING_LONG_UNREAD, ping_long_unread, LONG | GEX_FLAG_AM_REQUEST),
     ENTRY(FLOOD, flood_short, SHORT | GEX_FLAG_AM_REQUEST),
     ENTRY(FLOOD_MEDIUM, flood_payload, MEDIUM | GEX_FLAG_AM_REQUEST),
     ENTRY(FLOOD_LONG, flood_payload, LONG | GEX_FLAG_AM_REQUEST),
@@ -115,27 +133,41 @@ static void am_short(size_t len, uint64_t rounds)
     }
 }
 
-static void am_medium(size_t len, uint64_t rounds)
+static void medium_round_trips(gex_AM_Index_t handler, size_t len, uint64_t rounds)
 {
     if (job.rank == 1)
         serve_pings(rounds);
     for (uint64_t round_i = 0; round_i < rounds && job.rank == 0; round_i++) {
         const uint64_t before = pongs;
-        gex_AM_RequestMedium0(job.team, job.peer, PING_MEDIUM, job.send, len, GEX_EVENT_NOW, 0);
+        gex_AM_RequestMedium0(job.team, job.peer, handler, job.send, len, GEX_EVENT_NOW, 0);
         GASNET_BLOCKUNTIL(pongs != before);
     }
 }
 
-static void am_long(size_t len, uint64_t rounds)
+static void am_medium(size_t len, uint64_t rounds) { medium_round_trips(PING_MEDIUM, len, rounds); }
+
+static void am_medium_unread(size_t len, uint64_t rounds)
+{
+    medium_round_trips(PING_MEDIUM_UNREAD, len, rounds);
+}
+
+static void long_round_trips(gex_AM_Index_t handler, size_t len, uint64_t rounds)
 {
     if (job.rank == 1)
         serve_pings(rounds);
     for (uint64_t round_i = 0; round_i < rounds && job.rank == 0; round_i++) {
         const uint64_t before = pongs;
-        gex_AM_RequestLong0(job.team, job.peer, PING_LONG, job.send, len, job.theirs, GEX_EVENT_NOW,
+        gex_AM_RequestLong0(job.team, job.peer, handler, job.send, len, job.theirs, GEX_EVENT_NOW,
                             0);
         GASNET_BLOCKUNTIL(pongs != before);
     }
+}
+
+static void am_long(size_t len, uint64_t rounds) { long_round_trips(PING_LONG, len, rounds); }
+
+static void am_long_unread(size_t len, uint64_t rounds)
+{
+    long_round_trips(PING_LONG_UNREAD, len, rounds);
 }
 
 /* ---- floods ------------------------------------------------------------------------------- */
@@ -262,7 +294,9 @@ static void barrier(size_t len, uint64_t rounds)
 static const driver_op ops[] = {
     { "am_short", am_short },
     { "am_medium", am_medium },
+    { "am_medium_unread", am_medium_unread },
     { "am_long", am_long },
+    { "am_long_unread", am_long_unread },
     { "am_short_flood", am_short_flood },
     { "am_medium_flood", am_medium_flood },
     { "am_long_flood", am_long_flood },
