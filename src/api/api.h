@@ -37,17 +37,20 @@ typedef struct pen_coll_functions pen_coll_functions; /* coll_legacy.c */
 
 /* All that is global, apart from what clients see and define (root.c). */
 typedef struct pen_root {
-    pen_job *job;                /* NULL: not started, or the start failed */
-    int pid;                     /* of the process that started it: a child it forks is no rank */
-    bool started;                /* gasnet_init or gex_Client_Init was called */
-    bool attach_owed;            /* gasnet_init was, and gasnet_attach was not */
-    bool threads_asked;          /* gex_System_QueryProgressThreads was called */
-    bool catch_exit;             /* GASNET_CATCH_EXIT */
-    bool backtrace;              /* GASNET_BACKTRACE */
-    const void *host_kind_cdata; /* of GEX_MK_HOST */
-    pen_coll_functions *coll_functions; /* of gasnet_coll_init; NULL: not called */
-    pthread_key_t thread_key;           /* its destructor returns a thread's state; PAR only */
-    gex_RankInfo_t *nbrhd;              /* ranks that share our memory */
+    pen_job *job;       /* NULL: not started, or the start failed */
+    int pid;            /* of the process that started it: a child it forks is no rank */
+    bool started;       /* gasnet_init or gex_Client_Init was called */
+    bool attach_owed;   /* gasnet_init was, and gasnet_attach was not */
+    bool threads_asked; /* gex_System_QueryProgressThreads was called */
+    bool catch_exit;    /* GASNET_CATCH_EXIT */
+    bool backtrace;     /* GASNET_BACKTRACE */
+    bool prints_stacks; /* GASNET_BACKTRACE_NODES names this rank */
+    int backtrace_signal, freeze_signal; /* GASNET_..._SIGNAL; 0: none */
+    _Atomic bool error_shown;            /* the stack at an error, and the wait for a debugger */
+    const void *host_kind_cdata;         /* of GEX_MK_HOST */
+    pen_coll_functions *coll_functions;  /* of gasnet_coll_init; NULL: not called */
+    pthread_key_t thread_key;            /* its destructor returns a thread's state; PAR only */
+    gex_RankInfo_t *nbrhd;               /* ranks that share our memory */
     uint32_t nbrhd_count, nbrhd_mine;
     pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;       /* resigned is that */
@@ -177,6 +180,14 @@ pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main 
 /* except: names or numbers, separated by commas; "*": all. What cannot be caught is warned of. */
 void pen_api_catch_signals(pen_log *log, const char *except);
 void pen_api_uncatch_signals(void); /* handlers of ours that are still in place go */
+/* debug.c: reads the variables about stacks and debuggers, catches signals, and waits for a
+ * debugger if they say so; the other gives the signals back. */
+pen_status pen_api_debug_open(pen_job *job, const pen_api_config *config);
+void pen_api_debug_close(void);
+/* At an error that ends the job: once, prints the stack and waits for a debugger, if that is
+ * wanted. From signal handlers too. */
+PEN_COLD void pen_api_debug_error(pen_job *job);
+void pen_api_freeze(void); /* waits for a debugger, or SIGCONT */
 /* Closes what start-up opened, top down. */
 void pen_api_close_modules(pen_job *job);
 /* What a thread does now and then while it waits: looks whether the process has to end. */

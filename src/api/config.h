@@ -8,12 +8,14 @@
 
 #include <stdbool.h>
 
-typedef struct pen_api_config { /* variables that api/ reads */
-    bool quiet;                 /* GASNET_QUIET */
-    bool catch_exit;            /* GASNET_CATCH_EXIT */
-    bool backtrace;             /* GASNET_BACKTRACE */
-    const char *no_catch;       /* GASNET_NO_CATCH_SIGNAL */
-    const char *log_level;      /* PENSTOCK_LOG */
+typedef struct pen_api_config {                                     /* variables that api/ reads */
+    bool quiet;                                                     /* GASNET_QUIET */
+    bool catch_exit;                                                /* GASNET_CATCH_EXIT */
+    bool backtrace;                                                 /* GASNET_BACKTRACE */
+    bool freeze;                                                    /* GASNET_FREEZE */
+    const char *freeze_signal, *backtrace_signal, *backtrace_nodes; /* GASNET_... likewise */
+    const char *no_catch;                                           /* GASNET_NO_CATCH_SIGNAL */
+    const char *log_level;                                          /* PENSTOCK_LOG */
 } pen_api_config;
 
 extern const pen_knob pen_api_knobs[];

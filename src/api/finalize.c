@@ -29,6 +29,7 @@ static void forget(pen_root *root)
     pen_world = &pen_api_nobody;
     pen_api_forget_threads(root->job);
     pen_api_uncatch_signals();
+    pen_api_debug_close();
     free(root->nbrhd);
     root->nbrhd = NULL;
     root->nbrhd_count = root->nbrhd_mine = 0;

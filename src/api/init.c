@@ -7,6 +7,7 @@
 #include "coll/barrier.h"
 #include "rma/rma.h"
 #include "team/team.h"
+#include "tools/tools.h"
 #include "vis/vis.h"
 
 #include <errno.h>
@@ -118,10 +119,12 @@ static void show_config(const pen_job *job)
 {
     if (!job->config.verbose_env || job->rank != 0)
         return;
-    for (const pen_knob *row = pen_api_knobs; row->name != NULL; row++) {
-        const char *value = pen_boot_getenv(&job->boot, row->name);
-        pen_knob_print(stderr, row, value != NULL ? value : row->fallback, value == NULL);
-    }
+    const pen_knob *const tables[] = { pen_api_knobs, pen_tools_knobs };
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        for (const pen_knob *row = tables[i]; row->name != NULL; row++) {
+            const char *value = pen_boot_getenv(&job->boot, row->name);
+            pen_knob_print(stderr, row, value != NULL ? value : row->fallback, value == NULL);
+        }
 }
 
 /* ---- opening the job ------------------------------------------------------------------------ */
@@ -151,6 +154,7 @@ static pen_status open_modules(pen_job *job, const pen_build *build)
                                                       : NULL,
         .deliver = PEN_CHECKED ? deliver_checked : pen_am_deliver,
         .end = pen_api_told_to_end,
+        .on_fatal = pen_api_debug_error,
     };
     pen_status status = pen_job_open(job, &params);
     if (status != PEN_OK)
@@ -227,6 +231,9 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
         return status;
     pen_api_catch_signals(&job->log, config->no_catch);
     show_config(job);
+    status = pen_api_debug_open(job, config);
+    if (status != PEN_OK)
+        return status;
     pen_world = &job->world;
     if (job->boot.page != NULL) /* relaxed: a picture for people */
         atomic_store_explicit(&job->boot.page->ranks[job->rank].phase, PEN_HOST_RUNNING,

@@ -75,8 +75,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
                           name_of(number), info->si_addr, hint);
         else
             pen_log_error(&job->log, "caught %s%s", name_of(number), hint);
-        if (pen_api_root.backtrace)
-            (void)gasnett_print_backtrace(STDERR_FILENO);
+        pen_api_debug_error(job);
         pen_boot_abort_note(&job->boot, "see its message above");
     }
     (void)raise(number); /* blocked until we return */

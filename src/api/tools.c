@@ -14,6 +14,7 @@
 static struct {
     pthread_once_t config_once, host_once, program_once;
     pen_tools_config config;
+    pen_status config_status;
     pen_log log; /* of a process without a job; its host's name is valid in every process */
     char program[PATH_MAX];
 } tools = { .config_once = PTHREAD_ONCE_INIT,
@@ -45,13 +46,19 @@ static const char *look_up(void *ctx, const char *name)
 static void read_config(void)
 {
     pen_log *log = pen_api_tools_log();
-    if (pen_knob_read(log, pen_tools_knobs, &tools.config, look_up, NULL) != PEN_OK)
-        abort(); /* the line is out; what else a fatal error does wants this very table */
+    tools.config_status = pen_knob_read(log, pen_tools_knobs, &tools.config, look_up, NULL);
+}
+
+pen_status pen_api_tools_open(void)
+{
+    (void)pthread_once(&tools.config_once, read_config);
+    return tools.config_status;
 }
 
 const pen_tools_config *pen_api_tools_config(void)
 {
-    (void)pthread_once(&tools.config_once, read_config);
+    if (pen_api_tools_open() != PEN_OK)
+        abort(); /* the line is out; what else a fatal error does wants this very table */
     return &tools.config;
 }
 

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 
 const pen_tools_config *pen_api_tools_config(void); /* read by the first call */
+pen_status pen_api_tools_open(void);                /* reads it now; else a wrong value aborts */
 pen_log *pen_api_tools_log(void);                   /* the job's, if there is one */
 const char *pen_api_tools_getenv(const char *name); /* the job's, if there is one */
 

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { CAUSE_LEN_MAX = 1024 };
@@ -20,20 +22,49 @@ __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user = { NULL, 
 void gasnett_backtrace_init(const char *program)
 {
     (void)program;
-    pen_backtrace(-1);
+    (void)pen_backtrace(-1);
+}
+
+static bool by_gdb(int fd)
+{
+    return pen_backtrace_by_gdb(fd, pen_api_tools_config()->backtrace_threads);
+}
+
+static const struct {
+    const char *name;
+    bool (*print)(int fd);
+} ways[] = { { "EXECINFO", pen_backtrace }, { "GDB", by_gdb } };
+
+/* By a way that GASNET_BACKTRACE_TYPE may name; others may have it there, and we do not. */
+static bool print_by(const char *name, size_t len, int fd)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        if (strlen(ways[i].name) == len && strncasecmp(name, ways[i].name, len) == 0)
+            return ways[i].print(fd);
+    return false;
 }
 
 int gasnett_print_backtrace(int fd)
 {
+    static const char between[] = ", ";
     const gasnett_backtrace_type_t *user = &gasnett_backtrace_user;
     if (user->fnp != NULL && user->fnp(fd) == 0)
         return 0;
-    pen_backtrace(fd);
-    return 0;
+    const char *at = pen_api_tools_config()->backtrace_types;
+    while (*at != '\0') {
+        const size_t len = strcspn(at, between);
+        if (print_by(at, len, fd))
+            return 0;
+        at += len;
+        at += strspn(at, between);
+    }
+    return 1;
 }
 
 static bool backtrace_wanted(void)
 {
+    if (pen_api_root.job != NULL)
+        return pen_api_root.backtrace && pen_api_root.prints_stacks;
     const char *value = pen_api_tools_getenv("GASNET_BACKTRACE");
     bool wanted = false;
     return value != NULL && pen_knob_parse(PEN_KNOB_BOOL, value, &wanted) && wanted;
@@ -57,11 +88,14 @@ static _Noreturn void PEN_PRINTF(1, 0) end_by(const char *format, va_list argume
     (void)vsnprintf(cause, sizeof cause, format, arguments);
     gasnett_flush_streams();
     pen_log_error(pen_api_tools_log(), "%s", cause);
-    gasnett_freezeForDebuggerErr();
-    /* A rank's handler of SIGABRT prints its stack and tells the supervisor. */
-    if (pen_api_root.job == NULL && gasnett_print_backtrace_ifenabled != NULL)
-        (void)gasnett_print_backtrace_ifenabled(STDERR_FILENO);
-    abort();
+    if (pen_api_root.job != NULL) {
+        pen_api_debug_error(pen_api_root.job);
+    } else {
+        gasnett_freezeForDebuggerErr();
+        if (gasnett_print_backtrace_ifenabled != NULL)
+            (void)gasnett_print_backtrace_ifenabled(STDERR_FILENO);
+    }
+    abort(); /* a rank's handler tells the supervisor */
 }
 
 void pen_api_tools_fatal(const char *format, ...)
@@ -100,23 +134,48 @@ void gasnett_killmyprocess(int code) { _exit(code); }
 /* ---- the debugger ---------------------------------------------------------------------------- */
 
 static volatile int go_on;
+static _Atomic unsigned continued; /* how often SIGCONT came to those that wait */
+
+static void on_continue(int number)
+{
+    (void)number;
+    atomic_fetch_add_explicit(&continued, 1, memory_order_relaxed); /* stands for itself */
+}
+
+/* False: somebody else has plans for it. */
+static bool catch_continue(struct sigaction *kept)
+{
+    struct sigaction action = { .sa_handler = on_continue };
+    (void)sigemptyset(&action.sa_mask);
+    return sigaction(SIGCONT, NULL, kept) == 0 && kept->sa_handler == SIG_DFL &&
+           sigaction(SIGCONT, &action, NULL) == 0;
+}
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes there */
 void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name)
 {
-    /* relaxed, both: it stands for itself, and a debugger knows no order */
+    /* relaxed, all: they stand for themselves, and a debugger knows no order */
+    const unsigned before = atomic_load_explicit(&continued, memory_order_relaxed);
+    struct sigaction kept;
+    const bool caught = catch_continue(&kept);
     __atomic_store_n(flag, 0, __ATOMIC_RELAXED);
     pen_log_line(pen_api_tools_log(), PEN_LOG_WARN,
-                 "process %d on %s waits for a debugger; attach one and set %s to 1", (int)getpid(),
-                 gasnett_gethostname(), name);
-    while (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0)
+                 "process %d on %s waits for a debugger; attach one and set %s to 1, or send the "
+                 "process SIGCONT",
+                 (int)getpid(), gasnett_gethostname(), name);
+    while (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0 &&
+           atomic_load_explicit(&continued, memory_order_relaxed) == before)
         (void)sleep(1);
+    if (caught)
+        (void)sigaction(SIGCONT, &kept, NULL);
 }
+
+void pen_api_freeze(void) { gasnett_freezeForDebuggerNow(&go_on, "go_on"); }
 
 void gasnett_freezeForDebuggerErr(void)
 {
     if (pen_api_tools_config()->freeze_on_error)
-        gasnett_freezeForDebuggerNow(&go_on, "go_on");
+        pen_api_freeze();
 }
 
 /* ---- streams and signals --------------------------------------------------------------------- */

@@ -20,6 +20,8 @@ void pen_job_fatal(pen_job *job, const char *format, ...)
     /* relaxed: see host_peer_lost in host.c; nothing else is passed with it */
     atomic_store_explicit(&job->ending, true, memory_order_relaxed);
     pen_log_error(&job->log, "%s", cause);
+    if (job->on_fatal != NULL) /* before the supervisor hears of it, and ends everybody */
+        job->on_fatal(job);
     pen_boot_abort_note(&job->boot, cause);
     if (PEN_CHECKED)
         abort(); /* a stack for the debugger, which the crash handlers print */

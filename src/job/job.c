@@ -245,6 +245,7 @@ static void job_begin(pen_job *job, const pen_job_params *params)
     job->segment_mode = params->segment_mode;
     job->concurrency = params->mode == PEN_MODE_PAR ? PEN_CONCURRENT : PEN_ALONE;
     job->end = params->end;
+    job->on_fatal = params->on_fatal;
     job->first_thread.job = job;
     pen_lock_init(&job->threads_lock, job->concurrency);
     atomic_init(&job->ending, false);

@@ -143,6 +143,7 @@ struct pen_job {
     uintptr_t segment_max_local, segment_max_global;
     pen_job_config config;
     void (*end)(pen_job *job, int code); /* see pen_job_params */
+    void (*on_fatal)(pen_job *job);      /* likewise */
     pen_thread first_thread;
     pen_lock threads_lock;
     uint32_t thread_count, threads_max;
@@ -163,6 +164,8 @@ typedef struct pen_job_params {
     /* The supervisor wants this process to end, with this code; called where a rank waits, does not
      * return. NULL: ends it without further ado. */
     void (*end)(pen_job *job, int code);
+    /* A fatal error has been said and is about to end the job. NULL: nothing more is to be done. */
+    void (*on_fatal)(pen_job *job);
 } pen_job_params;
 
 /* Joins the job that job->boot (already open) and job->log describe; the rest of *job is zero.

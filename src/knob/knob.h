@@ -58,6 +58,10 @@ pen_status pen_knob_read(pen_log *log, const pen_knob *table, void *config, pen_
 /* One value; false when the text is not of that type. out: the type's C type above. */
 bool pen_knob_parse(pen_knob_type type, const char *text, void *out);
 
+/* Numbers and ranges such as "0,4-7": whether the number is one of them. False: the text is none
+ * such. */
+bool pen_knob_parse_ranges(const char *text, uint64_t number, bool *is_one);
+
 /* One row for people: "NAME  value  (default|environment)  summary". */
 void pen_knob_print(FILE *out, const pen_knob *row, const char *value, bool is_default);
 

@@ -242,6 +242,40 @@ static bool memory_parse(const char *text, pen_memory_limit *out)
     return true;
 }
 
+/* A number, or two with a hyphen between; what follows, or NULL. */
+static const char *range_parse(const char *at, uint64_t *first, uint64_t *last)
+{
+    decimal number;
+    at = decimal_parse(at, &number);
+    if (at == NULL || number.has_point)
+        return NULL;
+    *first = *last = number.whole;
+    at = skip_space(at);
+    if (*at != '-')
+        return at;
+    at = decimal_parse(at + 1, &number);
+    if (at == NULL || number.has_point || number.whole < *first)
+        return NULL;
+    *last = number.whole;
+    return skip_space(at);
+}
+
+bool pen_knob_parse_ranges(const char *text, uint64_t number, bool *is_one)
+{
+    bool found = false;
+    for (const char *at = text;; at++) {
+        uint64_t first, last;
+        at = range_parse(at, &first, &last);
+        if (at == NULL || (*at != '\0' && *at != ','))
+            return false;
+        found |= first <= number && number <= last;
+        if (*at == '\0')
+            break;
+    }
+    *is_one = found;
+    return true;
+}
+
 bool pen_knob_parse(pen_knob_type type, const char *text, void *out)
 {
     switch (type) {

@@ -77,6 +77,10 @@ pen_status pen_cma_write_list(pid_t pid, struct iovec *local, size_t local_count
 
 /* ---- diagnosis ---------------------------------------------------------------------------- */
 
-void pen_backtrace(int fd); /* this thread's stack, one frame a line; async-signal-safe enough */
+/* The stack, to an open file; from signal handlers too. False: this system cannot. The first prints
+ * that of this thread, one frame a line; the second has the debugger gdb do it, for all threads if
+ * so wanted. */
+bool pen_backtrace(int fd);
+bool pen_backtrace_by_gdb(int fd, bool all_threads);
 
 #endif

@@ -14,6 +14,12 @@ const pen_knob pen_tools_knobs[] = {
     { "GASNET_TSC_VERBOSE", PEN_KNOB_BOOL, "no", TOOLS_FIELD(tsc_verbose),
       "Whether to tell what gasnett_ticks_now reads, and its rate." },
     { "GASNET_FREEZE_ON_ERROR", PEN_KNOB_BOOL, "no", TOOLS_FIELD(freeze_on_error),
-      "Whether a fatal error of the client's stops the process until a debugger lets it go." },
+      "Whether a fatal error or a crash stops the process until a debugger, or SIGCONT, lets it "
+      "go." },
+    { "GASNET_BACKTRACE_TYPE", PEN_KNOB_STRING, "EXECINFO,GDB", TOOLS_FIELD(backtrace_types),
+      "Ways to print a stack, the first that works: EXECINFO (of one thread), GDB (if "
+      "installed)." },
+    { "GASNET_BACKTRACE_MT", PEN_KNOB_BOOL, "yes", TOOLS_FIELD(backtrace_threads),
+      "Whether GDB prints the stacks of all threads of a process." },
     { 0 },
 };

@@ -14,11 +14,13 @@
 #include <stdint.h>
 
 typedef struct pen_tools_config {
-    const char *tsc_rate;      /* GASNET_TSC_RATE */
-    double tsc_tolerance;      /* GASNET_TSC_RATE_TOLERANCE */
-    double tsc_hard_tolerance; /* GASNET_TSC_RATE_HARD_TOLERANCE */
-    bool tsc_verbose;          /* GASNET_TSC_VERBOSE */
-    bool freeze_on_error;      /* GASNET_FREEZE_ON_ERROR */
+    const char *tsc_rate;        /* GASNET_TSC_RATE */
+    double tsc_tolerance;        /* GASNET_TSC_RATE_TOLERANCE */
+    double tsc_hard_tolerance;   /* GASNET_TSC_RATE_HARD_TOLERANCE */
+    bool tsc_verbose;            /* GASNET_TSC_VERBOSE */
+    bool freeze_on_error;        /* GASNET_FREEZE_ON_ERROR */
+    bool backtrace_threads;      /* GASNET_BACKTRACE_MT */
+    const char *backtrace_types; /* GASNET_BACKTRACE_TYPE */
 } pen_tools_config;
 
 extern const pen_knob pen_tools_knobs[];

@@ -82,7 +82,8 @@ PEN_API gasnett_sighandlerfn_t gasnett_reghandler(int number, gasnett_sighandler
 
 /* ---- the debugger ---------------------------------------------------------------------------- */
 
-/* Stops here until somebody sets *flag to something else than 0, with a debugger.
+/* Stops here until somebody sets *flag to something else than 0, with a debugger, or sends the
+ * process SIGCONT (unless the client handles that).
  *   flag  a variable that is 0
  *   name  how the debugger knows it; it is printed
  * Context: any. Blocks; does not poll. */

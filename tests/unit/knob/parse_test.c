@@ -161,6 +161,27 @@ static void memory_is_a_size_or_a_fraction_of_process_or_host(void **state)
         assert_false(pen_knob_parse(PEN_KNOB_MEMORY, bad[i], &limit));
 }
 
+static bool is_among(const char *text, uint64_t number)
+{
+    bool is_one = false;
+    return pen_knob_parse_ranges(text, number, &is_one) && is_one;
+}
+
+static void ranges_hold_numbers_and_what_lies_between(void **state)
+{
+    (void)state;
+    assert_true(is_among("3", 3) && !is_among("3", 2) && !is_among("3", 30));
+    assert_true(is_among("0,4-7", 0) && is_among("0,4-7", 4) && is_among("0,4-7", 7));
+    assert_true(!is_among("0,4-7", 3) && !is_among("0,4-7", 8));
+    assert_true(is_among(" 1 , 2 - 9 , 3 ", 5) && is_among("5-5", 5));
+    static const char *const bad[] = { "", ",", "1,", "-1", "2-", "3-2", "1.5", "a", "1 2", "1-2-3" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        bool is_one = true;
+        assert_false(pen_knob_parse_ranges(bad[i], 1, &is_one));
+        assert_true(is_one); /* written on success only */
+    }
+}
+
 static void a_text_is_itself(void **state)
 {
     (void)state;
@@ -178,6 +199,7 @@ int main(void)
         cmocka_unit_test(seconds_have_units),
         cmocka_unit_test(reals_have_a_sign_a_fraction_and_an_exponent),
         cmocka_unit_test(memory_is_a_size_or_a_fraction_of_process_or_host),
+        cmocka_unit_test(ranges_hold_numbers_and_what_lies_between),
         cmocka_unit_test(a_text_is_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void a_backtrace_names_a_frame_a_line(void **state)
     int ends[2];
     char text[8192];
     assert_int_equal(pipe(ends), 0);
-    pen_backtrace(ends[1]);
+    assert_true(pen_backtrace(ends[1]));
     close(ends[1]);
     ssize_t len = read(ends[0], text, sizeof text - 1);
     close(ends[0]);
