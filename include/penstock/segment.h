@@ -95,8 +95,9 @@ PEN_API void *gex_Segment_QueryCData(gex_Segment_t segment);
  * initiator. It lasts as long as the job.
  *   endpoint      receives it; its number is one more than that of the one made before it, from 1
  *   client        its owner
- *   capabilities  some of GEX_EP_CAPABILITY_...; not GEX_EP_CAPABILITY_AM, which the primordial
- *                 endpoint alone has
+ *   capabilities  what it is for, some of GEX_EP_CAPABILITY_...: an operation that needs another
+ *                 one, of our endpoint or the target's, ends the job; not GEX_EP_CAPABILITY_AM,
+ *                 which the primordial endpoint alone has
  *   flags         0, or some of GEX_FLAG_HINT_ACCEL_..., which change nothing
  * Not collective. Returns GASNET_OK; GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE when the process has
  * GASNET_MAXEPS endpoints, or for the capability above. Context: no handler. Does not poll.

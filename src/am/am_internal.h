@@ -85,6 +85,14 @@ typedef struct pen_am_medium {
 
 int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_t *words);
 
+/* Ends the job unless a request may go to this member: only primordial endpoints have messages. */
+PEN_COLD void pen_am_check_elsewhere(const pen_team *team, uint32_t rank);
+static inline void pen_am_check_member(const pen_team *team, uint32_t rank)
+{
+    if (pen_unlikely((team->special & PEN_TEAM_ELSEWHERE) != 0))
+        pen_am_check_elsewhere(team, rank);
+}
+
 PEN_COLD _Noreturn void pen_am_bad_handler(pen_job *job, uint8_t handler);
 PEN_COLD _Noreturn void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len,
                                        size_t len_max);

@@ -172,6 +172,7 @@ static pen_source_desc *np_prepare(pen_source_desc *desc, const pen_am_terms *te
 pen_source_desc *pen_am_prepare_request(pen_thread *thread, pen_team *team, uint32_t rank,
                                         const pen_am_terms *terms)
 {
+    pen_am_check_member(team, rank);
     pen_source_desc *desc = np_desc(thread);
     desc->job = team->job;
     desc->category = terms->category;

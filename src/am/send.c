@@ -218,12 +218,39 @@ static inline int am_send_short(am_short *call, pen_lane lane, uint8_t handler, 
     return am_short_again(call);
 }
 
-int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
-                         unsigned arg_count, uint64_t *words)
+void pen_am_check_elsewhere(const pen_team *team, uint32_t rank)
 {
+    const uint16_t index = pen_team_ep_index(team, rank);
+    if ((index | team->endpoint->index) != 0)
+        pen_job_fatal(
+            team->job,
+            "an active message from endpoint %u to endpoint %u of rank %u: only primordial "
+            "endpoints (0) have GEX_EP_CAPABILITY_AM; use a pair or team of those",
+            team->endpoint->index, index, pen_team_jobrank(team, rank));
+}
+
+/* Out of line, so that the straight way is as it would be without. */
+static __attribute__((noinline)) int am_request_short_special(const pen_team *team, uint32_t rank,
+                                                              uint8_t handler, uint32_t flags,
+                                                              unsigned arg_count, uint64_t *words)
+{
+    pen_am_check_member(team, rank);
     am_short call;
     call.job = team->job;
     call.route = pen_team_route(team, rank);
+    call.token = NULL;
+    call.flags = flags;
+    return am_send_short(&call, PEN_LANE_REQUEST, handler, arg_count, words);
+}
+
+int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
+                         unsigned arg_count, uint64_t *words)
+{
+    if (pen_unlikely(team->special != 0))
+        return am_request_short_special(team, rank, handler, flags, arg_count, words);
+    am_short call;
+    call.job = team->job;
+    call.route = &team->job->routes[team->first + rank * team->stride];
     call.token = NULL;
     call.flags = flags;
     return am_send_short(&call, PEN_LANE_REQUEST, handler, arg_count, words);
@@ -259,6 +286,7 @@ int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_
 int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
                           size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
 {
+    pen_am_check_member(team, rank);
     pen_am_medium message = { team->job, pen_team_route(team, rank), source, len, NULL,
                               flags,     PEN_LANE_REQUEST,           handler };
     return pen_am_medium_send(&message, arg_count, words);
@@ -269,6 +297,7 @@ static int am_request_long(pen_team *team, uint32_t rank, uint8_t handler,
                            const uint64_t *words)
 {
     pen_job *job = team->job;
+    pen_am_check_member(team, rank);
     if (pen_unlikely(payload->len > job->am->long_request_max))
         pen_am_bad_len(job, "Long request", handler, payload->len, job->am->long_request_max);
     am_check_handler(job, handler);
@@ -299,6 +328,7 @@ int pen_am_request_payload(pen_team *team, uint32_t rank, pen_am_category catego
 {
     if (category == PEN_AM_LONG)
         return am_request_long(team, rank, handler, payload, flags, arg_count, words);
+    pen_am_check_member(team, rank);
     pen_am_medium message = { team->job,        pen_team_route(team, rank),
                               payload->source,  payload->len,
                               payload->op,      flags,

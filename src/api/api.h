@@ -133,6 +133,18 @@ void pen_api_check_context(const char *call);
 void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, uint32_t flags);
 /* And that it may be sent an active message. */
 void pen_api_check_message(const char *call, const pen_team *team, uint32_t rank, uint32_t flags);
+/* That an endpoint was made for that: our own of a team, and a member's. In every build. */
+PEN_COLD void pen_api_check_capabilities(const char *call, const pen_team *team, uint32_t rank,
+                                         uint32_t capability);
+void pen_api_check_own_capability(const char *call, const pen_endpoint *endpoint,
+                                  uint32_t capability);
+/* Teams of primordial endpoints, which can do everything, are done with at once. */
+static inline void pen_api_check_capable(const char *call, const pen_team *team, uint32_t rank,
+                                         uint32_t capability)
+{
+    if (pen_unlikely((team->special & PEN_TEAM_ELSEWHERE) != 0))
+        pen_api_check_capabilities(call, team, rank, capability);
+}
 void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags);
 /* That collectives can be begun on it: not GEX_TM_INVALID, no TM pair. In every build. */
 void pen_api_check_team(const char *call, const pen_team *team);

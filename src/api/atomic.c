@@ -32,6 +32,7 @@ void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops,
     if (team == NULL || team->is_pair)
         pen_api_misuse(call, "the team is %s, which has no domains",
                        team == NULL ? "GEX_TM_INVALID" : "the result of gex_TM_Pair");
+    pen_api_check_own_capability(call, team->endpoint, GEX_EP_CAPABILITY_AD);
     if (!pen_atomic_type_is_valid(type))
         pen_api_misuse(call, "type 0x%x: one of GEX_DT_I32, U32, I64, U64, FLT and DBL is needed",
                        type);

@@ -143,8 +143,41 @@ void pen_api_check_message(const char *call, const pen_team *team, uint32_t rank
     if (remote != 0 || team->endpoint->index != 0)
         pen_api_misuse(call,
                        "from endpoint %u to endpoint %u of rank %u: active messages go from one "
-                       "primordial endpoint (0) to another only; use such a pair or team",
+                       "primordial endpoint (0) to another only, others have no "
+                       "GEX_EP_CAPABILITY_AM; use such a pair or team",
                        team->endpoint->index, remote, rank);
+}
+
+static const char *capability_name(uint32_t capability)
+{
+    static const char *const names[] = { "RMA", "AM", "VIS", "COLL", "AD" };
+    return names[__builtin_ctz(capability)];
+}
+
+void pen_api_check_own_capability(const char *call, const pen_endpoint *endpoint,
+                                  uint32_t capability)
+{
+    if (pen_unlikely((endpoint->capabilities & capability) == 0))
+        pen_api_misuse(call,
+                       "endpoint %u of this process was made without GEX_EP_CAPABILITY_%s; give it "
+                       "to gex_EP_Create, or use another endpoint",
+                       endpoint->index, capability_name(capability));
+}
+
+void pen_api_check_capabilities(const char *call, const pen_team *team, uint32_t rank,
+                                uint32_t capability)
+{
+    pen_api_check_own_capability(call, team->endpoint, capability);
+    if (rank >= (team->is_pair ? team->job->size : team->view.size))
+        return; /* said by others */
+    const uint16_t index = pen_team_ep_index(team, rank);
+    const uint32_t jobrank = pen_team_jobrank(team, rank);
+    const pen_remote_segment *row = pen_mem_remote_row(&team->job->mem, index, jobrank);
+    if (row != NULL && (row->lacks & capability) != 0)
+        pen_api_misuse(call,
+                       "endpoint %u of rank %u of the job was made without GEX_EP_CAPABILITY_%s; "
+                       "give it to gex_EP_Create there, or use another endpoint",
+                       index, jobrank, capability_name(capability));
 }
 
 void pen_api_check_token(const char *call, const pen_token *token)
@@ -183,6 +216,7 @@ void pen_api_check_team(const char *call, const pen_team *team)
         pen_api_misuse(call, "the team is GEX_TM_INVALID");
     if (pen_unlikely(team->is_pair))
         pen_api_misuse(call, "the team comes from gex_TM_Pair; such a pair has no collectives");
+    pen_api_check_own_capability(call, team->endpoint, GEX_EP_CAPABILITY_COLL);
 }
 
 void pen_api_check_event(const char *call, gex_Event_t event)

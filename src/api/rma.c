@@ -60,15 +60,17 @@ static const char *put_nbi_name(gex_Flags_t flags, pen_local when)
 int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
                 gex_Flags_t flags)
 {
-    pen_job *job = pen_api_job("put");
+    static const char call[] = "gex_RMA_PutBlocking";
+    pen_job *job = pen_api_job(call);
     if (PEN_CHECKED) {
-        pen_watch_call what = { .name = name_of(flags, "gex_RMA_PutBlocking", "gasnet_put"),
+        pen_watch_call what = { .name = name_of(flags, call, "gasnet_put"),
                                 .kind = PEN_WATCH_PUT,
                                 .remote = dest,
                                 .local = source,
                                 .len = len };
         watch(&what, team, rank, flags);
     }
+    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
     return pen_rma_put(pen_api_thread(job), team, rank, dest, source, len,
                        flags & GEX_FLAG_IMMEDIATE);
 }
@@ -76,15 +78,17 @@ int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, 
 int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,
                 gex_Flags_t flags)
 {
-    pen_job *job = pen_api_job("get");
+    static const char call[] = "gex_RMA_GetBlocking";
+    pen_job *job = pen_api_job(call);
     if (PEN_CHECKED) {
-        pen_watch_call what = { .name = name_of(flags, "gex_RMA_GetBlocking", "gasnet_get"),
+        pen_watch_call what = { .name = name_of(flags, call, "gasnet_get"),
                                 .kind = PEN_WATCH_GET,
                                 .remote = source,
                                 .local = dest,
                                 .len = len };
         watch(&what, team, rank, flags);
     }
+    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
     return pen_rma_get(pen_api_thread(job), team, dest, rank, source, len,
                        flags & GEX_FLAG_IMMEDIATE);
 }
@@ -107,6 +111,7 @@ gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const voi
                                  .when = when };
         watch(&what, team, rank, flags);
     }
+    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
     pen_event *leaf = PEN_EVENT_DONE;
     pen_event *event = pen_rma_put_nb(pen_api_thread(job), team, rank, dest, source, len, when,
                                       &leaf, flags & GEX_FLAG_IMMEDIATE);
@@ -120,16 +125,18 @@ gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const voi
 gex_Event_t pen_api_get_nb(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source,
                            size_t len, gex_Flags_t flags)
 {
-    pen_job *job = pen_api_job("gex_RMA_GetNB");
+    static const char call[] = "gex_RMA_GetNB";
+    pen_job *job = pen_api_job(call);
     pen_watch_call what;
     if (PEN_CHECKED) {
-        what = (pen_watch_call){ .name = name_of(flags, "gex_RMA_GetNB", "gasnet_get_nb"),
+        what = (pen_watch_call){ .name = name_of(flags, call, "gasnet_get_nb"),
                                  .kind = PEN_WATCH_GET,
                                  .remote = source,
                                  .local = dest,
                                  .len = len };
         watch(&what, team, rank, flags);
     }
+    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
     pen_event *event = pen_rma_get_nb(pen_api_thread(job), team, dest, rank, source, len,
                                       flags & GEX_FLAG_IMMEDIATE);
     return PEN_CHECKED ? pen_watch_event(&what, event, NULL) : event;
@@ -153,6 +160,7 @@ int pen_api_put_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, const void *sour
                                  .when = when };
         watch(&what, team, rank, flags);
     }
+    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
     int refused = pen_rma_put_nbi(pen_api_thread(job), team, rank, dest, source, len, when,
                                   flags & GEX_FLAG_IMMEDIATE);
     if (PEN_CHECKED && !refused)
@@ -163,16 +171,18 @@ int pen_api_put_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, const void *sour
 int pen_api_get_nbi(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,
                     gex_Flags_t flags)
 {
-    pen_job *job = pen_api_job("gex_RMA_GetNBI");
+    static const char call[] = "gex_RMA_GetNBI";
+    pen_job *job = pen_api_job(call);
     pen_watch_call what;
     if (PEN_CHECKED) {
-        what = (pen_watch_call){ .name = name_of(flags, "gex_RMA_GetNBI", "gasnet_get_nbi"),
+        what = (pen_watch_call){ .name = name_of(flags, call, "gasnet_get_nbi"),
                                  .kind = PEN_WATCH_GET,
                                  .remote = source,
                                  .local = dest,
                                  .len = len };
         watch(&what, team, rank, flags);
     }
+    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
     int refused = pen_rma_get_nbi(pen_api_thread(job), team, dest, rank, source, len,
                                   flags & GEX_FLAG_IMMEDIATE);
     if (PEN_CHECKED && !refused)

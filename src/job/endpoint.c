@@ -52,11 +52,12 @@ void pen_job_endpoints_close(pen_job *job)
 
 /* ---- frozen views ------------------------------------------------------------------------- */
 
-/* Nothing may bypass the checks of a checked build, EVERYTHING has no bounds to check, and inline
- * code knows no device addresses on our side. */
+/* Nothing may bypass the checks of a checked build, EVERYTHING has no bounds to check, inline code
+ * knows no device addresses on our side, and some endpoints are not for put and get. */
 static bool view_may_show(const pen_team *team)
 {
-    if (PEN_CHECKED || team->job->segment_mode == PEN_SEGMENT_EVERYTHING)
+    if (PEN_CHECKED || team->job->segment_mode == PEN_SEGMENT_EVERYTHING ||
+        (team->endpoint->capabilities & GEX_EP_CAPABILITY_RMA) == 0)
         return false;
     const pen_segment *segment = team->endpoint->segment;
     return segment == NULL || segment->device == NULL;
@@ -86,7 +87,7 @@ static pen_status rows_fill(pen_job *job, uint32_t ep_index)
     for (uint32_t rank = 0; rank < job->size; rank++) {
         const pen_remote_segment *row = &job->mem.remote[ep_index][rank];
         pen_mapped shown = { 0 };
-        if (row->mapped)
+        if (row->mapped && (row->lacks & GEX_EP_CAPABILITY_RMA) == 0)
             shown =
                 (pen_mapped){ .base = (uintptr_t)row->base, .len = row->len, .delta = row->delta };
         row_set(&job->mapped[ep_index][rank], &shown);
@@ -222,6 +223,7 @@ static pen_team *pair_make(pen_endpoint *endpoint, uint16_t remote_index)
     pair->endpoint = endpoint;
     pair->pair_index = remote_index;
     pair->is_pair = true;
+    pair->special = (endpoint->index | remote_index) != 0 ? PEN_TEAM_ELSEWHERE : 0;
     (void)pen_job_show_team(pair); /* makes no table */
     /* release: pairs with the acquire in pen_job_pair */
     atomic_store_explicit(&endpoint->pairs[remote_index], pair, memory_order_release);

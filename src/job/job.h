@@ -53,6 +53,11 @@ typedef struct pen_endpoint { /* gex_EP_t */
 
 struct pen_coll_team; /* coll/: a team's collectives */
 
+enum {
+    PEN_TEAM_LISTED = 1,   /* job ranks stand in a list */
+    PEN_TEAM_ELSEWHERE = 2 /* our end or a member is another endpoint than the primordial one */
+};
+
 typedef struct pen_team { /* gex_TM_t */
     pen_team_view view;   /* must be first: inline code reads it */
     pen_job *job;
@@ -61,6 +66,7 @@ typedef struct pen_team { /* gex_TM_t */
     uint32_t flags;
     uint16_t pair_index; /* remote endpoint index of a TM pair; else of all members, if alike */
     bool is_pair;
+    uint8_t special; /* PEN_TEAM_...; 0: job ranks follow the rule, all endpoints are primordial */
     uint32_t first, stride;     /* modulo 2^32: the job rank of rank i is first + i * stride ... */
     const uint32_t *jobranks;   /* ... or, if not NULL, stands here, by team rank */
     const uint32_t *by_jobrank; /* with jobranks: team ranks in the order of their job ranks */
@@ -186,6 +192,7 @@ typedef struct pen_told {
     uint16_t ep_index;
     uint8_t in_arena, has_key;
     uint8_t is_device; /* memory that its rank reaches by copies only */
+    uint8_t lacks;     /* capabilities that the endpoint was made without */
     uint8_t key[PEN_SEGMENT_KEY_MAX];
 } pen_told;
 

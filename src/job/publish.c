@@ -45,6 +45,7 @@ pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, p
 {
     memset(out, 0, sizeof *out); /* the padding travels, too */
     out->ep_index = ep_index;
+    out->lacks = (uint8_t)(GEX_EP_CAPABILITY_ALL & ~job->endpoints[ep_index]->capabilities);
     if (segment == NULL)
         return PEN_OK;
     out->base = (uint64_t)(uintptr_t)segment->base;
@@ -78,7 +79,8 @@ static bool publish_same(const pen_remote_segment *row, const pen_remote_segment
 {
     return row->base == other->base && row->len == other->len && row->number == other->number &&
            row->mapped == other->mapped && row->is_device == other->is_device &&
-           row->delta == other->delta && row->has_key == other->has_key && row->key == other->key;
+           row->lacks == other->lacks && row->delta == other->delta &&
+           row->has_key == other->has_key && row->key == other->key;
 }
 
 static void publish_forget_key(pen_job *job, uint32_t rank, pen_remote_segment *row)
@@ -115,7 +117,8 @@ static pen_remote_segment publish_row(const pen_job *job, uint32_t rank, const p
     pen_remote_segment row = { .base = told->base,
                                .len = told->len,
                                .number = told->number,
-                               .is_device = told->is_device != 0 };
+                               .is_device = told->is_device != 0,
+                               .lacks = told->lacks };
     if (row.is_device)
         return row;
     if (rank == job->rank) {

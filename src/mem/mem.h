@@ -42,6 +42,7 @@ typedef struct pen_remote_segment { /* what a peer published of an endpoint's bo
     uint32_t number;
     bool mapped;    /* we see it at base + delta */
     bool is_device; /* its rank reaches it by copies only */
+    uint8_t lacks;  /* capabilities that its endpoint was made without */
     intptr_t delta;
     bool has_key; /* the link's rma calls reach it by key */
     pen_rkey key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trouble.c: a client that gets into trouble, for debug.py: trouble WHAT, of which rank 1 is the one
- * that it happens to. */
+/* trouble.c: a client that gets into trouble, for debug.py: trouble WHAT, of which rank 1 is the
+ * one that it happens to. */
 #include <gasnetex.h>
 #include <signal.h>
 #include <stdio.h>

@@ -35,6 +35,7 @@ CLASSES = {
     "barriers and collectives": ("barrier", "collective"),
     "threads and order of calls": ("thread",),
     "negotiated payload": ("prepare",),
+    "capabilities of endpoints": ("capability",),
 }
 
 HEAD = re.compile(r"EXPECT: (?P<line>.*?)\s*\n \*\n \* PEN_RANKS: (?P<ranks>\d+)", re.DOTALL)

@@ -5,6 +5,7 @@
 
 #include "am/am.h"
 #include "atomic/atomic_internal.h"
+#include "os/os.h"
 #include "rma/rma.h"
 #include "support/atomic_model.h"
 #include "support/ranks.h"
@@ -415,19 +416,27 @@ static void wrong_targets_end_the_job_in_words(void **state)
 
 /* ---- both ways at once ----------------------------------------------------------------------- */
 
-enum { WORKERS = 3, ADDS = 4000 };
+/* Everybody goes on until each has seen others come between its operations so often. */
+enum { WORKERS = 3, ROUNDS_MIN = 4000, MEETINGS = 10000, SECONDS_MAX = 10, ROUNDS_A_POLL = 8 };
+
+typedef struct contest {
+    _Atomic uint32_t ready, seeking, working;
+    uint64_t begin_ns;
+} contest;
 
 typedef struct worker {
     pen_job *job;
     uint64_t *words;
-    _Atomic uint32_t *working;
+    contest *shared;
     pthread_t id;
+    uint32_t rounds, meetings;
+    bool max_fell;
 } worker;
 
-static void add(worker *mine, pen_atomic_domain *domain, uint32_t op, uint64_t *word,
-                uint64_t operand)
+static uint64_t change(worker *mine, pen_atomic_domain *domain, uint32_t op, uint64_t *word,
+                       uint64_t operand)
 {
-    uint64_t old;
+    uint64_t old = 0;
     pen_atomic_call call = { .result = &old,
                              .target = word,
                              .rank = 0,
@@ -435,6 +444,48 @@ static void add(worker *mine, pen_atomic_domain *domain, uint32_t op, uint64_t *
                              .op = op,
                              .operands = { operand } };
     pen_event_wait(mine->job, pen_atomic_nb(&mine->job->first_thread, domain, &call));
+    return old;
+}
+
+static bool goes_on(worker *mine)
+{
+    contest *shared = mine->shared;
+    if (mine->rounds >= ROUNDS_MIN && mine->meetings == MEETINGS) {
+        mine->meetings++; /* said once */
+        atomic_fetch_sub(&shared->seeking, 1);
+    }
+    return mine->rounds < ROUNDS_MIN ||
+           (atomic_load(&shared->seeking) != 0 &&
+            pen_now_ns() - shared->begin_ns < SECONDS_MAX * UINT64_C(1000000000));
+}
+
+static void serve(worker *mine)
+{
+    (void)pen_progress_poll(&mine->job->progress);
+    sched_yield();
+}
+
+static uint64_t offer_of(const worker *mine, uint32_t round)
+{
+    return (uint64_t)round * WORKERS + mine->job->rank;
+}
+
+static void compete(worker *mine, pen_atomic_domain *integers, pen_atomic_domain *doubles)
+{
+    uint64_t left = 0;
+    for (; goes_on(mine); mine->rounds++) {
+        uint64_t found = change(mine, integers, GEX_OP_FADD, &mine->words[0], 3);
+        if (found != left && mine->meetings < MEETINGS)
+            mine->meetings++;
+        left = found + 3;
+        (void)change(mine, doubles, GEX_OP_ADD, &mine->words[1], model_float_bits(GEX_DT_DBL, 0.5));
+        (void)change(mine, integers, GEX_OP_FXOR, &mine->words[2],
+                     UINT64_C(1) << (mine->rounds + mine->job->rank) % 64);
+        found = change(mine, integers, GEX_OP_FMAX, &mine->words[3], offer_of(mine, mine->rounds));
+        mine->max_fell |= mine->rounds != 0 && found < offer_of(mine, mine->rounds - 1);
+        if (mine->rounds % ROUNDS_A_POLL == 0)
+            (void)pen_progress_poll(&mine->job->progress); /* one sends messages, rank 0 answers */
+    }
 }
 
 static void *work(void *ctx)
@@ -443,26 +494,42 @@ static void *work(void *ctx)
     pen_team *world = &mine->job->world;
     pen_atomic_domain *integers = pen_atomic_create(world, GEX_DT_U64, UINT32_MAX, 0);
     pen_atomic_domain *doubles = pen_atomic_create(world, GEX_DT_DBL, UINT32_MAX, 0);
-    for (uint32_t i = 0; i < ADDS; i++) {
-        add(mine, integers, GEX_OP_FADD, &mine->words[0], 3);
-        add(mine, doubles, GEX_OP_ADD, &mine->words[1], model_float_bits(GEX_DT_DBL, 0.5));
-        add(mine, integers, GEX_OP_FXOR, &mine->words[2],
-            UINT64_C(1) << (i + mine->job->rank) % 64);
-        add(mine, integers, GEX_OP_MAX, &mine->words[3], i * WORKERS + mine->job->rank);
-    }
-    atomic_fetch_sub(mine->working, 1);
-    while (atomic_load(mine->working) != 0) { /* rank 0 serves the one that sends messages */
-        (void)pen_progress_poll(&mine->job->progress);
+    atomic_fetch_add(&mine->shared->ready, 1);
+    while (atomic_load(&mine->shared->ready) != WORKERS)
         sched_yield();
-    }
+    compete(mine, integers, doubles);
+    atomic_fetch_sub(&mine->shared->working, 1);
+    while (atomic_load(&mine->shared->working) != 0)
+        serve(mine);
     return NULL;
+}
+
+static void check_words(const uint64_t *words, const worker *workers)
+{
+    uint64_t rounds = 0, bits = 0, most = 0;
+    for (uint32_t rank = 0; rank < WORKERS; rank++) {
+        const worker *one = &workers[rank];
+        rounds += one->rounds;
+        for (uint32_t i = 0; i < one->rounds; i++)
+            bits ^= UINT64_C(1) << (i + rank) % 64;
+        if (offer_of(one, one->rounds - 1) > most)
+            most = offer_of(one, one->rounds - 1);
+        assert_false(one->max_fell);
+        if (one->meetings < MEETINGS)
+            print_message("rank %u was met only %u times in %u rounds\n", rank, one->meetings,
+                          one->rounds);
+    }
+    assert_int_equal(words[0], 3 * rounds);
+    assert_true(model_float_value(GEX_DT_DBL, words[1]) == 0.5 * (double)rounds);
+    assert_int_equal(words[2], bits);
+    assert_int_equal(words[3], most);
 }
 
 static void ways_that_differ_are_atomic_to_one_another(void **state)
 {
     (void)state;
     ranks world;
-    _Atomic uint32_t working = WORKERS;
+    contest shared = { .seeking = WORKERS, .working = WORKERS, .begin_ns = pen_now_ns() };
     worker workers[WORKERS];
     open_world(&world, &(ranks_params){ .size = WORKERS,
                                         .seed = 1,
@@ -472,20 +539,13 @@ static void ways_that_differ_are_atomic_to_one_another(void **state)
     memset(world.jobs[2].mapped[0], 0, WORKERS * sizeof(pen_mapped)); /* this one has to ask */
     uint64_t *words = (uint64_t *)(void *)world.segments[0];
     for (uint32_t i = 0; i < WORKERS; i++)
-        workers[i] = (worker){ &world.jobs[i], words, &working, 0 };
+        workers[i] = (worker){ .job = &world.jobs[i], .words = words, .shared = &shared };
     for (uint32_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i].id, NULL, work, &workers[i]), 0);
     for (uint32_t i = 0; i < WORKERS; i++)
         pthread_join(workers[i].id, NULL);
-    uint64_t bits = 0;
-    for (uint32_t i = 0; i < ADDS; i++)
-        for (uint32_t rank = 0; rank < WORKERS; rank++)
-            bits ^= UINT64_C(1) << (i + rank) % 64;
-    assert_true(words[0] == 3 * ADDS * WORKERS);
-    assert_true(model_float_value(GEX_DT_DBL, words[1]) == 0.5 * ADDS * WORKERS);
-    assert_true(words[2] == bits);
-    assert_true(words[3] == ADDS * WORKERS - 1);
-    assert_int_equal(world.jobs[2].counters.atomic_net, 4 * ADDS);
+    check_words(words, workers);
+    assert_int_equal(world.jobs[2].counters.atomic_net, 4 * workers[2].rounds);
     assert_int_equal(world.jobs[1].counters.atomic_net, 0);
     close_world(&world);
 }

@@ -174,7 +174,9 @@ static void ranges_hold_numbers_and_what_lies_between(void **state)
     assert_true(is_among("0,4-7", 0) && is_among("0,4-7", 4) && is_among("0,4-7", 7));
     assert_true(!is_among("0,4-7", 3) && !is_among("0,4-7", 8));
     assert_true(is_among(" 1 , 2 - 9 , 3 ", 5) && is_among("5-5", 5));
-    static const char *const bad[] = { "", ",", "1,", "-1", "2-", "3-2", "1.5", "a", "1 2", "1-2-3" };
+    static const char *const bad[] = {
+        "", ",", "1,", "-1", "2-", "3-2", "1.5", "a", "1 2", "1-2-3"
+    };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         bool is_one = true;
         assert_false(pen_knob_parse_ranges(bad[i], 1, &is_one));
