@@ -156,8 +156,9 @@ static PEN_COLD void tell_peer(pen_thread *thread, const pen_vis_call *call)
     const struct pen_vis_peer peer = *thread->vis;
     uint64_t words[PEN_AM_WORDS(0)];
     thread->vis->is_set = false;
-    (void)pen_am_request_medium(call->team, call->rank, peer.handler, peer.payload, peer.len, 0, 0,
-                                words);
+    /* Whatever the put's endpoints are: only primordial ones have messages. */
+    (void)pen_am_request_medium(&thread->job->world, pen_team_jobrank(call->team, call->rank),
+                                peer.handler, peer.payload, peer.len, 0, 0, words);
 }
 
 typedef enum outcome { NOTHING_LEFT, STARTED, REFUSED } outcome;

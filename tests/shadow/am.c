@@ -22,6 +22,15 @@
     }
 ARITY_EACH(REQUESTS)
 
+#define ASYNC(n)                                                                 \
+    static void request_async_##n(const am_request *r)                           \
+    {                                                                            \
+        (void)gasnet_AMRequestLongAsync##n(r->target, AM_LONG_REQUEST + (n),     \
+                                           (void *)(uintptr_t)r->source, r->len, \
+                                           r->dest ARITY_ELEMENTS_##n(r->args)); \
+    }
+ARITY_EACH(ASYNC)
+
 typedef int (*request_fn)(const am_request *r);
 #define ROW_SHORT(n)  request_short_##n,
 #define ROW_MEDIUM(n) request_medium_##n,
@@ -29,6 +38,9 @@ typedef int (*request_fn)(const am_request *r);
 static const request_fn request_fns[3][ARITIES] = { { ARITY_EACH(ROW_SHORT) },
                                                     { ARITY_EACH(ROW_MEDIUM) },
                                                     { ARITY_EACH(ROW_LONG) } };
+
+#define ROW_ASYNC(n) request_async_##n,
+static void (*const async_fns[ARITIES])(const am_request *r) = { ARITY_EACH(ROW_ASYNC) };
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
@@ -200,6 +212,34 @@ void am_medium(worker *w, unsigned most)
     burst b = am_burst(w, most, AM_MEDIUM);
     for (unsigned i = 0; i < b.count; i++)
         request_one(w, &b, AM_MEDIUM);
+}
+
+/* Of GASNet-1: the source stays as it is until the handler of the reply begins. */
+static void async_one(worker *w, const burst *b)
+{
+    am_request r = am_request_draw(w, b, AM_LONG, 0);
+    if (r.arg_count == 0) /* only those with a name tell which reply is theirs */
+        r.arg_count = 1;
+    if (r.len > gasnet_AMMaxLongRequest())
+        r.len = gasnet_AMMaxLongRequest();
+    op_begin(w, b->target, r.len);
+    am_request_landing(w, &r);
+    const unsigned char *payload = am_request_name(w, &r);
+    w->unchecked_until_end++;
+    unsigned char *source = desk_take(w, r.len);
+    memcpy(source, payload, r.len);
+    r.source = source;
+    async_fns[r.arg_count](&r);
+    pending *wait = pending_add(w, BY_REPLY);
+    wait->source = source;
+    wait->source_len = r.len;
+}
+
+void am_long_async(worker *w, unsigned most)
+{
+    burst b = am_burst(w, most, AM_LONG);
+    for (unsigned i = 0; i < b.count; i++)
+        async_one(w, &b);
 }
 
 void am_long(worker *w, unsigned most)

@@ -94,6 +94,16 @@ typedef struct am_reply {
 } am_reply;
 
 /* peer: the other end, whose limits are those of both. */
+/* Of arrivals: handlers run on every thread. */
+typedef struct shared_tally {
+    _Atomic uint64_t count, sum;
+} shared_tally;
+
+void tally_add(shared_tally *t, uint64_t digest);
+/* Waits until as many came as were sent; they have to be the same. */
+void tally_check(shared_tally *t, const am_tally *said, gex_Rank_t from, unsigned thread,
+                 const char *what);
+
 am_reply am_reply_of(uint64_t key, am_want want, gex_Rank_t peer);
 
 /* Bare replies this rank waits for. */

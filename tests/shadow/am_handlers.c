@@ -7,14 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-typedef struct shared_tally { /* handlers run on every thread */
-    _Atomic uint64_t count, sum;
-} shared_tally;
-
 static shared_tally seen[RANKS_MAX][THREADS_MAX], seen_bare[RANKS_MAX], replies_seen[THREADS_MAX];
 static _Atomic uint64_t bare_replies_seen, bare_replies_expected;
 
-static void tally_add(shared_tally *t, uint64_t digest)
+void tally_add(shared_tally *t, uint64_t digest)
 {
     atomic_fetch_add_explicit(&t->sum, digest, memory_order_relaxed);
     /* release: pairs with tally_read; the sum is visible with the count */
@@ -294,8 +290,8 @@ static uint64_t count_wait(_Atomic uint64_t *count, uint64_t wanted)
     return now;
 }
 
-static void tally_check(shared_tally *t, const am_tally *said, gex_Rank_t from, unsigned thread,
-                        const char *what)
+void tally_check(shared_tally *t, const am_tally *said, gex_Rank_t from, unsigned thread,
+                 const char *what)
 {
     (void)count_wait(&t->count, said->count);
     am_tally now = tally_read(t);

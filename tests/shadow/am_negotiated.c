@@ -5,24 +5,42 @@
 
 #include <string.h>
 
-#define COMMITS(n)                                                            \
-    static void commit_medium_##n(gex_AM_SrcDesc_t desc, const am_request *r) \
-    {                                                                         \
-        gex_AM_CommitRequestMedium##n(desc, AM_MEDIUM_REQUEST + (n),          \
-                                      r->len ARITY_ELEMENTS_##n(r->args));    \
-    }                                                                         \
-    static void commit_long_##n(gex_AM_SrcDesc_t desc, const am_request *r)   \
-    {                                                                         \
-        gex_AM_CommitRequestLong##n(desc, AM_LONG_REQUEST + (n), r->len,      \
-                                    r->dest ARITY_ELEMENTS_##n(r->args));     \
+#define COMMITS(n)                                                                                \
+    static int commit_medium_##n(gex_AM_SrcDesc_t desc, const am_request *r, bool second)         \
+    {                                                                                             \
+        if (second)                                                                               \
+            return gex_AM_CommitRequestMedium##n##_v2(desc, AM_MEDIUM_REQUEST + (n), r->len,      \
+                                                      r->flags ARITY_ELEMENTS_##n(r->args));      \
+        gex_AM_CommitRequestMedium##n(desc, AM_MEDIUM_REQUEST + (n),                              \
+                                      r->len ARITY_ELEMENTS_##n(r->args));                        \
+        return 0;                                                                                 \
+    }                                                                                             \
+    static int commit_long_##n(gex_AM_SrcDesc_t desc, const am_request *r, bool second)           \
+    {                                                                                             \
+        if (second)                                                                               \
+            return gex_AM_CommitRequestLong##n##_v2(desc, AM_LONG_REQUEST + (n), r->len, r->dest, \
+                                                    r->flags ARITY_ELEMENTS_##n(r->args));        \
+        gex_AM_CommitRequestLong##n(desc, AM_LONG_REQUEST + (n), r->len,                          \
+                                    r->dest ARITY_ELEMENTS_##n(r->args));                         \
+        return 0;                                                                                 \
     }
 ARITY_EACH(COMMITS)
 
-typedef void (*commit_fn)(gex_AM_SrcDesc_t desc, const am_request *r);
+/* second: by the form that may be immediate; non-zero: it was refused, and nothing happened. */
+typedef int (*commit_fn)(gex_AM_SrcDesc_t desc, const am_request *r, bool second);
 #define ROW_MEDIUM(n) commit_medium_##n,
 #define ROW_LONG(n)   commit_long_##n,
 static const commit_fn commit_fns[2][ARITIES] = { { ARITY_EACH(ROW_MEDIUM) },
                                                   { ARITY_EACH(ROW_LONG) } };
+
+/* What is refused for want of room cannot poll for some: it is committed without haste. */
+static void commit(worker *w, gex_AM_SrcDesc_t desc, am_request *r)
+{
+    const commit_fn commit_one = commit_fns[r->category - AM_MEDIUM][r->arg_count];
+    r->flags = random_chance(&w->random, 2) ? GEX_FLAG_IMMEDIATE : 0;
+    while (commit_one(desc, r, random_chance(&w->random, 2) || r->flags != 0) != 0)
+        r->flags = 0;
+}
 
 /* What was asked for. */
 typedef struct wish {
@@ -91,7 +109,7 @@ static void one(worker *w, const burst *b, am_category category)
     check_buffer(w, &r, &wanted, desc);
     if (r.len != 0)
         memcpy(gex_AM_SrcDescAddr(desc), payload, r.len);
-    commit_fns[category - AM_MEDIUM][r.arg_count](desc, &r);
+    commit(w, desc, &r);
     if (own)
         am_request_sent(w, &r, event);
 }

@@ -114,7 +114,7 @@ static void put_fill(worker *w, gex_Rank_t target, transfer *t, int value, unsig
 static void put_one(worker *w, const burst *b, unsigned form)
 {
     size_t len = random_len(&w->random, b->octave);
-    stripe *s = &w->stripes[b->target];
+    stripe *s = stripe_for(w, b->target);
     op_begin(w, b->target, len);
     transfer t = { .stripe = s, .len = len };
     t.here = (void *)(uintptr_t)source_draw(w, len, &t.scribble);

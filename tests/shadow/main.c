@@ -298,7 +298,9 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < shadow.options.threads; i++)
         shadow.workers[i].index = i;
     am_register();
+    vis_told_register();
     memory_open();
+    endpoints_open();
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_open(&shadow.workers[i]);
     teams_open();
@@ -309,6 +311,7 @@ int main(int argc, char **argv)
     int faults = report_all(begin);
     atomics_close();
     teams_close();
+    endpoints_close();
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_close(&shadow.workers[i]);
     free(shadow.pool);

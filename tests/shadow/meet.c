@@ -59,14 +59,17 @@ void meet_ranks(const worker *w)
 static void rows_put(worker *w)
 {
     for (gex_Rank_t target = 0; target < shadow.size; target++) {
-        const stripe *s = &w->stripes[target];
         row mine = { .phase = shadow.phase,
-                     .extent = s->top + GAP_MAX < STRIPE_LEN ? s->top + GAP_MAX : STRIPE_LEN,
                      .sent = w->sent[target],
-                     .sent_bare = w->sent_bare[target] };
+                     .sent_bare = w->sent_bare[target],
+                     .told = w->told[target] };
+        for (unsigned place = 0; place < PLACES; place++) {
+            const stripe *s = &w->stripes[place][target];
+            mine.extents[place] = s->top + GAP_MAX < STRIPE_LEN ? s->top + GAP_MAX : STRIPE_LEN;
+            mine.hashes[place] = hash_bytes(s->model, mine.extents[place]);
+        }
         memcpy(mine.shared, w->cells[target].shared, sizeof mine.shared);
         mine.increments = w->cells[target].increments;
-        mine.hash = hash_bytes(s->model, mine.extent);
         (void)gex_RMA_PutBlocking(shadow.world, target, row_of(target, shadow.rank, w->index),
                                   &mine, sizeof mine, 0);
     }
@@ -75,11 +78,21 @@ static void rows_put(worker *w)
 void row_read(row *said, gex_Rank_t from, unsigned thread)
 {
     memcpy(said, row_of(shadow.rank, from, thread), sizeof *said);
-    if (said->phase != shadow.phase || said->extent > STRIPE_LEN)
+    if (said->phase != shadow.phase || said->extents[0] > STRIPE_LEN ||
+        said->extents[1] > STRIPE_LEN)
         mismatch_at(from, thread, shadow.workers[0].op,
                     "a row put before a barrier, read after it: expected that of phase %" PRIu64
                     ", found that of phase %" PRIu64,
                     shadow.phase, said->phase);
+}
+
+static void complain(const worker *w, gex_Rank_t from, unsigned place)
+{
+    uint64_t complaint = shadow.phase + 1; /* the writer knows what should be there */
+    (void)gex_RMA_PutBlocking(shadow.world, from,
+                              row_of(from, shadow.rank, w->index) + COMPLAINT_AT +
+                                  place * sizeof complaint,
+                              &complaint, sizeof complaint, 0);
 }
 
 /* As the owner: the threads with our number on all ranks. */
@@ -89,12 +102,11 @@ static void rows_check(const worker *w)
         row said;
         row_read(&said, from, w->index);
         am_check(w, from, w->index, &said);
-        if (hash_bytes(stripe_of(shadow.rank, from, w->index), said.extent) == said.hash)
-            continue;
-        uint64_t complaint = shadow.phase + 1; /* the writer knows what should be there */
-        (void)gex_RMA_PutBlocking(shadow.world, from,
-                                  row_of(from, shadow.rank, w->index) + COMPLAINT_AT, &complaint,
-                                  sizeof complaint, 0);
+        vis_told_check(from, w->index, &said);
+        for (unsigned place = 0; place < PLACES; place++)
+            if (hash_bytes(stripe_of(place, shadow.rank, from, w->index), said.extents[place]) !=
+                said.hashes[place])
+                complain(w, from, place);
     }
 }
 
@@ -117,21 +129,26 @@ static void bare_check(void)
 static void complaints_check(worker *w)
 {
     for (gex_Rank_t target = 0; target < shadow.size; target++) {
-        uint64_t complaint;
-        memcpy(&complaint, row_of(shadow.rank, target, w->index) + COMPLAINT_AT, sizeof complaint);
-        if (complaint != shadow.phase)
-            continue;
-        stripe_read_back(w, target);
-        mismatch(w, w->op, "stripe on rank %u: it differs for its owner, but not when it is got",
-                 target);
+        uint64_t complaints[PLACES];
+        memcpy(complaints, row_of(shadow.rank, target, w->index) + COMPLAINT_AT, sizeof complaints);
+        for (unsigned place = 0; place < PLACES; place++) {
+            if (complaints[place] != shadow.phase)
+                continue;
+            stripe_read_back(w, &w->stripes[place][target]);
+            mismatch(w, w->op,
+                     "stripe %u on rank %u: it differs for its owner, but not when it is got",
+                     place, target);
+        }
     }
 }
 
 static void all_checked(worker *w)
 {
     for (gex_Rank_t target = 0; target < shadow.size; target++) {
-        op_checked(w, w->stripes[target].unchecked);
-        w->stripes[target].unchecked = 0;
+        for (unsigned place = 0; place < PLACES; place++) {
+            op_checked(w, w->stripes[place][target].unchecked);
+            w->stripes[place][target].unchecked = 0;
+        }
         w->bare_longs[target] = 0;
     }
     op_checked(w, w->unchecked_until_end);

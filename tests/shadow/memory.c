@@ -39,7 +39,16 @@ unsigned char *row_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread)
     return shadow.bases[target] + writer_number(writer, thread) * ROW_LEN;
 }
 
-unsigned char *library_of(gex_Rank_t target) { return shadow.bases[target] + library_at(); }
+/* The second memory of a rank: a library, then stripes. */
+size_t second_len(void)
+{
+    return (LIBRARY_LEN + of_writers() * STRIPE_LEN + PAGE - 1) / PAGE * PAGE;
+}
+
+unsigned char *library_of(unsigned place, gex_Rank_t target)
+{
+    return place == 0 ? shadow.bases[target] + library_at() : shadow.seconds[target];
+}
 
 unsigned char *shared_cells_of(gex_Rank_t target) { return shadow.bases[target] + cells_at(); }
 
@@ -48,9 +57,11 @@ unsigned char *cells_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread)
     return shadow.bases[target] + cells_at() + (1 + writer_number(writer, thread)) * CELLS_OWN_LEN;
 }
 
-unsigned char *stripe_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread)
+unsigned char *stripe_of(unsigned place, gex_Rank_t target, gex_Rank_t writer, unsigned thread)
 {
-    return shadow.bases[target] + stripes_at() + writer_number(writer, thread) * STRIPE_LEN;
+    unsigned char *first =
+        place == 0 ? shadow.bases[target] + stripes_at() : shadow.seconds[target] + LIBRARY_LEN;
+    return first + writer_number(writer, thread) * STRIPE_LEN;
 }
 
 unsigned char *landing_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread)
@@ -63,16 +74,17 @@ unsigned char *replies_of(gex_Rank_t target, unsigned thread)
     return shadow.bases[target] + replies_at() + (size_t)thread * LANDING_LEN;
 }
 
-const unsigned char *library_bytes(gex_Rank_t target)
+const unsigned char *library_bytes(unsigned place, gex_Rank_t target)
 {
-    uint64_t edition = random_mix2(shadow.options.seed ^ target, shadow.phase / LIBRARY_PHASES);
+    uint64_t edition = random_mix2(shadow.options.seed ^ target ^ (uint64_t)place << 32,
+                                   shadow.phase / LIBRARY_PHASES);
     return shadow.pool + edition % (POOL_LEN - LIBRARY_LEN);
 }
 
 void library_write(void)
 {
-    if (shadow.phase % LIBRARY_PHASES == 0)
-        memcpy(library_of(shadow.rank), library_bytes(shadow.rank), LIBRARY_LEN);
+    for (unsigned place = 0; place < PLACES && shadow.phase % LIBRARY_PHASES == 0; place++)
+        memcpy(library_of(place, shadow.rank), library_bytes(place, shadow.rank), LIBRARY_LEN);
 }
 
 /* ---- getting it ------------------------------------------------------------------------------ */
@@ -103,8 +115,7 @@ static void refuse(const char *what)
     gasnet_exit(2);
 }
 
-#if !defined(GASNET_SEGMENT_EVERYTHING)
-static void *segment_make(size_t len, bool own)
+void *segment_make(gex_EP_t endpoint, size_t len, bool own)
 {
     gex_Segment_t segment;
     void *memory = own ? aligned_alloc(PAGE, len) : NULL;
@@ -112,18 +123,17 @@ static void *segment_make(size_t len, bool own)
         refuse("aligned_alloc of the shared memory");
     if (gex_Segment_Create(&segment, shadow.client, memory, len, GEX_MK_HOST, 0) != GASNET_OK)
         refuse("gex_Segment_Create");
-    if (gex_EP_BindSegment(shadow.endpoint, segment, 0) != GASNET_OK)
+    if (gex_EP_BindSegment(endpoint, segment, 0) != GASNET_OK)
         refuse("gex_EP_BindSegment");
-    if (gex_EP_PublishBoundSegment(shadow.world, &shadow.endpoint, 1, 0) != GASNET_OK)
+    if (gex_EP_PublishBoundSegment(shadow.world, &endpoint, 1, 0) != GASNET_OK)
         refuse("gex_EP_PublishBoundSegment");
     return gex_Segment_QueryAddr(segment);
 }
-#endif
 
-static bool mine_is_own(void)
+bool mine_is_own(unsigned place)
 {
     if (shadow.options.memory == MEMORY_MIXED)
-        return (random_mix(shadow.options.seed) + shadow.rank) % 2 != 0;
+        return (random_mix(shadow.options.seed) + shadow.rank + place) % 2 != 0;
     return shadow.options.memory == MEMORY_OWN;
 }
 
@@ -139,18 +149,16 @@ void memory_open(void)
         refuse("gex_EP_RegisterHandlers");
     shadow.shared_len = memory_len(shadow.size, shadow.options.threads);
 #if defined(GASNET_SEGMENT_EVERYTHING)
-    (void)mine_is_own;
     shadow.mine = aligned_alloc(PAGE, shadow.shared_len);
     if (shadow.mine == NULL)
         refuse("aligned_alloc of the shared memory");
 #else
-    shadow.mine = segment_make(shadow.shared_len, mine_is_own());
+    shadow.mine = segment_make(shadow.endpoint, shadow.shared_len, mine_is_own(0));
 #endif
     memset(shadow.mine, 0, shadow.shared_len);
     gex_Event_Wait(gex_Coll_BarrierNB(shadow.world, 0));
     tell_addresses();
     if (shadow.bases[shadow.rank] != shadow.mine)
         refuse("telling the addresses");
-    library_write();
     gex_Event_Wait(gex_Coll_BarrierNB(shadow.world, 0));
 }

@@ -92,6 +92,8 @@ gex_Rank_t draw_target(worker *w)
 
 gex_TM_t draw_team(worker *w, gex_Rank_t target, gex_Rank_t *rank)
 {
+    if (w->elsewhere != ELSEWHERE_NOT)
+        return endpoint_team(w, target, rank);
     const team_entry *entry = &shadow.teams[random_below(&w->random, shadow.team_count)];
     if (entry->ranks[target] == GEX_RANK_INVALID)
         entry = &shadow.teams[0]; /* all of the job */
@@ -169,8 +171,20 @@ const unsigned char *source_draw(worker *w, size_t len, unsigned char **scribble
 
 /* ---- stripes --------------------------------------------------------------------------------- */
 
+static const char *const places[PLACES] = { "stripe", "stripe of the second endpoint" };
+
+static gex_TM_t reader_of(const stripe *s)
+{
+    return s->place == 0 ? shadow.world : endpoint_reader();
+}
+
+stripe *stripe_for(worker *w, gex_Rank_t target)
+{
+    return &w->stripes[w->elsewhere == ELSEWHERE_THERE][target];
+}
+
 static void tell_difference(const worker *w, const stripe *s, const unsigned char *found,
-                            size_t len, gex_Rank_t target)
+                            size_t len)
 {
     size_t at = first_difference(found, s->model, len);
     const put_record *record = NULL;
@@ -180,22 +194,22 @@ static void tell_difference(const worker *w, const stripe *s, const unsigned cha
     char what[160];
     if (record != NULL)
         snprintf(what, sizeof what,
-                 "stripe on rank %u, byte %zu, which is byte %zu of %u put by operation %" PRIu64,
-                 target, at, at - record->at, record->len, record->op);
+                 "%s on rank %u, byte %zu, which is byte %zu of %u put by operation %" PRIu64,
+                 places[s->place], s->target, at, at - record->at, record->len, record->op);
     else
-        snprintf(what, sizeof what, "stripe on rank %u, byte %zu, which nobody put", target, at);
+        snprintf(what, sizeof what, "%s on rank %u, byte %zu, which nobody put", places[s->place],
+                 s->target, at);
     compare(w, record != NULL ? record->op : w->op, what, found + at, s->model + at, len - at);
 }
 
 /* Everything up to a little behind the last put is as the model says; nothing is in flight. */
-void stripe_read_back(worker *w, gex_Rank_t target)
+void stripe_read_back(worker *w, stripe *s)
 {
-    stripe *s = &w->stripes[target];
     size_t len = s->top + GAP_MAX < STRIPE_LEN ? s->top + GAP_MAX : STRIPE_LEN;
     unsigned char *found = desk_take(w, len);
-    (void)gex_RMA_GetBlocking(shadow.world, found, target, s->there, len, 0);
+    (void)gex_RMA_GetBlocking(reader_of(s), found, s->target, s->there, len, 0);
     if (memcmp(found, s->model, len) != 0)
-        tell_difference(w, s, found, len, target);
+        tell_difference(w, s, found, len);
     op_checked(w, s->unchecked);
     s->unchecked = 0;
     w->desk_used = 0;
@@ -211,16 +225,14 @@ void stripe_read_last(worker *w)
     w->last_written = NULL;
     if (s == NULL)
         return;
-    gex_Rank_t target = (gex_Rank_t)(s - w->stripes);
-    (void)gex_RMA_GetBlocking(shadow.world, found, target, s->there + at, len, 0);
+    (void)gex_RMA_GetBlocking(reader_of(s), found, s->target, s->there + at, len, 0);
     compare(w, w->op, "the end of what a finished put wrote", found, s->model + at, len);
 }
 
-static void stripe_begin_again(worker *w, gex_Rank_t target)
+static void stripe_begin_again(worker *w, stripe *s)
 {
-    stripe *s = &w->stripes[target];
     pending_finish_all(w);
-    stripe_read_back(w, target);
+    stripe_read_back(w, s);
     s->top = s->settled = 0;
     s->log_count = 0;
 }
@@ -241,9 +253,9 @@ size_t stripe_take(worker *w, stripe *s, size_t len)
 
 void stripe_reserve(worker *w, gex_Rank_t target, size_t len, unsigned count)
 {
-    stripe *s = &w->stripes[target];
+    stripe *s = stripe_for(w, target);
     if (s->top + len + (size_t)count * GAP_MAX > STRIPE_LEN || s->log_count + count > LOG_MAX)
-        stripe_begin_again(w, target);
+        stripe_begin_again(w, s);
 }
 
 void stripe_settled(stripe *s)
@@ -254,15 +266,15 @@ void stripe_settled(stripe *s)
 
 unsigned char *readable(worker *w, gex_Rank_t target, size_t len, const unsigned char **expected)
 {
-    const stripe *s = &w->stripes[target];
+    const stripe *s = stripe_for(w, target);
     if (len <= s->settled && random_chance(&w->random, 2)) {
         size_t at = random_below(&w->random, (uint32_t)(s->settled - len + 1));
         *expected = s->model + at;
         return s->there + at;
     }
     size_t at = random_below(&w->random, (uint32_t)(LIBRARY_LEN - len + 1));
-    *expected = library_bytes(target) + at;
-    return library_of(target) + at;
+    *expected = library_bytes(s->place, target) + at;
+    return library_of(s->place, target) + at;
 }
 
 /* ---- open and close -------------------------------------------------------------------------- */
@@ -277,23 +289,31 @@ static void *allocate(size_t count, size_t len)
     return memory;
 }
 
+static void stripe_open(worker *w, unsigned place, gex_Rank_t target)
+{
+    stripe *s = &w->stripes[place][target];
+    s->target = target;
+    s->place = place;
+    s->model = allocate(1, STRIPE_LEN);
+    s->log = allocate(LOG_MAX, sizeof *s->log);
+    s->there = stripe_of(place, target, shadow.rank, w->index);
+}
+
 void model_open(worker *w)
 {
     w->desk = allocate(1, DESK_LEN);
     w->random.at = random_mix2(random_mix2(shadow.options.seed, shadow.rank), w->index);
-    for (gex_Rank_t target = 0; target < shadow.size; target++) {
-        stripe *s = &w->stripes[target];
-        s->model = allocate(1, STRIPE_LEN);
-        s->log = allocate(LOG_MAX, sizeof *s->log);
-        s->there = stripe_of(target, shadow.rank, w->index);
-    }
+    for (unsigned place = 0; place < PLACES; place++)
+        for (gex_Rank_t target = 0; target < shadow.size; target++)
+            stripe_open(w, place, target);
 }
 
 void model_close(worker *w)
 {
     free(w->desk);
-    for (gex_Rank_t target = 0; target < shadow.size; target++) {
-        free(w->stripes[target].model);
-        free(w->stripes[target].log);
-    }
+    for (unsigned place = 0; place < PLACES; place++)
+        for (gex_Rank_t target = 0; target < shadow.size; target++) {
+            free(w->stripes[place][target].model);
+            free(w->stripes[place][target].log);
+        }
 }

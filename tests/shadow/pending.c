@@ -293,10 +293,25 @@ static void finish_nbi(worker *w)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
+/* Messages whose source is the library's until their reply has come. */
+static void finish_replied(worker *w)
+{
+    bool waited = false;
+    for (unsigned i = 0; i < w->pending_count; i++) {
+        if (w->pendings[i].how != BY_REPLY)
+            continue;
+        if (!waited)
+            am_wait_replies(w);
+        waited = true;
+        pending_done(w, &w->pendings[i]);
+    }
+}
+
 void pending_finish_all(worker *w)
 {
     finish_events(w, w);
     finish_nbi(w);
+    finish_replied(w);
     stripe_read_last(w);
     clear(w);
     if (w->pending_count != 0)

@@ -113,4 +113,31 @@ PLANTS = [
         "        (void)pen_coll_combine(part->op, part->section, part->mine, right, len);\n",
         "seq", 3, MIXED, {},
     ),
+    Plant(
+        "events: a leaf is done before the library lets go of the source", "src/rma/event.c",
+        "    bool done = pen_count_is_zero(&root->op.source_busy);\n    if (PEN_CHECKED && done",
+        "    bool done = true;\n    if (PEN_CHECKED && done",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "endpoints: inline code is shown a second one's memory eight bytes further", "src/job/endpoint.c",
+        "        row_set(&job->mapped[ep_index][rank], &shown);\n",
+        "        shown.delta += ep_index != 0 && row->mapped && rank != job->rank ? 8 : 0;\n"
+        "        row_set(&job->mapped[ep_index][rank], &shown);\n",
+        "seq", 2, ARENA, {},
+    ),
+    Plant(
+        "endpoints: what a pair has on the other side is taken for the primordial one", "src/rma/rma.c",
+        "                       .ep_index = pen_team_ep_index(team, rank),\n",
+        "                       .ep_index = len > 512 ? 0 : pen_team_ep_index(team, rank),\n",
+        "seq", 2, OWN, {},
+    ),
+    Plant(
+        "VIS: the target is told of a put that is under way", "src/vis/vis.c",
+        "    if (result == STARTED)\n        pen_event_wait(thread->job, event);\n"
+        "    if (peer_is_told(thread, call))\n        tell_peer(thread, call);\n    return 0;\n",
+        "    if (peer_is_told(thread, call))\n        tell_peer(thread, call);\n"
+        "    if (result == STARTED)\n        pen_event_wait(thread->job, event);\n    return 0;\n",
+        "seq", 2, OWN, REORDER,
+    ),
 ]

@@ -23,7 +23,7 @@ typedef struct put {
 static put put_draw(worker *w, const burst *b)
 {
     size_t len = random_len(&w->random, b->octave);
-    stripe *s = &w->stripes[b->target];
+    stripe *s = stripe_for(w, b->target);
     put p = { .stripe = s, .len = len };
     op_begin(w, b->target, len);
     p.from = source_draw(w, len, &p.scribble);

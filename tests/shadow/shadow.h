@@ -11,6 +11,9 @@
  * what was seen are compared at the end of each phase. Atomics obey algebra, collectives results
  * that every rank can work out.
  *
+ * Each rank has a second endpoint, with memory of its own, laid out alike: what is said above of
+ * stripes and the library holds for both places.
+ *
  * A run is phases: every thread makes its operations, then all meet, the owner of each segment
  * compares all of its stripes with what their writers say they hold, and all meet again.
  *
@@ -43,7 +46,8 @@ enum {
     PENDING_MAX = 128,
     LOG_MAX = 4096, /* puts into a stripe before it is read back */
     KINDS_MAX = 48,
-    TEAMS_MAX = 8
+    TEAMS_MAX = 8,
+    PLACES = 2 /* endpoints of a rank whose memory others use: the primordial one, another */
 };
 
 typedef enum memory_mode { MEMORY_MIXED, MEMORY_ARENA, MEMORY_OWN } memory_mode;
@@ -65,6 +69,8 @@ typedef struct put_record { /* where an operation wrote, for those who read abou
 
 /* This thread's part of one rank's segment. */
 typedef struct stripe {
+    gex_Rank_t target;
+    unsigned place;
     unsigned char *model; /* what it must hold */
     unsigned char *there; /* its address in the target's memory */
     size_t top;           /* below: written since it was last read back */
@@ -80,6 +86,7 @@ typedef enum pending_how {
     BY_EVENT,  /* an event of its own */
     BY_NBI,    /* the thread's implicit operations */
     BY_REGION, /* the event of an access region, itself a pending */
+    BY_REPLY,  /* the reply to the message it is */
     BY_NOTHING /* finished */
 } pending_how;
 
@@ -126,6 +133,13 @@ typedef struct atomic_cells {
     unsigned char bit_busy;
 } atomic_cells;
 
+/* Which of its endpoints an operation between two ranks uses. */
+typedef enum elsewhere {
+    ELSEWHERE_NOT,  /* the primordial ones */
+    ELSEWHERE_HERE, /* here another one */
+    ELSEWHERE_THERE /* there another one, here any */
+} elsewhere;
+
 typedef struct worker {
     unsigned index;
     random_state random;
@@ -135,7 +149,9 @@ typedef struct worker {
     uint64_t unchecked;    /* operations whose result is still to be compared */
     uint64_t remote;       /* of op: went to other ranks */
     uint64_t counts[KINDS_MAX], lens[OCTAVES + 1];
-    stripe stripes[RANKS_MAX];
+    stripe stripes[PLACES][RANKS_MAX];
+    elsewhere elsewhere; /* where the operations being made begin and end */
+    bool tells_target;   /* the scattered put being made tells its target when it is there */
     pending pendings[PENDING_MAX];
     unsigned pending_count;
     stripe *last_written; /* by a put that is done; NULL: read back already */
@@ -146,7 +162,7 @@ typedef struct worker {
         team; /* of all ranks; the collectives of this thread are on it, and those made of it */
     /* active messages */
     uint32_t am_sequence;
-    am_tally sent[RANKS_MAX], sent_bare[RANKS_MAX];
+    am_tally sent[RANKS_MAX], sent_bare[RANKS_MAX], told[RANKS_MAX];
     am_tally replies; /* expected */
     size_t landing_used[RANKS_MAX], reply_used;
     unsigned bare_longs[RANKS_MAX];
@@ -172,8 +188,9 @@ typedef struct shadow_state {
     gex_Rank_t rank, size;
     team_entry teams[TEAMS_MAX];
     unsigned team_count;
-    unsigned char *bases[RANKS_MAX]; /* of the ranks' shared memory, as they see it */
-    unsigned char *mine;             /* ours */
+    unsigned char *bases[RANKS_MAX];   /* of the ranks' shared memory, as they see it */
+    unsigned char *seconds[RANKS_MAX]; /* of that of their second endpoints */
+    unsigned char *mine;               /* ours */
     size_t shared_len;
     unsigned char *pool; /* POOL_LEN random bytes, the same on every rank */
     worker *workers;
@@ -241,12 +258,14 @@ void desk_check(const worker *w, uint64_t op, const unsigned char *buffer, size_
 
 /* Room for puts of so many bytes in all; may finish what is in flight. */
 void stripe_reserve(worker *w, gex_Rank_t target, size_t len, unsigned count);
+/* That which operations on the target write to now. */
+stripe *stripe_for(worker *w, gex_Rank_t target);
 /* The next part of the stripe in the target's memory; belongs to the operation being made. */
 size_t stripe_take(worker *w, stripe *s, size_t len);
 /* A readable part of that length: *expected is what it holds. Its address at the target. */
 unsigned char *readable(worker *w, gex_Rank_t target, size_t len, const unsigned char **expected);
 void stripe_settled(stripe *s); /* the operation that took a part of it is done */
-void stripe_read_back(worker *w, gex_Rank_t target);
+void stripe_read_back(worker *w, stripe *s);
 /* Gets what the last finished put wrote: whoever is told that it is done has to see it. */
 void stripe_read_last(worker *w);
 const unsigned char *pool_draw(worker *w, size_t len);
@@ -279,8 +298,8 @@ void scribble(unsigned char *source, size_t len);
 /* What the writer says about its part of a segment, put there at the end of a phase. */
 typedef struct row {
     uint64_t phase;
-    uint64_t extent, hash; /* of the stripe */
-    am_tally sent, sent_bare;
+    uint64_t extents[PLACES], hashes[PLACES]; /* of the stripes */
+    am_tally sent, sent_bare, told;
     uint64_t shared[CELLS_SHARED], increments; /* contributions to the shared cells */
 } row;
 
@@ -293,17 +312,21 @@ enum { ROW_LEN = 1024, COMPLAINT_AT = 768 }; /* a complaint is a phase, counted 
 
 size_t memory_len(gex_Rank_t size, unsigned threads);
 unsigned char *row_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
-unsigned char *library_of(gex_Rank_t target);
+unsigned char *library_of(unsigned place, gex_Rank_t target);
 unsigned char *cells_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
 unsigned char *shared_cells_of(gex_Rank_t target);
 void row_read(row *said, gex_Rank_t from, unsigned thread);
-unsigned char *stripe_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
+unsigned char *stripe_of(unsigned place, gex_Rank_t target, gex_Rank_t writer, unsigned thread);
 unsigned char *landing_of(gex_Rank_t target, gex_Rank_t writer, unsigned thread);
 unsigned char *replies_of(gex_Rank_t target, unsigned thread);
 /* What the library of a rank holds in this phase. */
-const unsigned char *library_bytes(gex_Rank_t target);
+const unsigned char *library_bytes(unsigned place, gex_Rank_t target);
 void library_write(void);
 void memory_open(void);
+/* A segment of the library's memory, or of the client's own; its address. */
+void *segment_make(gex_EP_t endpoint, size_t len, bool own);
+bool mine_is_own(unsigned place);
+size_t second_len(void);
 
 /* ---- meet.c: threads of a rank, and ranks ---------------------------------------------------- */
 
@@ -329,9 +352,12 @@ void vis_vector(worker *w, unsigned most);
 void vis_indexed(worker *w, unsigned most);
 void vis_strided(worker *w, unsigned most);
 void vis_legacy(worker *w, unsigned most);
+void vis_told(worker *w, unsigned most);
+void other_endpoints(worker *w, unsigned most);
 void am_short(worker *w, unsigned most);
 void am_medium(worker *w, unsigned most);
 void am_long(worker *w, unsigned most);
+void am_long_async(worker *w, unsigned most);
 void am_negotiated(worker *w, unsigned most);
 void atomic_own(worker *w, unsigned most);
 void atomic_shared(worker *w, unsigned most);
@@ -352,6 +378,14 @@ void atomics_open(void);
 void atomics_close(void);
 void atomics_check_own(worker *w); /* as the writer, when nobody changes them */
 void atomics_check_shared(void);   /* as the owner, likewise */
+void vis_told_register(void);
+void vis_told_check(gex_Rank_t from, unsigned thread, const row *said);
+void endpoints_open(void);
+void endpoints_close(void);
+/* The team by which to read the second memory of a rank, by job rank. */
+gex_TM_t endpoint_reader(void);
+/* A team with the endpoints that are asked for, and the target's rank there. */
+gex_TM_t endpoint_team(worker *w, gex_Rank_t target, gex_Rank_t *rank);
 void teams_open(void);
 void teams_close(void);
 

@@ -90,10 +90,23 @@ static gex_TM_t create(worker *w, random_state *random, roster *r)
     return team;
 }
 
+/* The same members in the same order. */
+static gex_TM_t duplicate(worker *w, random_state *random, roster *r)
+{
+    (void)random;
+    for (gex_Rank_t rank = 0; rank < shadow.size; rank++)
+        roster_add(r, rank);
+    gex_TM_t team = GEX_TM_INVALID;
+    (void)gex_TM_Dup(&team, w->team, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    return team;
+}
+
 static gex_TM_t make(worker *w, random_state *random, roster *r)
 {
+    static gex_TM_t (*const ways[])(worker *, random_state *, roster *) = { split, create, split,
+                                                                            create, duplicate };
     op_begin(w, (shadow.rank + 1) % shadow.size, 1);
-    gex_TM_t team = random_chance(random, 2) ? split(w, random, r) : create(w, random, r);
+    gex_TM_t team = ways[random_below(random, sizeof ways / sizeof *ways)](w, random, r);
     if (team == GEX_TM_INVALID || r->size == 0)
         mismatch(w, w->op, "a team of %u members was to be made, and there is none", r->size);
     roster_check(w, team, r);
@@ -160,16 +173,28 @@ static team_entry *team_add(gex_TM_t team)
     return entry;
 }
 
-static void team_add_split(int color, int key)
+static void team_add_made(gex_TM_t team)
 {
-    gex_TM_t team;
-    (void)gex_TM_Split(&team, shadow.world, color, key, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
     team_entry *entry = team_add(team);
     for (gex_Rank_t rank = 0; rank < shadow.size; rank++)
         entry->ranks[rank] = gex_TM_TranslateJobrankToRank(team, rank);
 }
 
-enum { TEAM_WORLD, TEAM_PAIR, TEAM_BACKWARDS, TEAM_HALVES };
+static void team_add_split(int color, int key)
+{
+    gex_TM_t team;
+    (void)gex_TM_Split(&team, shadow.world, color, key, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    team_add_made(team);
+}
+
+static void team_add_duplicate(gex_TM_t old)
+{
+    gex_TM_t team;
+    (void)gex_TM_Dup(&team, old, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    team_add_made(team);
+}
+
+enum { TEAM_WORLD, TEAM_PAIR, TEAM_BACKWARDS, TEAM_HALVES, TEAM_DUPLICATE };
 
 void teams_open(void)
 {
@@ -177,6 +202,7 @@ void teams_open(void)
     (void)team_add(gex_TM_Pair(shadow.endpoint, 0));
     team_add_split(0, -(int)shadow.rank);
     team_add_split((int)shadow.rank % 2, (int)shadow.rank);
+    team_add_duplicate(shadow.teams[TEAM_BACKWARDS].team);
     shadow.workers[0].team = shadow.world;
     for (unsigned i = 1; i < shadow.options.threads; i++)
         (void)gex_TM_Split(&shadow.workers[i].team, shadow.world, 0, (int)shadow.rank, NULL, 0,
@@ -187,6 +213,7 @@ void teams_close(void)
 {
     for (unsigned i = 1; i < shadow.options.threads; i++)
         (void)gex_TM_Destroy(shadow.workers[i].team, NULL, 0);
+    (void)gex_TM_Destroy(shadow.teams[TEAM_DUPLICATE].team, NULL, 0);
     (void)gex_TM_Destroy(shadow.teams[TEAM_HALVES].team, NULL, 0);
     (void)gex_TM_Destroy(shadow.teams[TEAM_BACKWARDS].team, NULL, 0);
 }

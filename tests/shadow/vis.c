@@ -9,7 +9,7 @@ vis_call vis_begin(worker *w, const burst *b, bool legacy, size_t len)
 {
     vis_call call = { .target = b->target, .legacy = legacy };
     op_begin(w, b->target, len);
-    call.is_put = random_chance(&w->random, 2);
+    call.is_put = random_chance(&w->random, 2) || w->tells_target;
     call.form = (vis_form)random_below(&w->random, VIS_FORMS);
     if (call.form == VIS_LEAF && (legacy || !call.is_put))
         call.form = VIS_NB;
@@ -31,7 +31,7 @@ static pending *wait_for(worker *w, const vis_call *call)
 
 void vis_put_memory(worker *w, vis_call *call, size_t there_extent, size_t here_extent)
 {
-    stripe *s = &w->stripes[call->target];
+    stripe *s = stripe_for(w, call->target);
     size_t at = stripe_take(w, s, there_extent);
     call->there = s->there + at;
     call->model = s->model + at;

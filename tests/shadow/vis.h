@@ -28,6 +28,8 @@ vis_call vis_begin(worker *w, const burst *b, bool legacy, size_t len);
 void vis_put_memory(worker *w, vis_call *call, size_t there_extent, size_t here_extent);
 /* The local side of a get. */
 void vis_get_memory(worker *w, vis_call *call, size_t here_extent);
+/* The put is about to be made: perhaps its target is to be told of it. */
+void vis_tell(worker *w, const vis_call *call, size_t extent);
 /* Answers whether the call is to be repeated: it was refused. */
 bool vis_refused(const vis_call *call, int status, gex_Event_t event);
 /* The call was made; event: of the forms that have one. */

@@ -163,6 +163,7 @@ static void box_one(worker *w, const burst *burst_, bool legacy)
     if (call.is_put) {
         vis_put_memory(w, &call, b.there.extent, b.here.extent);
         copy_box(&b, call.model, &b.there, call.pool, &b.here);
+        vis_tell(w, &call, b.there.extent);
     } else {
         const unsigned char *bytes;
         call.there = readable(w, call.target, b.there.extent, &bytes);

@@ -99,6 +99,7 @@ static void sides_prepare(worker *w, vis_call *call, const shape *there, const s
     if (call->is_put) {
         vis_put_memory(w, call, there->extent, here->extent);
         copy_shape(call->model, there, call->pool, here);
+        vis_tell(w, call, there->extent);
         return;
     }
     const unsigned char *bytes;
