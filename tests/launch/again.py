@@ -10,6 +10,7 @@ from support import BUILD, PENSTOCK, Job, LaunchTest, environment
 
 CYCLES = 100
 PROGRAM = os.path.join(BUILD, "tests", "launch", "again")
+TROUBLE = os.path.join(BUILD, "tests", "launch", "trouble")
 
 
 def alone(_ranks, mode, *arguments):
@@ -57,6 +58,12 @@ class Again(LaunchTest):
         for launch in (launched, forked):
             self.expect(launch(3, "seq", "6", "late"), 1,
                         "rank 2 .* ended after pen_finalize, but other ranks have joined the job again")
+
+    def test_what_is_under_way_is_waited_for_before_leaving(self):
+        job = Job([PENSTOCK, "run", "-n", "2", TROUBLE, "leave"], env=environment())
+        self.assertIn(job.status, (1, 134), job.err)
+        self.assertRegex(job.err, "pen_finalize: implicit operations are under way|"
+                                  "gex_RMA_PutNBI: 1 not synchronised when pen_finalize is called")
 
     def test_a_child_of_a_rank_that_left_is_a_job_of_its_own(self):
         self.expect(alone(1, "seq", "3", "fork"), 0)
