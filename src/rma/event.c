@@ -185,7 +185,10 @@ pen_event *pen_event_leaf(pen_event *event)
     if (event == PEN_EVENT_DONE || pen_event_is_leaf(event))
         return event;
     event_check(event);
-    return leaf_is_done(pen_event_root_of(event)) ? PEN_EVENT_DONE : pen_event_leaf_handle(event);
+    pen_event_root *root = pen_event_root_of(event);
+    if (PEN_CHECKED && root->watched != NULL && pen_watch_keeps_source(root->watched))
+        return pen_event_leaf_handle(event); /* until the client has synchronised it */
+    return leaf_is_done(root) ? PEN_EVENT_DONE : pen_event_leaf_handle(event);
 }
 
 bool pen_event_test(pen_event *event)

@@ -186,6 +186,15 @@ void pen_watch_source_end(pen_watched *watched)
     pen_lock_drop(&watch->lock);
 }
 
+bool pen_watch_keeps_source(pen_watched *watched)
+{
+    struct pen_watch *watch = watch_of(watched->call.thread);
+    pen_lock_take(&watch->lock);
+    const bool keeps = watched->source_kept;
+    pen_lock_drop(&watch->lock);
+    return keeps;
+}
+
 void pen_watch_implicit_end(pen_thread *thread, uint32_t categories)
 {
     struct pen_watch *watch = watch_of(thread);

@@ -62,8 +62,9 @@ void pen_watch_check_thread(const char *call, const pen_thread *thread, const pe
 
 /* ---- called where operations end (rma/) ------------------------------------------------------ */
 
-void pen_watch_end(pen_watched *watched);                             /* the event was given back */
-void pen_watch_source_end(pen_watched *watched);                      /* its leaf is synchronised */
+void pen_watch_end(pen_watched *watched);          /* the event was given back */
+void pen_watch_source_end(pen_watched *watched);   /* its leaf is synchronised */
+bool pen_watch_keeps_source(pen_watched *watched); /* and has not been, though it may be done */
 void pen_watch_implicit_end(pen_thread *thread, uint32_t categories); /* they are synchronised */
 /* The thread's access region has ended: its operations are event's from now on. The event to give
  * to the client. */
