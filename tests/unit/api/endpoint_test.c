@@ -282,14 +282,14 @@ static void collectives_and_atomics_need_an_endpoint_that_has_them(void **state)
 static void use_everything(void)
 {
     const gex_EP_Index_t indexes[] = { 1 };
-    const char bytes[] = "12345678";
+    static const char bytes[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     join(GEX_EP_CAPABILITY_ALL & ~GEX_EP_CAPABILITY_AM, false);
     gex_TM_t team = team_of(indexes, 1);
     gex_Memvec_t to = { there + 8, 8 }, from = { here, 8 };
     uint64_t old = 1, *cell = (uint64_t *)(void *)(there + 16);
     gex_AD_t domain;
     *cell = 41;
-    memcpy(here, bytes, 8);
+    memcpy(here, bytes, sizeof bytes);
     (void)gex_RMA_PutBlocking(team, 0, there, here, 8, 0);
     (void)gex_VIS_VectorPutBlocking(gex_TM_Pair(second, 1), 0, 1, &to, 1, &from, 0);
     gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
