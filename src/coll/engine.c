@@ -10,6 +10,7 @@ enum { TAG_ENTER = 128, TAG_LEAVE = 192 }; /* others are lower */
 
 enum {
     STEPS_FIRST = 8,             /* of a section's list */
+    PLACES_FROM = 16,            /* steps: shorter lists are looked through */
     TABLE_FIRST = 16,            /* collectives underway on a team */
     SCRATCH_KEPT_MAX = 64 << 10, /* bytes that a free op keeps for the next collective */
     UNLOCKED_LEN = 2 << 10,      /* bytes: copies of more do not hold the lock */
@@ -26,6 +27,12 @@ static PEN_COLD _Noreturn void no_memory(pen_job *job, const char *call)
 
 /* ---- building lists of steps ----------------------------------------------------------------- */
 
+/* Waits for no receive but that whose bytes it hands on. */
+static bool is_free(const pen_coll_step *step)
+{
+    return step->action != PEN_COLL_RECEIVE && step->after >= PEN_COLL_AT_ONCE;
+}
+
 static pen_coll_step *step_new(pen_coll_op *op, pen_coll_section *section, pen_coll_action action,
                                int32_t after, size_t len)
 {
@@ -39,6 +46,7 @@ static pen_coll_step *step_new(pen_coll_op *op, pen_coll_section *section, pen_c
     }
     pen_coll_step *step = &section->steps[section->count++];
     *step = (pen_coll_step){ .action = (uint8_t)action, .after = after, .len = len };
+    section->free_count += is_free(step);
     return step;
 }
 
@@ -151,6 +159,7 @@ static void op_free(pen_coll_op *op)
             free(op->sections[i].steps[step_i].early);
         free(op->sections[i].scratch);
         free(op->sections[i].steps);
+        free(op->sections[i].places);
     }
     free(op);
 }
@@ -184,6 +193,8 @@ static void op_recycle(pen_coll_op *op)
         pen_coll_section *old = &op->sections[i], *new = &clean.sections[i];
         new->steps = old->steps;
         new->count_max = old->count_max;
+        new->places = old->places;
+        new->places_len = old->places_len;
         if (old->scratch_len > SCRATCH_KEPT_MAX) {
             free(old->scratch);
         } else {
@@ -247,6 +258,73 @@ uint32_t pen_coll_count(pen_coll_team *coll, const pen_coll_what *what)
     return number;
 }
 
+/* ---- finding steps --------------------------------------------------------------------------- */
+
+/* Members of large teams have a step for each other one. Their numbers stand in a table, by a hash
+ * of what a message names its transfer by; 0: nothing is there, n: step n - 1. */
+
+static uint32_t place_first(const pen_coll_section *section, uint32_t action, uint32_t peer,
+                            uint32_t tag)
+{
+    uint32_t hash = (peer * 2 + (action == PEN_COLL_SEND)) * 256 + tag;
+    return hash * 0x9e3779b1u >> 7 & (section->places_len - 1); /* 2^32 / golden ratio */
+}
+
+static void places_reserve(pen_coll_op *op, pen_coll_section *section)
+{
+    uint32_t len = 4 * PLACES_FROM;
+    while (len < 2 * section->count)
+        len *= 2;
+    if (len > section->places_len) {
+        free(section->places);
+        section->places = calloc(len, sizeof *section->places);
+        if (section->places == NULL)
+            no_memory(op->coll->job, "calloc");
+        section->places_len = len;
+        return;
+    }
+    memset(section->places, 0, section->places_len * sizeof *section->places);
+}
+
+/* Once the list is as it will be. */
+static void places_fill(pen_coll_op *op, pen_coll_section *section)
+{
+    if (section->count < PLACES_FROM)
+        return;
+    places_reserve(op, section);
+    for (uint32_t i = 0; i < section->count; i++) {
+        const pen_coll_step *step = &section->steps[i];
+        if (step->action != PEN_COLL_RECEIVE && step->action != PEN_COLL_SEND)
+            continue;
+        uint32_t at = place_first(section, step->action, step->peer, step->tag);
+        while (section->places[at] != 0)
+            at = (at + 1) & (section->places_len - 1);
+        section->places[at] = i + 1;
+    }
+}
+
+static bool is_transfer(const pen_coll_step *step, pen_coll_action action, uint32_t peer,
+                        uint32_t tag)
+{
+    return step->action == action && step->peer == peer && step->tag == tag && !step->complete;
+}
+
+pen_coll_step *pen_coll_step_find(const pen_coll_section *section, pen_coll_action action,
+                                  uint32_t peer, uint32_t tag)
+{
+    if (section->count < PLACES_FROM) {
+        for (uint32_t i = section->complete; i < section->count; i++)
+            if (is_transfer(&section->steps[i], action, peer, tag))
+                return &section->steps[i];
+        return NULL;
+    }
+    uint32_t at = place_first(section, action, peer, tag);
+    for (; section->places[at] != 0; at = (at + 1) & (section->places_len - 1))
+        if (is_transfer(&section->steps[section->places[at] - 1], action, peer, tag))
+            return &section->steps[section->places[at] - 1];
+    return NULL;
+}
+
 /* ---- running steps --------------------------------------------------------------------------- */
 
 /* Under the claim alone. */
@@ -295,9 +373,13 @@ static void section_run(pen_coll_op *op, pen_coll_section *section)
     for (uint32_t i = section->complete; i < section->count; i++) {
         if (i >= section->entrance && section->complete < section->entrance)
             break;
+        if (!data && section->free_count == 0)
+            break;
         pen_coll_step *step = &section->steps[i];
-        if (may_run(step, data, all))
+        if (may_run(step, data, all)) {
             step_run(op, section, step);
+            section->free_count -= step->complete && is_free(step);
+        }
         all = all && step->complete;
         data = data && (step->complete || step->action == PEN_COLL_SEND);
         if (all)
@@ -315,7 +397,7 @@ static void sections_open(pen_coll_op *op)
         pen_coll_section *section = &op->sections[number % PEN_COLL_SECTIONS];
         section->open = true;
         section->number = number;
-        section->count = section->complete = 0;
+        section->count = section->complete = section->free_count = 0;
         section->scratch_used = 0;
         section->offset = (size_t)number * op->section_len;
         section->len = op->len - section->offset < op->section_len ? op->len - section->offset
@@ -326,6 +408,7 @@ static void sections_open(pen_coll_op *op)
         op->build(op, section);
         if (op->together & PEN_COLL_LEAVE_TOGETHER)
             pen_coll_meet(op, section, TAG_LEAVE);
+        places_fill(op, section);
         if (op->coll->kept_count != 0)
             pen_coll_kept_take(op, section);
     }

@@ -85,6 +85,9 @@ typedef struct pen_coll_section {
     size_t offset, len;                  /* which part of the buffers it is */
     uint32_t entrance;                   /* so many steps come before all others but receives */
     uint32_t count, count_max, complete; /* steps; so many from the start are complete */
+    uint32_t free_count; /* incomplete ones that may run whatever earlier receives wait for */
+    uint32_t *places;    /* of steps in a long list, by a hash of their transfers; see engine.c */
+    uint32_t places_len;
     pen_coll_step *steps;
     char *scratch;
     size_t scratch_len, scratch_used;
@@ -169,6 +172,9 @@ void pen_coll_op_begin(pen_coll_op *op);
 void pen_coll_op_run(pen_coll_op *op);
 /* Of the team, underway, with that number; or NULL. */
 pen_coll_op *pen_coll_op_find(const pen_coll_team *coll, uint32_t number);
+/* The section's step for that transfer that is not complete; NULL: there is none. */
+pen_coll_step *pen_coll_step_find(const pen_coll_section *section, pen_coll_action action,
+                                  uint32_t peer, uint32_t tag);
 /* Runs those that wait for credit. */
 void pen_coll_run_short(pen_coll_team *coll);
 unsigned pen_coll_run_stalled(pen_coll *jobs);

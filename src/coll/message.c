@@ -222,24 +222,13 @@ static bool step_receive(pen_job *job, pen_coll_step *step, uint32_t piece, cons
     return true;
 }
 
-static pen_coll_step *step_find(pen_coll_section *section, pen_coll_action action, uint32_t peer,
-                                uint32_t tag)
-{
-    for (uint32_t i = section->complete; i < section->count; i++) {
-        pen_coll_step *step = &section->steps[i];
-        if (step->action == action && step->peer == peer && step->tag == tag && !step->complete)
-            return step;
-    }
-    return NULL;
-}
-
 static void section_receive(pen_coll_op *op, pen_coll_section *section, const int32_t *args,
                             const void *body, uint32_t body_len)
 {
     pen_job *job = op->coll->job;
     uint32_t from = (uint32_t)args[ARG_FROM];
     pen_coll_step *step =
-        step_find(section, PEN_COLL_RECEIVE, from, (uint32_t)args[DATA_KIND] >> TAG_SHIFT);
+        pen_coll_step_find(section, PEN_COLL_RECEIVE, from, (uint32_t)args[DATA_KIND] >> TAG_SHIFT);
     if (step == NULL || !step_receive(job, step, (uint32_t)args[DATA_PIECE], body, body_len)) {
         pen_am_drop(job);
         return;
@@ -413,8 +402,8 @@ static void team_ready(pen_coll_team *coll, const int32_t *args)
     pen_coll_section *section = op == NULL ? NULL : &op->sections[number % PEN_COLL_SECTIONS];
     pen_coll_step *step = NULL;
     if (section != NULL && section->open && section->number == number)
-        step =
-            step_find(section, PEN_COLL_SEND, (uint32_t)args[ARG_FROM], (uint32_t)args[READY_TAG]);
+        step = pen_coll_step_find(section, PEN_COLL_SEND, (uint32_t)args[ARG_FROM],
+                                  (uint32_t)args[READY_TAG]);
     if (step == NULL || step->done == 0 || step->ready) {
         pen_am_drop(coll->job);
         return;
