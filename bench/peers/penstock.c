@@ -12,7 +12,7 @@
 
 enum { PING = GEX_AM_INDEX_BASE, PONG, PING_MEDIUM, PONG_MEDIUM, PING_LONG, PONG_LONG };
 enum { PING_MEDIUM_UNREAD = PONG_LONG + 1, PING_LONG_UNREAD };
-enum { FLOOD = PING_LONG_UNREAD + 1, FLOOD_MEDIUM, FLOOD_LONG, FLOOD_END };
+enum { FLOOD = PING_LONG_UNREAD + 1, FLOOD_KEPT, FLOOD_UNREAD, FLOOD_END };
 enum { SMALL_LEN = 8, SEGMENT_LEN = 4 * DRIVER_BULK_LEN };
 enum { ANSWERED_AT = 2 * DRIVER_BULK_LEN }; /* of our segment: puts that are answered */
 
@@ -21,7 +21,7 @@ static struct job {
     gex_AD_t atomics;
     gex_Rank_t rank, size, peer;
     unsigned char *mine, *theirs; /* in the peer's own addresses */
-    unsigned char *send;
+    unsigned char *send, *kept;
 } job;
 
 /* Handlers run on this thread, inside calls of the library. */
@@ -79,7 +79,15 @@ static void flood_short(gex_Token_t token)
     floods = floods + 1;
 }
 
-static void flood_payload(gex_Token_t token, void *payload, size_t len)
+/* As a receive in MPI leaves it: in a buffer that the program chose. */
+static void flood_kept(gex_Token_t token, void *payload, size_t len)
+{
+    (void)token;
+    memcpy(job.kept, payload, len);
+    floods = floods + 1;
+}
+
+static void flood_unread(gex_Token_t token, void *payload, size_t len)
 {
     (void)token, (void)payload, (void)len;
     floods = floods + 1;
@@ -103,8 +111,8 @@ static gex_AM_Entry_t handlers[] = {
     ENTRY(PING_MEDIUM_UNREAD, ping_medium_unread, MEDIUM | GEX_FLAG_AM_REQUEST),
     ENTRY(PING_LONG_UNREAD, ping_long_unread, LONG | GEX_FLAG_AM_REQUEST),
     ENTRY(FLOOD, flood_short, SHORT | GEX_FLAG_AM_REQUEST),
-    ENTRY(FLOOD_MEDIUM, flood_payload, MEDIUM | GEX_FLAG_AM_REQUEST),
-    ENTRY(FLOOD_LONG, flood_payload, LONG | GEX_FLAG_AM_REQUEST),
+    ENTRY(FLOOD_KEPT, flood_kept, MEDIUM | GEX_FLAG_AM_REQUEST),
+    ENTRY(FLOOD_UNREAD, flood_unread, MEDIUM | GEX_FLAG_AM_LONG | GEX_FLAG_AM_REQUEST),
     ENTRY(FLOOD_END, flood_end, SHORT | GEX_FLAG_AM_REQUEST),
 };
 
@@ -194,17 +202,24 @@ static void am_short_flood(size_t len, uint64_t rounds)
     flood_finish(rounds);
 }
 
-static void am_medium_flood(size_t len, uint64_t rounds)
+static void medium_flood(gex_AM_Index_t handler, size_t len, uint64_t rounds)
 {
     for (uint64_t round_i = 0; round_i < rounds && job.rank == 0; round_i++)
-        gex_AM_RequestMedium0(job.team, job.peer, FLOOD_MEDIUM, job.send, len, GEX_EVENT_NOW, 0);
+        gex_AM_RequestMedium0(job.team, job.peer, handler, job.send, len, GEX_EVENT_NOW, 0);
     flood_finish(rounds);
+}
+
+static void am_medium_flood(size_t len, uint64_t rounds) { medium_flood(FLOOD_KEPT, len, rounds); }
+
+static void am_medium_flood_unread(size_t len, uint64_t rounds)
+{
+    medium_flood(FLOOD_UNREAD, len, rounds);
 }
 
 static void am_long_flood(size_t len, uint64_t rounds)
 {
     for (uint64_t round_i = 0; round_i < rounds && job.rank == 0; round_i++)
-        gex_AM_RequestLong0(job.team, job.peer, FLOOD_LONG, job.send, len, job.theirs,
+        gex_AM_RequestLong0(job.team, job.peer, FLOOD_UNREAD, job.send, len, job.theirs,
                             GEX_EVENT_NOW, 0);
     flood_finish(rounds);
 }
@@ -299,6 +314,7 @@ static const driver_op ops[] = {
     { "am_long_unread", am_long_unread },
     { "am_short_flood", am_short_flood },
     { "am_medium_flood", am_medium_flood },
+    { "am_medium_flood_unread", am_medium_flood_unread },
     { "am_long_flood", am_long_flood },
     { "put", put },
     { "get", get },
@@ -324,10 +340,12 @@ static void job_open(void)
     job.mine = gex_Segment_QueryAddr(segment);
     job.theirs = owner;
     job.send = malloc(DRIVER_BULK_LEN);
-    if (job.send == NULL)
+    job.kept = malloc(DRIVER_BULK_LEN);
+    if (job.send == NULL || job.kept == NULL)
         gasnet_exit(1);
     memset(job.mine, 0, SEGMENT_LEN);
     memset(job.send, 1, DRIVER_BULK_LEN);
+    memset(job.kept, 1, DRIVER_BULK_LEN);
     gex_AD_Create(&job.atomics, job.team, GEX_DT_U64, GEX_OP_FADD, 0);
     meet();
 }

@@ -65,7 +65,8 @@ def metrics():
                        {"mpi": [("flood", 1)], "ucx": [("ucp_am_bw", 1)]}))
     for length in (64, 512, 4 * KIB):
         rows.append(Metric(f"medium_flood_{size_name(length)}", "am_medium_flood", length,
-                           {"mpi": [("flood", 1)], "ucx": [("ucp_am_bw", 1)]}))
+                           {"mpi": [("flood", 1)],
+                            "ucx": [("ucp_am_bw", 1, "am_medium_flood_unread")]}))
     for length in (4 * KIB, 64 * KIB):
         rows.append(Metric(f"long_flood_{size_name(length)}", "am_long_flood", length,
                            {"mpi": [("flood", 1)], "ucx": [("ucp_am_bw", 1)]}))

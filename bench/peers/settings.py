@@ -33,6 +33,9 @@ MPICH = (
     ("shared window", [], {}, ["--shared-window"]),
     ("ucx", [], {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": SHARED_MEMORY}, []),
 )
+# Waiting ranks keep their cores otherwise, and a job of more ranks than cores runs from time slice to
+# time slice. Open MPI sees by itself that it has to yield.
+MPICH_CROWDED = (("yield", [], {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}, []),)
 
 
 def open_mpi_command(ranks, processors):
@@ -46,12 +49,13 @@ def open_mpi_command(ranks, processors):
 
 def mpi(ranks, processors):
     """The settings of both MPIs for a job of so many ranks."""
+    mpich = MPICH + MPICH_CROWDED if ranks > processors else MPICH
     found = [Setting("Open MPI", name, "openmpi", [*open_mpi_command(ranks, processors), *given],
                      environment, after)
              for name, given, environment, after in OPEN_MPI]
     return found + [Setting("MPICH", name, "mpich", ["mpiexec.mpich", "-n", str(ranks), *given],
                             environment, after)
-                    for name, given, environment, after in MPICH]
+                    for name, given, environment, after in mpich]
 
 
 def compile_mpi(flavour, source, others, build):
