@@ -96,6 +96,18 @@ typedef struct pen_valget {
     struct pen_valget_op *op;
 } pen_valget;
 
+/* What inline code reads before it polls: while the lower halves of these words add up to sum,
+ * modulo 2^16, nothing has arrived and nothing is left to do, and a poll would find that out. Where
+ * the library cannot promise as much, they never do. */
+enum { PEN_POLL_WORDS = 6 };
+typedef struct pen_poll_view {
+    const uint32_t *words[PEN_POLL_WORDS];
+    uint16_t sum;
+    uint16_t reserved[7]; /* zero */
+} pen_poll_view;
+
+/* Of the job. Written by whoever polls, while other threads may read it. */
+extern PEN_API pen_poll_view pen_poll;
 /* The primordial team. Before the job starts: an empty one, so that inline code need not ask. */
 extern PEN_API gex_TM_t pen_world;
 /* 1: locks must go through the library, which checks and traces them. */
@@ -112,6 +124,19 @@ PEN_API int pen_api_client_init(const pen_build *build, gex_Client_t *client, ge
  * arguments two to a word, low half first. */
 PEN_API int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
                                   gex_Flags_t flags, unsigned arg_count, uint64_t *words);
+/* Shorts of up to 6 arguments, which travel in registers: head is PEN_AM_HEAD, then a word for each
+ * two arguments as above. */
+PEN_API int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team);
+PEN_API int pen_api_request_short_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_t team);
+PEN_API int pen_api_request_short_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b,
+                                     gex_TM_t team);
+PEN_API int pen_api_request_short_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b,
+                                     uint64_t c, gex_TM_t team);
+PEN_API int pen_api_reply_short_w0(gex_Token_t token, uint64_t head);
+PEN_API int pen_api_reply_short_w1(gex_Token_t token, uint64_t head, uint64_t a);
+PEN_API int pen_api_reply_short_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b);
+PEN_API int pen_api_reply_short_w3(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b,
+                                   uint64_t c);
 PEN_API int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
                                    const void *source, size_t len, gex_Flags_t flags,
                                    unsigned arg_count, uint64_t *words);
@@ -191,6 +216,7 @@ PEN_API void pen_api_hsl_unlock(pen_hsl *lock);  /* likewise */
 PEN_API int pen_api_hsl_trylock(pen_hsl *lock);  /* likewise */
 PEN_API void pen_api_hsl_destroy(pen_hsl *lock); /* likewise */
 
+PEN_API int pen_api_poll(void);               /* gasnet_AMPoll, when there may be something */
 PEN_API void pen_api_block(pen_block *block); /* one step of GASNET_BLOCKUNTIL */
 PEN_API void *pen_api_thread_info(void);      /* differs between live threads */
 

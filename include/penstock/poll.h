@@ -13,7 +13,7 @@ extern "C" {
  * Called in a tight loop where ranks outnumber processors, it gives the processor to another rank
  * every few calls. Context: no handler. Polls; does not block.
  * GASNet-1, chapter "Core API": active messages. */
-PEN_API int gasnet_AMPoll(void);
+GEX_INLINE int gasnet_AMPoll(void);
 
 /* Polls until a condition holds: an expression, evaluated often, that a handler, another thread or
  * a peer's put changes. Gives the processor to others while nothing happens, but never sleeps, as
@@ -65,4 +65,7 @@ static __inline__ void pen_acquire(void)
 #ifdef __cplusplus
 }
 #endif
+
+#include <penstock/inline/poll.h>
+
 #endif

@@ -35,6 +35,7 @@ pen_status pen_am_open(pen_job *job)
     am->long_reply_max = am->long_request_max;
     for (unsigned index = 0; index < PEN_AM_HANDLERS; index++)
         am->entries[index].index = (uint8_t)index;
+    pen_am_fill_runs(am);
     job->am = am;
     pen_am_flights_open(job);
     return PEN_OK;
@@ -112,8 +113,9 @@ static void am_enter(pen_am *am, pen_am_entry *entry, uint8_t index)
     slot->arg_count = entry->arg_count;
     slot->cdata = entry->cdata;
     slot->name = entry->name;
-    /* release: pairs with the acquire in deliver.c; the other fields must be there */
-    __atomic_store_n(&slot->function, entry->function, __ATOMIC_RELEASE);
+    slot->function = entry->function;
+    /* release: pairs with the acquire in pen_am_function; the entry must be there */
+    __atomic_store_n(&am->functions[index], entry->function, __ATOMIC_RELEASE);
     if (entry->index == 0)
         entry->index = index;
 }

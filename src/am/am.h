@@ -59,10 +59,11 @@ typedef struct pen_am_entry {
  * returns. */
 struct pen_token {
     pen_job *job;
-    const pen_am_entry *entry;
     pen_peer from;
+    uint32_t handler; /* index of its entry */
     bool is_request, is_long;
     bool replied; /* no reply may be sent (any more) */
+    bool spare;   /* false; so that the four are one word */
 };
 typedef struct pen_token pen_token;
 
@@ -104,21 +105,33 @@ static inline void pen_am_arg_put_u64(int32_t *args, uint64_t value)
 /* What becomes of one that fits nothing here: it is counted. */
 static inline void pen_am_drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
 
+/* Runs a Short whose head word is `head`, or has the general way look into what is wrong with it.
+ */
+typedef void (*pen_am_run_head)(pen_job *job, pen_peer from, const uint64_t *words,
+                                uint32_t head_len, uint64_t head);
+
 struct pen_am_flight; /* am/flight.c */
 enum { PEN_AM_FLIGHT_BUCKETS = 32 };
 
 typedef struct pen_am {
-    /* function NULL: not registered. Written last under the lock, with release; read without it,
-     * with acquire. */
+    /* NULL: not registered. Written last under the lock, with release; read without it, with
+     * acquire. Its entry has it once more; here they stand closer together. */
+    void (*functions[PEN_AM_HANDLERS])(void);
     pen_am_entry entries[PEN_AM_HANDLERS];
     pen_am_internal_fn internal[PEN_AM_INT_COUNT];
-    pen_lock lock; /* guards registration, and Longs in flight */
+    pen_am_run_head run[2][256]; /* by lane and argument count; never changes */
+    pen_lock lock;               /* guards registration, and Longs in flight */
     size_t medium_max, long_request_max, long_reply_max;
     struct pen_am_flight *flights[PEN_AM_FLIGHT_BUCKETS]; /* by id; guarded by lock */
     uint64_t flight_id;                                   /* of the youngest; likewise */
     uint32_t flight_count;                                /* likewise */
     _Atomic bool cma_refused; /* relaxed: a hint that spares us a failing system call */
 } pen_am;
+
+static inline const pen_am_entry *pen_am_token_entry(const pen_token *token)
+{
+    return &token->job->am->entries[token->handler];
+}
 
 pen_status pen_am_open(pen_job *job);
 void pen_am_close(pen_job *job);
@@ -133,6 +146,10 @@ void pen_am_register_internal(pen_job *job, pen_am_internal index, pen_am_intern
 /* The link's deliver: decodes, checks and runs one frame. ctx: the pen_job. */
 void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);
+
+/* The same for frames that are nothing but a head, of either lane. */
+void pen_am_deliver_request(void *ctx, pen_peer from, const void *head, uint32_t head_len);
+void pen_am_deliver_reply(void *ctx, pen_peer from, const void *head, uint32_t head_len);
 
 /* Requests. words: PEN_AM_WORDS(arg_count) words, arguments packed from words[1] on, two to a word,
  * low half first; words[0] is ours. Answer 0, or non-zero when PEN_AM_IMMEDIATE was given and there
@@ -153,6 +170,39 @@ int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const 
 int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
                         size_t len, void *dest, uint32_t flags, unsigned arg_count,
                         uint64_t *words);
+
+/* Shorts of few arguments. head: handler | argument count << 8 | flags << 32, the rest zero.
+ * Answers the link's entry for it, which has room and has to be used, counted already; NULL: the
+ * other way has to be taken, which also says what is wrong, if anything is. */
+static inline pen_express *pen_am_express_request(const pen_team *team, uint32_t rank,
+                                                  uint64_t head)
+{
+    pen_express *entry = (pen_express *)(void *)(team->express + rank * team->express_step);
+    if (pen_unlikely((uint8_t)head < PEN_AM_HANDLER_FIRST) || pen_unlikely(entry->room == 0))
+        return NULL;
+    team->job->counters.am_sent_shm++;
+    return entry;
+}
+
+/* The lower half of such a head is the frame's first word; of a reply, with this. */
+#define PEN_AM_REPLY_BITS ((uint64_t)PEN_LANE_REPLY << 18)
+
+static inline pen_express *pen_am_express_reply(pen_token *token, uint64_t head)
+{
+    pen_job *job = token->job;
+    pen_express *entry = pen_express_of(&job->express, token->from, PEN_LANE_REPLY);
+    if (pen_unlikely(token->replied) || pen_unlikely((uint8_t)head < PEN_AM_HANDLER_FIRST) ||
+        pen_unlikely(entry->room == 0))
+        return NULL;
+    token->replied = true;
+    job->counters.am_sent_shm++;
+    return entry;
+}
+
+/* The same where threads share the link: such a frame of count words, under the lock; counted.
+ * False: there is no such way, or no room, and nothing has happened. */
+bool pen_am_express_locked(pen_job *job, uint32_t jobrank, pen_lane lane, const uint64_t *words,
+                           unsigned count);
 
 /* A request whose payload may still be read after the call: op counts it as busy (both counts are
  * raised by one) until the source may change; NULL: that is so on return, unless flags say

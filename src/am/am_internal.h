@@ -138,6 +138,14 @@ int pen_am_flight_send(pen_am_long *message, bool by_put);
 void pen_am_flights_open(pen_job *job);
 void pen_am_flights_close(pen_am *am);
 
+static inline void (*pen_am_function(const pen_am *am, uint32_t handler))(void)
+{
+    /* acquire: pairs with the release in am_enter; the entry comes with it */
+    return __atomic_load_n(&am->functions[handler], __ATOMIC_ACQUIRE);
+}
+
+void pen_am_fill_runs(pen_am *am); /* deliver_head.c */
+
 void pen_am_negotiated_close(pen_job *job); /* negotiated.c */
 
 #endif

@@ -4,15 +4,13 @@
  * job.
  *
  * The token is on the stack and no lock is held, apart from the link's poll lock that its poller
- * holds. A Short is straight line; the other categories are decided out of line. */
+ * holds. Shorts mostly take the straight line of deliver_head.c. */
 #include "am/am.h"
 
+#include "am/am_arity.h"
 #include "am/am_internal.h"
 
 #include <string.h>
-
-/* Arguments lie in memory that a conduit wrote as it liked. */
-typedef int32_t __attribute__((may_alias)) am_arg;
 
 typedef struct am_frame { /* an arrived frame, taken apart; its head word has been loaded once */
     const uint64_t *words;
@@ -23,52 +21,10 @@ typedef struct am_frame { /* an arrived frame, taken apart; its head word has be
     pen_lane lane;
 } am_frame;
 
-/* ---- calling a handler ----------------------------------------------------------------------- */
-
-/* What a call with n arguments is typed as and given, n = 0..16; generated from one list. */
-#define AM_ARITY_LIST(X) \
-    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+/* ---- calling a handler -------------------------------------------------------------------------
+ */
 
 /* clang-format off */
-#define AM_TYPES_0
-#define AM_TYPES_1 AM_TYPES_0, int32_t
-#define AM_TYPES_2 AM_TYPES_1, int32_t
-#define AM_TYPES_3 AM_TYPES_2, int32_t
-#define AM_TYPES_4 AM_TYPES_3, int32_t
-#define AM_TYPES_5 AM_TYPES_4, int32_t
-#define AM_TYPES_6 AM_TYPES_5, int32_t
-#define AM_TYPES_7 AM_TYPES_6, int32_t
-#define AM_TYPES_8 AM_TYPES_7, int32_t
-#define AM_TYPES_9 AM_TYPES_8, int32_t
-#define AM_TYPES_10 AM_TYPES_9, int32_t
-#define AM_TYPES_11 AM_TYPES_10, int32_t
-#define AM_TYPES_12 AM_TYPES_11, int32_t
-#define AM_TYPES_13 AM_TYPES_12, int32_t
-#define AM_TYPES_14 AM_TYPES_13, int32_t
-#define AM_TYPES_15 AM_TYPES_14, int32_t
-#define AM_TYPES_16 AM_TYPES_15, int32_t
-#define AM_VALUES_0
-#define AM_VALUES_1 AM_VALUES_0, args[0]
-#define AM_VALUES_2 AM_VALUES_1, args[1]
-#define AM_VALUES_3 AM_VALUES_2, args[2]
-#define AM_VALUES_4 AM_VALUES_3, args[3]
-#define AM_VALUES_5 AM_VALUES_4, args[4]
-#define AM_VALUES_6 AM_VALUES_5, args[5]
-#define AM_VALUES_7 AM_VALUES_6, args[6]
-#define AM_VALUES_8 AM_VALUES_7, args[7]
-#define AM_VALUES_9 AM_VALUES_8, args[8]
-#define AM_VALUES_10 AM_VALUES_9, args[9]
-#define AM_VALUES_11 AM_VALUES_10, args[10]
-#define AM_VALUES_12 AM_VALUES_11, args[11]
-#define AM_VALUES_13 AM_VALUES_12, args[12]
-#define AM_VALUES_14 AM_VALUES_13, args[13]
-#define AM_VALUES_15 AM_VALUES_14, args[14]
-#define AM_VALUES_16 AM_VALUES_15, args[15]
-
-#define AM_CASE_SHORT(n)                                                                           \
-    case n:                                                                                        \
-        ((void (*)(pen_token * AM_TYPES_##n)) function)(token AM_VALUES_##n);                      \
-        break;
 #define AM_CASE_PAYLOAD(n)                                                                         \
     case n:                                                                                        \
         ((void (*)(pen_token *, void *, size_t AM_TYPES_##n)) function)(token, payload,            \
@@ -76,18 +32,8 @@ typedef struct am_frame { /* an arrived frame, taken apart; its head word has be
         break;
 /* clang-format on */
 
-static inline __attribute__((always_inline)) void
-am_call_short(void (*function)(void), pen_token *token, unsigned arg_count, const am_arg *args)
-{
-    switch (arg_count) {
-        AM_ARITY_LIST(AM_CASE_SHORT)
-    default:
-        __builtin_unreachable(); /* checked by the caller */
-    }
-}
-
 static void am_call_payload(void (*function)(void), pen_token *token, void *payload, size_t len,
-                            unsigned arg_count, const am_arg *args)
+                            unsigned arg_count, const pen_am_arg *args)
 {
     switch (arg_count) {
         AM_ARITY_LIST(AM_CASE_PAYLOAD)
@@ -127,7 +73,7 @@ static PEN_COLD void am_check_promise(pen_job *job, const pen_token *token,
                                       pen_am_category category, unsigned arg_count)
 {
     static const char *const names[] = { "Short", "Medium", "Long" };
-    const pen_am_entry *entry = token->entry;
+    const pen_am_entry *entry = pen_am_token_entry(token);
     const uint32_t categories = PEN_AM_PROMISE_SHORT | PEN_AM_PROMISE_MEDIUM | PEN_AM_PROMISE_LONG;
     const uint32_t roles = PEN_AM_PROMISE_REQUEST | PEN_AM_PROMISE_REPLY;
     uint32_t role = token->is_request ? PEN_AM_PROMISE_REQUEST : PEN_AM_PROMISE_REPLY;
@@ -197,16 +143,10 @@ static inline pen_token am_token(pen_job *job, pen_peer from, pen_lane lane, uin
 {
     bool is_request = lane == PEN_LANE_REQUEST;
     return (pen_token){ .job = job,
-                        .entry = &job->am->entries[handler],
                         .from = from,
+                        .handler = handler,
                         .is_request = is_request,
                         .replied = !is_request };
-}
-
-static inline void (*am_function(const pen_am_entry *entry))(void)
-{
-    /* acquire: pairs with the release in am_enter; the entry's other fields come with it */
-    return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
 }
 
 /* Medium and Long: the payload is where the handler will see it. */
@@ -214,7 +154,7 @@ static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category 
                            void *payload, size_t len)
 {
     pen_token token = am_token(job, frame->from, frame->lane, pen_wire_handler(frame->head));
-    void (*function)(void) = am_function(token.entry);
+    void (*function)(void) = pen_am_function(job->am, token.handler);
     unsigned arg_count = pen_wire_arg_count(frame->head);
     if (pen_unlikely(function == NULL)) {
         am_unregistered(job, frame);
@@ -227,9 +167,21 @@ static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category 
         am_check_promise(job, &token, category, arg_count);
         scope = am_scope_enter(job, &token);
     }
-    am_call_payload(function, &token, payload, len, arg_count, (const am_arg *)&frame->words[1]);
+    am_call_payload(function, &token, payload, len, arg_count,
+                    (const pen_am_arg *)&frame->words[1]);
     if (PEN_CHECKED)
         am_scope_leave(&scope);
+}
+
+/* Is it a well-formed Medium of this lane? Everything but handler and argument count is known. */
+static inline bool am_is_medium(uint64_t head, pen_lane lane, uint32_t head_len, uint32_t body_len)
+{
+    uint64_t kind = pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY);
+    unsigned arg_count = pen_wire_arg_count(head);
+    return head >> PEN_WIRE_KIND_SHIFT ==
+               (kind | (uint64_t)body_len << (PEN_WIRE_LEN_SHIFT - PEN_WIRE_KIND_SHIFT)) &&
+           lane <= PEN_LANE_REPLY && arg_count <= PEN_AM_ARGS_MAX &&
+           head_len == pen_wire_head_len(arg_count);
 }
 
 static void am_run_internal(pen_job *job, const am_frame *frame)
@@ -304,7 +256,7 @@ static bool am_kind_fits(const am_frame *frame, pen_am_category category, pen_wi
 static void am_run_short(pen_job *job, const am_frame *frame)
 {
     pen_token token = am_token(job, frame->from, frame->lane, pen_wire_handler(frame->head));
-    void (*function)(void) = am_function(token.entry);
+    void (*function)(void) = pen_am_function(job->am, token.handler);
     unsigned arg_count = pen_wire_arg_count(frame->head);
     if (function == NULL) {
         am_unregistered(job, frame);
@@ -316,18 +268,20 @@ static void am_run_short(pen_job *job, const am_frame *frame)
         am_check_promise(job, &token, PEN_AM_SHORT, arg_count);
         scope = am_scope_enter(job, &token);
     }
-    am_call_short(function, &token, arg_count, (const am_arg *)&frame->words[1]);
+    pen_am_call_short(function, &token, arg_count, (const pen_am_arg *)&frame->words[1]);
     if (PEN_CHECKED)
         am_scope_leave(&scope);
 }
 
-/* Everything but the usual Short, and what is wrong with one. Loads the head word anew and checks
- * all of it: what the short way found means nothing here. */
-static __attribute__((noinline)) void am_deliver_other(pen_job *job, pen_peer from, pen_lane lane,
-                                                       const void *head, uint32_t head_len,
-                                                       void *body, uint32_t body_len)
+void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len)
 {
+    pen_job *job = ctx;
     am_frame frame = { head, body, head_len, body_len, pen_wire_load(head), from, lane };
+    if (pen_likely(from < job->size && am_is_medium(frame.head, lane, head_len, body_len))) {
+        am_run_payload(job, &frame, PEN_AM_MEDIUM, body, body_len);
+        return;
+    }
     pen_am_category category = (pen_am_category)(pen_wire_kind_of(frame.head) & 3);
     pen_wire_place place = (pen_wire_place)(pen_wire_kind_of(frame.head) >> PEN_WIRE_PLACE_SHIFT);
     if (from >= job->size || !am_lengths_fit(&frame, category))
@@ -336,71 +290,11 @@ static __attribute__((noinline)) void am_deliver_other(pen_job *job, pen_peer fr
         am_drop(job, &frame, "kind or lane");
     else if (category == PEN_AM_LONG)
         am_run_long(job, &frame, place);
-    else if (body_len != pen_wire_payload_len(frame.head) ||
+    else if (category == PEN_AM_MEDIUM || body_len != pen_wire_payload_len(frame.head) ||
              (category == PEN_AM_SHORT && body_len != 0))
         am_drop(job, &frame, "payload length");
-    else if (category == PEN_AM_MEDIUM)
-        am_run_payload(job, &frame, PEN_AM_MEDIUM, body, body_len);
     else if (category == PEN_AM_SHORT)
         am_run_short(job, &frame);
     else
         am_run_internal(job, &frame);
-}
-
-/* Length of a head with so many arguments; 0: too many. Spares the hot path three instructions. */
-#define AM_HEAD_LEN(n) [n] = 8 * PEN_AM_WORDS(n),
-static const uint8_t am_head_lens[256] = { AM_ARITY_LIST(AM_HEAD_LEN) };
-
-static PEN_COLD void am_usual_unregistered(pen_job *job, pen_peer from, pen_lane lane,
-                                           uint64_t head)
-{
-    am_frame frame = { .head = head, .from = from, .lane = lane };
-    am_unregistered(job, &frame);
-}
-
-/* Apart from its checks, so that neither half needs a register saved. short_head: a head word of
- * which only handler and argument count count. */
-static __attribute__((noinline)) void am_run_usual(pen_job *job, pen_peer from, pen_lane lane,
-                                                   const uint64_t *words, uint64_t short_head)
-{
-    const pen_am_entry *entry = &job->am->entries[pen_wire_handler(short_head)];
-    void (*function)(void) = am_function(entry);
-    if (pen_unlikely(function == NULL)) {
-        am_usual_unregistered(job, from, lane, short_head);
-        return;
-    }
-    pen_token token;
-    token.job = job;
-    token.entry = entry;
-    token.from = from;
-    token.is_request = lane == PEN_LANE_REQUEST;
-    token.is_long = false;
-    token.replied = lane != PEN_LANE_REQUEST;
-    job->counters.am_handled++;
-    am_call_short(function, &token, pen_wire_arg_count(short_head), (const am_arg *)&words[1]);
-}
-
-/* Is it a well-formed Short of this lane? Then *short_head is its head without the kind. */
-static inline bool am_is_usual(const pen_job *job, const am_frame *frame, uint64_t *short_head)
-{
-    /* What differs from the head of such a Short is its handler and argument count, no more. */
-    uint32_t kind = pen_wire_kind(PEN_AM_SHORT, frame->lane, PEN_WIRE_BODY);
-    uint64_t rest = pen_wire_load(frame->words) ^ (uint64_t)kind << PEN_WIRE_KIND_SHIFT;
-    *short_head = rest;
-    return pen_likely((rest >> PEN_WIRE_KIND_SHIFT | frame->body_len | (frame->lane & ~1u)) == 0) &&
-           pen_likely(frame->head_len == am_head_lens[pen_wire_arg_count(rest)]) &&
-           pen_likely(frame->from < job->size);
-}
-
-void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
-                    void *body, uint32_t body_len)
-{
-    pen_job *job = ctx;
-    am_frame frame = { head, body, head_len, body_len, 0, from, lane };
-    uint64_t short_head;
-    /* In a checked build everything goes the way with the checks. */
-    if (!PEN_CHECKED && am_is_usual(job, &frame, &short_head))
-        am_run_usual(job, from, lane, head, short_head);
-    else
-        am_deliver_other(job, from, lane, head, head_len, body, body_len);
 }

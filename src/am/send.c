@@ -68,6 +68,31 @@ void pen_am_count_pushed(pen_job *job, const pen_route *route)
     pen_lock_drop(&route->port->post_lock);
 }
 
+bool pen_am_express_locked(pen_job *job, uint32_t jobrank, pen_lane lane, const uint64_t *words,
+                           unsigned count)
+{
+    const pen_express_table *table = job->locked_express;
+    if (table == NULL)
+        return false;
+    pen_express *entry = pen_express_of(table, jobrank, lane);
+    pen_lock *lock = &job->progress.ports[0].post_lock;
+    pen_lock_take(lock);
+    bool has_room = entry->room != 0;
+    if (pen_likely(has_room)) {
+        job->counters.am_sent_shm++;
+        if (count == 1)
+            (void)table->ops.one(entry, words[0]);
+        else if (count == 2)
+            (void)table->ops.two(entry, words[0], words[1]);
+        else if (count == 3)
+            (void)table->ops.three(entry, words[0], words[1], words[2]);
+        else
+            (void)table->ops.four(entry, words[0], words[1], words[2], words[3]);
+    }
+    pen_lock_drop(lock);
+    return has_room;
+}
+
 /* ---- when the first try found no room -------------------------------------------------------- */
 
 static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_frame *frame)
@@ -156,9 +181,10 @@ void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len,
 
 void pen_am_bad_reply(pen_token *token)
 {
-    const char *name = token->entry->name != NULL ? token->entry->name : "unnamed";
+    const pen_am_entry *entry = pen_am_token_entry(token);
+    const char *name = entry->name != NULL ? entry->name : "unnamed";
     pen_job_fatal(
-        token->job, "handler %u (%s) replies %s", token->entry->index, name,
+        token->job, "handler %u (%s) replies %s", entry->index, name,
         token->is_request
             ? "a second time: one request may have one reply"
             : "to a reply: only the handler of a request may reply; send a request later");

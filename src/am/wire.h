@@ -23,6 +23,11 @@ enum {
 
 _Static_assert(PEN_WIRE_WORDS_MAX * 8 <= PEN_FRAME_HEAD_MAX, "the longest head fits a frame");
 
+_Static_assert(PEN_AM_REPLY_BITS == (uint64_t)PEN_LANE_REPLY
+                                        << (PEN_WIRE_KIND_SHIFT + PEN_WIRE_LANE_SHIFT) &&
+                   PEN_AM_SHORT == 0 && PEN_LANE_REQUEST == 0,
+               "the head of a Short is made without this file, too");
+
 /* Where the payload of a Long is. */
 typedef enum pen_wire_place {
     PEN_WIRE_BODY,   /* in the frame: the target copies it to its destination */

@@ -27,6 +27,159 @@ int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
     return pen_am_request_short(team, rank, handler, flags, arg_count, words);
 }
 
+/* Shorts in registers: by the link's express entry when that has room; else, and to say what is
+ * wrong, as the others. What the others need is in functions of their own, which get the same
+ * registers, so that nothing is made ready for them. words: of the frame, the first made already;
+ * count: of them. */
+static inline int request_array(gex_TM_t team, gex_Rank_t rank, uint64_t head, uint64_t *words,
+                                unsigned count)
+{
+    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+        pen_am_express_locked(team->job, pen_team_jobrank(team, rank), PEN_LANE_REQUEST, words,
+                              count))
+        return 0;
+    return pen_api_request_short(team, rank, (gex_AM_Index_t)head, (gex_Flags_t)(head >> 32),
+                                 (uint8_t)(head >> 8), words);
+}
+
+static inline pen_express *request_entry(gex_TM_t team, gex_Rank_t rank, uint64_t head)
+{
+    if (PEN_CHECKED)
+        pen_api_check_message("AMRequestShort", team, rank, (gex_Flags_t)(head >> 32));
+    return pen_am_express_request(team, rank, head);
+}
+
+static __attribute__((noinline)) int request_other_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
+{
+    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head }, 1);
+}
+
+int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
+{
+    pen_express *entry = request_entry(team, rank, head);
+    if (pen_likely(entry != NULL))
+        return team->job->express.ops.one(entry, (uint32_t)head);
+    return request_other_w0(rank, head, team);
+}
+
+static __attribute__((noinline)) int request_other_w1(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                      gex_TM_t team)
+{
+    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head, a }, 2);
+}
+
+int pen_api_request_short_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_t team)
+{
+    pen_express *entry = request_entry(team, rank, head);
+    if (pen_likely(entry != NULL))
+        return team->job->express.ops.two(entry, (uint32_t)head, a);
+    return request_other_w1(rank, head, a, team);
+}
+
+static __attribute__((noinline)) int request_other_w2(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                      uint64_t b, gex_TM_t team)
+{
+    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head, a, b }, 3);
+}
+
+int pen_api_request_short_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, gex_TM_t team)
+{
+    pen_express *entry = request_entry(team, rank, head);
+    if (pen_likely(entry != NULL))
+        return team->job->express.ops.three(entry, (uint32_t)head, a, b);
+    return request_other_w2(rank, head, a, b, team);
+}
+
+static __attribute__((noinline)) int request_other_w3(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                      uint64_t b, uint64_t c, gex_TM_t team)
+{
+    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head, a, b, c }, 4);
+}
+
+int pen_api_request_short_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                             gex_TM_t team)
+{
+    pen_express *entry = request_entry(team, rank, head);
+    if (pen_likely(entry != NULL))
+        return team->job->express.ops.four(entry, (uint32_t)head, a, b, c);
+    return request_other_w3(rank, head, a, b, c, team);
+}
+
+static inline int reply_array(gex_Token_t token, uint64_t head, uint64_t *words, unsigned count)
+{
+    if (pen_likely(!token->replied && (uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+        pen_am_express_locked(token->job, token->from, PEN_LANE_REPLY, words, count)) {
+        token->replied = true;
+        return 0;
+    }
+    return pen_api_reply_short(token, (gex_AM_Index_t)head, (gex_Flags_t)(head >> 32),
+                               (uint8_t)(head >> 8), words);
+}
+
+/* The first word of the frame. */
+static inline uint64_t reply_head(uint64_t head) { return (uint32_t)head | PEN_AM_REPLY_BITS; }
+
+static inline pen_express *reply_entry(gex_Token_t token, uint64_t head)
+{
+    if (PEN_CHECKED)
+        pen_api_check_reply("AMReplyShort", token, (gex_Flags_t)(head >> 32));
+    return pen_am_express_reply(token, head);
+}
+
+static __attribute__((noinline)) int reply_other_w0(gex_Token_t token, uint64_t head)
+{
+    return reply_array(token, head, (uint64_t[]){ reply_head(head) }, 1);
+}
+
+int pen_api_reply_short_w0(gex_Token_t token, uint64_t head)
+{
+    pen_express *entry = reply_entry(token, head);
+    if (pen_likely(entry != NULL))
+        return token->job->express.ops.one(entry, reply_head(head));
+    return reply_other_w0(token, head);
+}
+
+static __attribute__((noinline)) int reply_other_w1(gex_Token_t token, uint64_t head, uint64_t a)
+{
+    return reply_array(token, head, (uint64_t[]){ reply_head(head), a }, 2);
+}
+
+int pen_api_reply_short_w1(gex_Token_t token, uint64_t head, uint64_t a)
+{
+    pen_express *entry = reply_entry(token, head);
+    if (pen_likely(entry != NULL))
+        return token->job->express.ops.two(entry, reply_head(head), a);
+    return reply_other_w1(token, head, a);
+}
+
+static __attribute__((noinline)) int reply_other_w2(gex_Token_t token, uint64_t head, uint64_t a,
+                                                    uint64_t b)
+{
+    return reply_array(token, head, (uint64_t[]){ reply_head(head), a, b }, 3);
+}
+
+int pen_api_reply_short_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b)
+{
+    pen_express *entry = reply_entry(token, head);
+    if (pen_likely(entry != NULL))
+        return token->job->express.ops.three(entry, reply_head(head), a, b);
+    return reply_other_w2(token, head, a, b);
+}
+
+static __attribute__((noinline)) int reply_other_w3(gex_Token_t token, uint64_t head, uint64_t a,
+                                                    uint64_t b, uint64_t c)
+{
+    return reply_array(token, head, (uint64_t[]){ reply_head(head), a, b, c }, 4);
+}
+
+int pen_api_reply_short_w3(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c)
+{
+    pen_express *entry = reply_entry(token, head);
+    if (pen_likely(entry != NULL))
+        return token->job->express.ops.four(entry, reply_head(head), a, b, c);
+    return reply_other_w3(token, head, a, b, c);
+}
+
 int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
                            const void *source, size_t len, gex_Flags_t flags, unsigned arg_count,
                            uint64_t *words)
@@ -170,7 +323,7 @@ gex_TI_t gex_Token_Info(gex_Token_t token, gex_Token_Info_t *info, gex_TI_t mask
         pen_api_check_token("gex_Token_Info", token);
     info->gex_srcrank = token->from;
     info->gex_ep = &token->job->endpoint;
-    info->gex_entry = (const gex_AM_Entry_t *)(const void *)token->entry;
+    info->gex_entry = (const gex_AM_Entry_t *)(const void *)pen_am_token_entry(token);
     info->gex_is_req = token->is_request;
     info->gex_is_long = token->is_long;
     return mask & GEX_TI_ALL;

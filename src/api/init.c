@@ -153,6 +153,10 @@ static pen_status open_modules(pen_job *job, const pen_build *build)
                        : gasnet_max_segsize != 0      ? preset
                                                       : NULL,
         .deliver = PEN_CHECKED ? deliver_checked : pen_am_deliver,
+        /* In a checked build everything goes the way with the checks. */
+        .deliver_head = { PEN_CHECKED ? NULL : pen_am_deliver_request,
+                          PEN_CHECKED ? NULL : pen_am_deliver_reply },
+        .poll_view = PEN_CHECKED ? NULL : &pen_poll,
         .end = pen_api_told_to_end,
         .on_fatal = pen_api_debug_error,
     };

@@ -7,7 +7,7 @@ _Static_assert(PEN_WAIT_SPIN == GASNET_WAIT_SPIN && PEN_WAIT_BLOCK == GASNET_WAI
                    PEN_WAIT_SPINBLOCK == GASNET_WAIT_SPINBLOCK,
                "wait modes are passed on as they are");
 
-int gasnet_AMPoll(void)
+int pen_api_poll(void)
 {
     pen_job *job = pen_api_job("gasnet_AMPoll");
     if (PEN_CHECKED)

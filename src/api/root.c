@@ -13,6 +13,11 @@ _Thread_local bool pen_api_no_interrupts;
 _Thread_local bool pen_api_ends_here;
 
 gex_TM_t pen_world = &pen_api_nobody;
+static const uint32_t nothing;
+/* Never idle: the library has to say that there is no job, and looks for itself when it checks. */
+pen_poll_view pen_poll = { { &nothing, &nothing, &nothing, &nothing, &nothing, &nothing },
+                           1,
+                           { 0 } };
 unsigned char pen_hsl_traced = PEN_CHECKED;
 
 /* Weak: a client may define them instead. */

@@ -19,12 +19,13 @@
 #include "base/status.h"
 #include "knob/knob.h"
 
+#include <penstock/abi.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 1 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 2 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -103,6 +104,9 @@ typedef struct pen_host {
      * engine loads each head word once, then checks it. */
     void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);
+    /* The same for frames that are nothing but a head, by lane, REQUEST and REPLY: with less to
+     * say. Which of the two ways a conduit calls makes no difference. Optional: NULL, or both. */
+    void (*deliver_head[2])(void *ctx, pen_peer from, const void *head, uint32_t head_len);
     void (*peer_lost)(void *ctx, pen_peer peer, pen_status why); /* once per peer */
     uint64_t (*now_ns)(void *ctx); /* virtual time under a simulator */
     void (*log)(void *ctx, int level, const char *format, ...)
@@ -121,6 +125,11 @@ typedef struct pen_host {
      * has none and pen_membarrier_register() answered false, fences, and so does every sender
      * between its store and this load), then polls once more. */
     const _Atomic uint32_t *(*sleeping)(void *ctx, pen_peer peer);
+    /* Optional (NULL): how a poll that would find nothing is seen to be idle without being made,
+     * see pen_poll_view. A link that can keep the promise writes sum and all words but the last,
+     * which is the engine's, whenever poll() or connect() may have changed what it waits for. It
+     * counts on the engine's word being 0 when idle and small else. */
+    pen_poll_view *poll_view;
 } pen_host;
 
 /* ---- what a conduit tells the engine --------------------------------------------------------- */
@@ -188,6 +197,36 @@ typedef struct pen_zcopy_ops {
     void (*cancel)(pen_link *, pen_peer, pen_lane, void *body);
 } pen_zcopy_ops;
 
+/* Frames that are nothing but a head of one to four words, posted without making a pen_frame: for
+ * each peer and lane (REQUEST and REPLY) an entry that says how many of them will be taken for
+ * certain. Whoever finds room there may post one, under the rules of post(), and is not refused.
+ * Room 0 says nothing: post() may know of more. Only calls on the link, of this rank, change it. */
+typedef struct pen_express {
+    uint32_t room;
+} pen_express;
+
+typedef struct pen_express_ops { /* all answer 0 */
+    int (*one)(pen_express *, uint64_t);
+    int (*two)(pen_express *, uint64_t, uint64_t);
+    int (*three)(pen_express *, uint64_t, uint64_t, uint64_t);
+    int (*four)(pen_express *, uint64_t, uint64_t, uint64_t, uint64_t);
+} pen_express_ops;
+
+typedef struct pen_express_table { /* complete when connect() has returned */
+    pen_express_ops ops;
+    pen_express *first; /* of peer 0, lane REQUEST; NULL: there is no such table */
+    uint32_t peer_step; /* bytes from one peer's entry to the next ... */
+    uint32_t lane_step; /* ... and from a peer's entry for REQUEST to that for REPLY */
+} pen_express_table;
+
+static inline pen_express *pen_express_of(const pen_express_table *table, pen_peer peer,
+                                          pen_lane lane)
+{
+    char *first = (char *)table->first;
+    return (pen_express *)(void *)(first + (size_t)peer * table->peer_step +
+                                   (size_t)lane * table->lane_step);
+}
+
 typedef struct pen_wait_ops { /* sleep instead of spin; a link without it is woken through
                                  host->wake */
     int (*fd)(pen_link *);
@@ -199,6 +238,7 @@ struct pen_link { /* first member of every conduit's own link struct */
     const pen_rma_ops *rma;
     const pen_zcopy_ops *zcopy;
     const pen_wait_ops *wait;
+    pen_express_table express;
     const pen_host *host;
     pen_caps caps;
     pen_peer self;

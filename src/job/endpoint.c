@@ -224,6 +224,7 @@ static pen_team *pair_make(pen_endpoint *endpoint, uint16_t remote_index)
     pair->pair_index = remote_index;
     pair->is_pair = true;
     pair->special = (endpoint->index | remote_index) != 0 ? PEN_TEAM_ELSEWHERE : 0;
+    pen_team_use_express(pair);
     (void)pen_job_show_team(pair); /* makes no table */
     /* release: pairs with the acquire in pen_job_pair */
     atomic_store_explicit(&endpoint->pairs[remote_index], pair, memory_order_release);

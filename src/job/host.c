@@ -92,6 +92,7 @@ void pen_job_fill_host(pen_job *job, const pen_job_params *params)
     job->host = (pen_host){
         .ctx = job,
         .deliver = params->deliver,
+        .deliver_head = { params->deliver_head[0], params->deliver_head[1] },
         .peer_lost = host_peer_lost,
         .now_ns = host_now_ns,
         .log = host_log,
@@ -100,6 +101,7 @@ void pen_job_fill_host(pen_job *job, const pen_job_params *params)
         .shared = host_shared,
         .wake = host_wake,
         .sleeping = host_sleeping,
+        .poll_view = params->poll_view,
     };
 }
 

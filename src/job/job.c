@@ -80,9 +80,8 @@ static pen_status job_check_arena(pen_job *job)
 
 /* What a conduit loses nobody sends again. Impairment, which somebody asked for, is let be: it is
  * there to see what notices. */
-static pen_status job_wrap_link(pen_job *job, pen_link **link)
+static pen_status job_wrap_link(pen_job *job, const pen_impair_config *impair, pen_link **link)
 {
-    pen_impair_config impair;
     if (((*link)->caps.flags & PEN_CAP_RELIABLE) == 0) {
         pen_log_error(&job->log,
                       "conduit %s may lose frames, and nothing would send them again; choose "
@@ -90,10 +89,8 @@ static pen_status job_wrap_link(pen_job *job, pen_link **link)
                       job->conduit->name);
         return PEN_ERR_UNUSABLE;
     }
-    pen_status status = pen_job_read_impair_config(job, &impair);
-    if (status == PEN_OK && pen_impair_is_on(&impair))
-        status = pen_impair_open(*link, &impair, job->concurrency, link);
-    return status;
+    return pen_impair_is_on(impair) ? pen_impair_open(*link, impair, job->concurrency, link)
+                                    : PEN_OK;
 }
 
 static pen_status job_open_link(pen_job *job, const pen_job_params *params)
@@ -104,17 +101,22 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
         return status;
     (void)snprintf(job->log.conduit, sizeof job->log.conduit, "%s", job->conduit->name);
     pen_job_fill_host(job, params);
+    pen_impair_config impair;
     status = pen_job_read_conduit_config(job);
+    if (status == PEN_OK)
+        status = pen_job_read_impair_config(job, &impair);
     if (status == PEN_OK)
         status = job_check_arena(job);
     if (status != PEN_OK)
         return status;
+    if (pen_impair_is_on(&impair)) /* the link cannot see what the one around it holds */
+        job->host.poll_view = NULL;
     pen_link_params link_params = { &job->host, job->rank, job->size, job->conduit_config };
     pen_link *link = NULL;
     status = job->conduit->open(&link_params, &link); /* says itself why not */
     if (status != PEN_OK)
         return status;
-    status = job_wrap_link(job, &link);
+    status = job_wrap_link(job, &impair, &link);
     if (status == PEN_OK)
         (void)pen_progress_add(&job->progress, link);
     else
@@ -234,6 +236,8 @@ static void job_make_objects(pen_job *job)
     job->world.view.size = job->size;
     job->world.stride = 1;
     job->world.view.mapped = job->mapped[0];
+    pen_job_use_express(job);
+    pen_team_use_express(&job->world);
 }
 
 static void job_begin(pen_job *job, const pen_job_params *params)
@@ -294,6 +298,7 @@ void pen_job_close(pen_job *job)
     pen_job_forget(job);
     pen_mem_close(&job->mem); /* before the links: they know the segments */
     uint32_t ports = job->progress.port_count;
+    pen_progress_hide(&job->progress);
     for (uint32_t i = 0; i < ports; i++)
         job->progress.ports[i].link->ops->close(job->progress.ports[i].link);
     if (job->progress.counters != NULL)

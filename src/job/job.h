@@ -61,9 +61,11 @@ enum {
 typedef struct pen_team { /* gex_TM_t */
     pen_team_view view;   /* must be first: inline code reads it */
     pen_job *job;
+    char *express; /* the link's entry for requests to rank 0; see pen_job_use_express ... */
+    uint32_t express_step; /* ... and bytes to the next rank's; 0: one without room for all */
+    uint32_t flags;
     pen_endpoint *endpoint;
     const void *cdata;
-    uint32_t flags;
     uint16_t pair_index; /* remote endpoint index of a TM pair; else of all members, if alike */
     bool is_pair;
     uint8_t special; /* PEN_TEAM_...; 0: job ranks follow the rule, all endpoints are primordial */
@@ -127,6 +129,9 @@ struct pen_job {
     uint32_t mode;         /* PEN_MODE_... of the client */
     uint32_t segment_mode; /* PEN_SEGMENT_... of the client */
     struct pen_atomic *atomic;
+    pen_express_table express; /* the link's, if this job may use it; see pen_job_use_express */
+    const pen_express_table *locked_express; /* the same for jobs with threads, under the port's
+                                                post lock; NULL: there is none */
     pen_counters counters;
     pen_progress progress;
     pen_mem mem;
@@ -167,6 +172,8 @@ typedef struct pen_job_params {
     /* What the job does with an arriving frame: am/ is above us. */
     void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);
+    void (*deliver_head[2])(void *ctx, pen_peer from, const void *head, uint32_t head_len);
+    pen_poll_view *poll_view; /* see pen_host; NULL: none */
     /* The supervisor wants this process to end, with this code; called where a rank waits, does not
      * return. NULL: ends it without further ado. */
     void (*end)(pen_job *job, int code);
@@ -225,6 +232,12 @@ pen_status pen_job_endpoint_make(pen_job *job, uint32_t capabilities, uint32_t f
 
 /* Once for each endpoint; there is no way back. */
 void pen_job_bind(pen_endpoint *endpoint, pen_segment *segment);
+
+/* Short messages by the link's express entries: where one thread uses the only link and the link
+ * has such entries; otherwise, and for a team whose members follow no rule, there is one entry for
+ * all that never has room. The first once routes are there, the other for every new team. */
+void pen_job_use_express(pen_job *job);
+void pen_team_use_express(pen_team *team);
 
 /* Multiples of the page; UINTPTR_MAX in EVERYTHING. */
 uintptr_t pen_job_segment_max_local(const pen_job *job);

@@ -73,6 +73,7 @@ static void count_add(_Atomic uint32_t *count, uint32_t change)
 static void count_changed(pen_port *port)
 {
     pen_progress *progress = port->progress;
+    pen_progress_view_changed(progress);
     if (progress->concurrency != PEN_ALONE || progress->port_count != 1)
         return;
     /* The short way through a poll is for an empty backlog. */

@@ -72,7 +72,33 @@ pen_port *pen_progress_add(pen_progress *progress, pen_link *link)
     pen_backlog_init(&port->backlog, progress->concurrency);
     bool is_plain = progress->port_count == 1 && progress->concurrency == PEN_ALONE;
     progress->alone = is_plain ? link : NULL;
+    progress->view = link->host->poll_view;
+    pen_progress_view_changed(progress);
     return port;
+}
+
+void pen_progress_view_changed(pen_progress *progress)
+{
+    static const uint32_t busy = 1;
+    const pen_port *port = &progress->ports[0];
+    if (progress->view == NULL)
+        return;
+    bool is_plain = progress->port_count == 1 &&
+                    atomic_load_explicit(&port->backlog.count, memory_order_relaxed) == 0;
+    /* relaxed: see pen_poll_view; who made the backlog sees it, others poll soon enough */
+    __atomic_store_n(&progress->view->words[PEN_POLL_WORDS - 1],
+                     is_plain ? (const uint32_t *)&progress->source_work : &busy, __ATOMIC_RELAXED);
+}
+
+void pen_progress_hide(pen_progress *progress)
+{
+    static const uint32_t nothing;
+    if (progress->view == NULL)
+        return;
+    for (unsigned i = 0; i < PEN_POLL_WORDS; i++)
+        __atomic_store_n(&progress->view->words[i], &nothing, __ATOMIC_RELAXED);
+    __atomic_store_n(&progress->view->sum, 1, __ATOMIC_RELAXED);
+    progress->view = NULL;
 }
 
 void pen_progress_close(pen_progress *progress)

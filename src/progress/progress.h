@@ -71,8 +71,9 @@ typedef struct pen_progress_source {
 struct pen_progress {
     pen_link *alone; /* the only port's link, when one thread polls it and its backlog is empty */
     _Atomic uint32_t
-        eager;    /* fruitless polls a waiter makes before it asks the policy; 0 when crowded */
-    bool polling; /* with one thread: it is in a poll; with several the poll locks say so */
+        eager; /* fruitless polls a waiter makes before it asks the policy; 0 when crowded */
+    pen_poll_view *view; /* NULL: none; its last word is ours, see pen_progress_view_changed */
+    bool polling;        /* with one thread: it is in a poll; with several the poll locks say so */
     uint32_t port_count;
     _Atomic uint32_t source_work; /* what waits for a source; 0: poll calls none. relaxed: a hint,
                                      the sources have locks or flags of their own */
@@ -107,6 +108,13 @@ void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
                        const pen_progress_config *config, const pen_sleeper *sleeper,
                        pen_counters *counters);
 pen_port *pen_progress_add(pen_progress *progress, pen_link *link); /* not thread-safe */
+
+/* progress/'s own: whether there is a backlog may have changed, under its lock. Polls that have one
+ * to look after are not idle. */
+void pen_progress_view_changed(pen_progress *progress);
+
+/* The view shows nothing of us any more: before the links are closed. */
+void pen_progress_hide(pen_progress *progress);
 
 /* Frees backlogs: after the links are closed (they may still read what flies); links are the
  * caller's. */

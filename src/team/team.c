@@ -118,6 +118,7 @@ static pen_team *make(pen_endpoint *endpoint, const char *call, const gex_EP_Loc
     team->view.rank = rank;
     team->view.size = count;
     set_jobranks(team, call, members);
+    pen_team_use_express(team);
     set_indexes(team, call, members);
     team->special =
         (team->jobranks != NULL ? PEN_TEAM_LISTED : 0) |

@@ -32,6 +32,7 @@ struct setup {
     pen_peer ranks;
     const char *environment[8];   /* "NAME=value" for the conduit's knobs; ends with NULL */
     void (*adjust)(void *config); /* NULL, or changes what no variable says */
+    bool view;                    /* polls are made by one thread, and their view is lent */
 };
 
 /* ---- a job ---------------------------------------------------------------------------------- */
@@ -61,6 +62,7 @@ struct rank {
     struct job *job;
     pen_link *link;
     pen_host host;
+    pen_poll_view view;
     pen_peer self;
     pthread_mutex_t post_lock, poll_lock;
     ledger_entry

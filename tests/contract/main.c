@@ -87,14 +87,16 @@ static void run_list(const struct setup *setup, const contract_test *tests, cons
 
 static void run_setup(const struct setup *setup, bool threads, const char *word)
 {
+    struct setup one_thread = *setup;
     if (threads) {
         run_list(setup, thread_tests, word);
         return;
     }
-    run_list(setup, frame_tests, word);
-    run_list(setup, lane_tests, word);
-    run_list(setup, traffic_tests, word);
-    run_list(setup, body_tests, word);
+    one_thread.view = true;
+    run_list(&one_thread, frame_tests, word);
+    run_list(&one_thread, lane_tests, word);
+    run_list(&one_thread, traffic_tests, word);
+    run_list(&one_thread, body_tests, word);
 }
 
 static void run_conduit(const pen_conduit *conduit, bool threads, const char *word)

@@ -26,46 +26,41 @@ static __inline__ int pen_am_replied(int status, gex_Event_t *local, const char 
     return status;
 }
 
-#define PEN_AM_REQUESTS(n)                                                                         \
-    GEX_INLINE int gex_AM_RequestShort##n(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,  \
-                                          gex_Flags_t flags PEN_AM_PARAMS_##n)                     \
-    {                                                                                              \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
-        return pen_api_request_short(team, rank, handler, flags, n, words);                        \
-    }                                                                                              \
-    GEX_INLINE int gex_AM_RequestMedium##n(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler, \
-                                           const void *source, size_t len, gex_Event_t *local,     \
-                                           gex_Flags_t flags PEN_AM_PARAMS_##n)                    \
-    {                                                                                              \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
-        pen_am_source when = { source, len, 0, local, "gex_AM_RequestMedium" #n, 0 };              \
-        if (PEN_LIKELY(local == GEX_EVENT_NOW))                                                    \
-            return pen_api_request_medium(team, rank, handler, source, len, flags, n, words);      \
-        return pen_api_request_local(team, rank, handler, &when, flags, n, words);                 \
-    }                                                                                              \
-    GEX_INLINE int gex_AM_RequestLong##n(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,   \
-                                         const void *source, size_t len, void *dest,               \
-                                         gex_Event_t *local, gex_Flags_t flags PEN_AM_PARAMS_##n)  \
-    {                                                                                              \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
-        pen_am_source when = { source, len, dest, local, "gex_AM_RequestLong" #n, 1 };             \
-        if (PEN_LIKELY(local == GEX_EVENT_NOW))                                                    \
-            return pen_api_request_long(team, rank, handler, source, len, dest, flags, n, words);  \
-        return pen_api_request_local(team, rank, handler, &when, flags, n, words);                 \
+#define PEN_AM_REQUESTS(n)                                                                        \
+    GEX_INLINE int gex_AM_RequestShort##n(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler, \
+                                          gex_Flags_t flags PEN_AM_PARAMS_##n){                   \
+        PEN_AM_REQUEST_SHORT(n, team, rank, handler, flags)                                       \
+    } GEX_INLINE int gex_AM_RequestMedium##n(gex_TM_t team, gex_Rank_t rank,                      \
+                                             gex_AM_Index_t handler, const void *source,          \
+                                             size_t len, gex_Event_t *local,                      \
+                                             gex_Flags_t flags PEN_AM_PARAMS_##n)                 \
+    {                                                                                             \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                       \
+        pen_am_source when = { source, len, 0, local, "gex_AM_RequestMedium" #n, 0 };             \
+        if (PEN_LIKELY(local == GEX_EVENT_NOW))                                                   \
+            return pen_api_request_medium(team, rank, handler, source, len, flags, n, words);     \
+        return pen_api_request_local(team, rank, handler, &when, flags, n, words);                \
+    }                                                                                             \
+    GEX_INLINE int gex_AM_RequestLong##n(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,  \
+                                         const void *source, size_t len, void *dest,              \
+                                         gex_Event_t *local, gex_Flags_t flags PEN_AM_PARAMS_##n) \
+    {                                                                                             \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                       \
+        pen_am_source when = { source, len, dest, local, "gex_AM_RequestLong" #n, 1 };            \
+        if (PEN_LIKELY(local == GEX_EVENT_NOW))                                                   \
+            return pen_api_request_long(team, rank, handler, source, len, dest, flags, n, words); \
+        return pen_api_request_local(team, rank, handler, &when, flags, n, words);                \
     }
 
 #define PEN_AM_REPLIES(n)                                                                       \
     GEX_INLINE int gex_AM_ReplyShort##n(gex_Token_t token, gex_AM_Index_t handler,              \
-                                        gex_Flags_t flags PEN_AM_PARAMS_##n)                    \
+                                        gex_Flags_t flags PEN_AM_PARAMS_##n){                   \
+        PEN_AM_REPLY_SHORT(n, token, handler, flags)                                            \
+    } GEX_INLINE int gex_AM_ReplyMedium##n(gex_Token_t token, gex_AM_Index_t handler,           \
+                                           const void *source, size_t len, gex_Event_t *local,  \
+                                           gex_Flags_t flags PEN_AM_PARAMS_##n)                 \
     {                                                                                           \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                \
-        return pen_api_reply_short(token, handler, flags, n, words);                            \
-    }                                                                                           \
-    GEX_INLINE int gex_AM_ReplyMedium##n(gex_Token_t token, gex_AM_Index_t handler,             \
-                                         const void *source, size_t len, gex_Event_t *local,    \
-                                         gex_Flags_t flags PEN_AM_PARAMS_##n)                   \
-    {                                                                                           \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                     \
         int status = pen_api_reply_medium(token, handler, source, len, flags, n, words);        \
         return pen_am_replied(status, local, "gex_AM_ReplyMedium" #n);                          \
     }                                                                                           \
@@ -73,7 +68,7 @@ static __inline__ int pen_am_replied(int status, gex_Event_t *local, const char 
                                        const void *source, size_t len, void *dest,              \
                                        gex_Event_t *local, gex_Flags_t flags PEN_AM_PARAMS_##n) \
     {                                                                                           \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                     \
         int status = pen_api_reply_long(token, handler, source, len, dest, flags, n, words);    \
         return pen_am_replied(status, local, "gex_AM_ReplyLong" #n);                            \
     }

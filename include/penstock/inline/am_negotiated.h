@@ -15,14 +15,14 @@ extern "C" {
     GEX_INLINE void gex_AM_CommitRequestMedium##n(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler,  \
                                                   size_t len PEN_AM_PARAMS_##n)                   \
     {                                                                                             \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                  \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                       \
         (void)pen_api_commit(desc, PEN_COMMIT_REQUEST_MEDIUM, handler, len, 0, 0, n, words);      \
     }                                                                                             \
     GEX_INLINE int gex_AM_CommitRequestMedium##n##_v2(gex_AM_SrcDesc_t desc,                      \
                                                       gex_AM_Index_t handler, size_t len,         \
                                                       gex_Flags_t flags PEN_AM_PARAMS_##n)        \
     {                                                                                             \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                  \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                       \
         return pen_api_commit(desc, PEN_COMMIT_REQUEST_MEDIUM, handler, len, 0, flags, n, words); \
     }
 
@@ -30,14 +30,14 @@ extern "C" {
     GEX_INLINE void gex_AM_CommitRequestLong##n(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler,     \
                                                 size_t len, void *dest PEN_AM_PARAMS_##n)          \
     {                                                                                              \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                        \
         (void)pen_api_commit(desc, PEN_COMMIT_REQUEST_LONG, handler, len, dest, 0, n, words);      \
     }                                                                                              \
     GEX_INLINE int gex_AM_CommitRequestLong##n##_v2(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler, \
                                                     size_t len, void *dest,                        \
                                                     gex_Flags_t flags PEN_AM_PARAMS_##n)           \
     {                                                                                              \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                        \
         return pen_api_commit(desc, PEN_COMMIT_REQUEST_LONG, handler, len, dest, flags, n, words); \
     }
 
@@ -45,14 +45,14 @@ extern "C" {
     GEX_INLINE void gex_AM_CommitReplyMedium##n(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler,     \
                                                 size_t len PEN_AM_PARAMS_##n)                      \
     {                                                                                              \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                        \
         (void)pen_api_commit(desc, PEN_COMMIT_REPLY_MEDIUM, handler, len, 0, 0, n, words);         \
     }                                                                                              \
     GEX_INLINE int gex_AM_CommitReplyMedium##n##_v2(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler, \
                                                     size_t len,                                    \
                                                     gex_Flags_t flags PEN_AM_PARAMS_##n)           \
     {                                                                                              \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                   \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                        \
         return pen_api_commit(desc, PEN_COMMIT_REPLY_MEDIUM, handler, len, 0, flags, n, words);    \
     }
 
@@ -60,14 +60,14 @@ extern "C" {
     GEX_INLINE void gex_AM_CommitReplyLong##n(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler,     \
                                               size_t len, void *dest PEN_AM_PARAMS_##n)          \
     {                                                                                            \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                 \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                      \
         (void)pen_api_commit(desc, PEN_COMMIT_REPLY_LONG, handler, len, dest, 0, n, words);      \
     }                                                                                            \
     GEX_INLINE int gex_AM_CommitReplyLong##n##_v2(gex_AM_SrcDesc_t desc, gex_AM_Index_t handler, \
                                                   size_t len, void *dest,                        \
                                                   gex_Flags_t flags PEN_AM_PARAMS_##n)           \
     {                                                                                            \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                                 \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                      \
         return pen_api_commit(desc, PEN_COMMIT_REPLY_LONG, handler, len, dest, flags, n, words); \
     }
 

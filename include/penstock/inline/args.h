@@ -32,23 +32,76 @@
 #define PEN_AM_PARAMS_15 PEN_AM_PARAMS_14, gex_AM_Arg_t a14
 #define PEN_AM_PARAMS_16 PEN_AM_PARAMS_15, gex_AM_Arg_t a15
 
-#define PEN_AM_WORDS_0   0
-#define PEN_AM_WORDS_1   PEN_AM_WORDS_0, PEN_AM_HALF(a0)
-#define PEN_AM_WORDS_2   PEN_AM_WORDS_0, PEN_AM_PAIR(a0, a1)
-#define PEN_AM_WORDS_3   PEN_AM_WORDS_2, PEN_AM_HALF(a2)
-#define PEN_AM_WORDS_4   PEN_AM_WORDS_2, PEN_AM_PAIR(a2, a3)
-#define PEN_AM_WORDS_5   PEN_AM_WORDS_4, PEN_AM_HALF(a4)
-#define PEN_AM_WORDS_6   PEN_AM_WORDS_4, PEN_AM_PAIR(a4, a5)
-#define PEN_AM_WORDS_7   PEN_AM_WORDS_6, PEN_AM_HALF(a6)
-#define PEN_AM_WORDS_8   PEN_AM_WORDS_6, PEN_AM_PAIR(a6, a7)
-#define PEN_AM_WORDS_9   PEN_AM_WORDS_8, PEN_AM_HALF(a8)
-#define PEN_AM_WORDS_10  PEN_AM_WORDS_8, PEN_AM_PAIR(a8, a9)
-#define PEN_AM_WORDS_11  PEN_AM_WORDS_10, PEN_AM_HALF(a10)
-#define PEN_AM_WORDS_12  PEN_AM_WORDS_10, PEN_AM_PAIR(a10, a11)
-#define PEN_AM_WORDS_13  PEN_AM_WORDS_12, PEN_AM_HALF(a12)
-#define PEN_AM_WORDS_14  PEN_AM_WORDS_12, PEN_AM_PAIR(a12, a13)
-#define PEN_AM_WORDS_15  PEN_AM_WORDS_14, PEN_AM_HALF(a14)
-#define PEN_AM_WORDS_16  PEN_AM_WORDS_14, PEN_AM_PAIR(a14, a15)
+#define PEN_AM_LIST_0
+#define PEN_AM_LIST_1  PEN_AM_LIST_0, PEN_AM_HALF(a0)
+#define PEN_AM_LIST_2  PEN_AM_LIST_0, PEN_AM_PAIR(a0, a1)
+#define PEN_AM_LIST_3  PEN_AM_LIST_2, PEN_AM_HALF(a2)
+#define PEN_AM_LIST_4  PEN_AM_LIST_2, PEN_AM_PAIR(a2, a3)
+#define PEN_AM_LIST_5  PEN_AM_LIST_4, PEN_AM_HALF(a4)
+#define PEN_AM_LIST_6  PEN_AM_LIST_4, PEN_AM_PAIR(a4, a5)
+#define PEN_AM_LIST_7  PEN_AM_LIST_6, PEN_AM_HALF(a6)
+#define PEN_AM_LIST_8  PEN_AM_LIST_6, PEN_AM_PAIR(a6, a7)
+#define PEN_AM_LIST_9  PEN_AM_LIST_8, PEN_AM_HALF(a8)
+#define PEN_AM_LIST_10 PEN_AM_LIST_8, PEN_AM_PAIR(a8, a9)
+#define PEN_AM_LIST_11 PEN_AM_LIST_10, PEN_AM_HALF(a10)
+#define PEN_AM_LIST_12 PEN_AM_LIST_10, PEN_AM_PAIR(a10, a11)
+#define PEN_AM_LIST_13 PEN_AM_LIST_12, PEN_AM_HALF(a12)
+#define PEN_AM_LIST_14 PEN_AM_LIST_12, PEN_AM_PAIR(a12, a13)
+#define PEN_AM_LIST_15 PEN_AM_LIST_14, PEN_AM_HALF(a14)
+#define PEN_AM_LIST_16 PEN_AM_LIST_14, PEN_AM_PAIR(a14, a15)
+
+/* With a first word that is the library's. */
+#define PEN_AM_ARRAY(n) { 0 PEN_AM_LIST_##n }
+
+/* How Shorts travel: so many words in registers, or in an array. */
+#define PEN_AM_WAY_0  W0
+#define PEN_AM_WAY_1  W1
+#define PEN_AM_WAY_2  W1
+#define PEN_AM_WAY_3  W2
+#define PEN_AM_WAY_4  W2
+#define PEN_AM_WAY_5  W3
+#define PEN_AM_WAY_6  W3
+#define PEN_AM_WAY_7  ARRAY
+#define PEN_AM_WAY_8  ARRAY
+#define PEN_AM_WAY_9  ARRAY
+#define PEN_AM_WAY_10 ARRAY
+#define PEN_AM_WAY_11 ARRAY
+#define PEN_AM_WAY_12 ARRAY
+#define PEN_AM_WAY_13 ARRAY
+#define PEN_AM_WAY_14 ARRAY
+#define PEN_AM_WAY_15 ARRAY
+#define PEN_AM_WAY_16 ARRAY
+#define PEN_AM_HEAD(handler, count, flags)                        \
+    ((uint64_t)(uint32_t)(flags) << 32 | (uint32_t)(count) << 8 | \
+     (uint32_t)(gex_AM_Index_t)(handler))
+
+/* As bodies of functions that send a Short to a rank, or in reply to a token. */
+#define PEN_AM_REQUEST_SHORT(n, team, rank, handler, flags) \
+    PEN_AM_JOIN(PEN_AM_REQUEST_SHORT_, PEN_AM_WAY_##n)(n, team, rank, handler, flags)
+#define PEN_AM_REQUEST_SHORT_W0(n, team, rank, handler, flags) \
+    return pen_api_request_short_w0(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+#define PEN_AM_REQUEST_SHORT_W1(n, team, rank, handler, flags) \
+    return pen_api_request_short_w1(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+#define PEN_AM_REQUEST_SHORT_W2(n, team, rank, handler, flags) \
+    return pen_api_request_short_w2(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+#define PEN_AM_REQUEST_SHORT_W3(n, team, rank, handler, flags) \
+    return pen_api_request_short_w3(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+#define PEN_AM_REQUEST_SHORT_ARRAY(n, team, rank, handler, flags) \
+    uint64_t words[] = PEN_AM_ARRAY(n);                           \
+    return pen_api_request_short(team, rank, handler, flags, n, words);
+#define PEN_AM_REPLY_SHORT(n, token, handler, flags) \
+    PEN_AM_JOIN(PEN_AM_REPLY_SHORT_, PEN_AM_WAY_##n)(n, token, handler, flags)
+#define PEN_AM_REPLY_SHORT_W0(n, token, handler, flags) \
+    return pen_api_reply_short_w0(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+#define PEN_AM_REPLY_SHORT_W1(n, token, handler, flags) \
+    return pen_api_reply_short_w1(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+#define PEN_AM_REPLY_SHORT_W2(n, token, handler, flags) \
+    return pen_api_reply_short_w2(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+#define PEN_AM_REPLY_SHORT_W3(n, token, handler, flags) \
+    return pen_api_reply_short_w3(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+#define PEN_AM_REPLY_SHORT_ARRAY(n, token, handler, flags) \
+    uint64_t words[] = PEN_AM_ARRAY(n);                    \
+    return pen_api_reply_short(token, handler, flags, n, words);
 
 /* How many arguments a call has beyond its first B: the 25th of the call's own and this list. */
 #define PEN_AM_PICK(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17, \

@@ -13,22 +13,19 @@ extern "C" {
 
 #define PEN_AM_LEGACY_REQUESTS(n)                                                             \
     GEX_INLINE int gasnet_AMRequestShort##n(gasnet_node_t dest,                               \
-                                            gasnet_handler_t handler PEN_AM_PARAMS_##n)       \
+                                            gasnet_handler_t handler PEN_AM_PARAMS_##n){      \
+        PEN_AM_REQUEST_SHORT(n, pen_world, dest, handler, 0)                                  \
+    } GEX_INLINE int gasnet_AMRequestMedium##n(gasnet_node_t dest, gasnet_handler_t handler,  \
+                                               void *source, size_t len PEN_AM_PARAMS_##n)    \
     {                                                                                         \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
-        return pen_api_request_short(pen_world, dest, handler, 0, n, words);                  \
-    }                                                                                         \
-    GEX_INLINE int gasnet_AMRequestMedium##n(gasnet_node_t dest, gasnet_handler_t handler,    \
-                                             void *source, size_t len PEN_AM_PARAMS_##n)      \
-    {                                                                                         \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                   \
         return pen_api_request_medium(pen_world, dest, handler, source, len, 0, n, words);    \
     }                                                                                         \
     GEX_INLINE int gasnet_AMRequestLong##n(gasnet_node_t dest, gasnet_handler_t handler,      \
                                            void *source, size_t len,                          \
                                            void *dest_addr PEN_AM_PARAMS_##n)                 \
     {                                                                                         \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                   \
         return pen_api_request_long(pen_world, dest, handler, source, len, dest_addr, 0, n,   \
                                     words);                                                   \
     }                                                                                         \
@@ -36,29 +33,26 @@ extern "C" {
                                                 void *source, size_t len,                     \
                                                 void *dest_addr PEN_AM_PARAMS_##n)            \
     {                                                                                         \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                              \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                   \
         return pen_api_request_long_async(dest, handler, source, len, dest_addr, n, words);   \
     }
 
-#define PEN_AM_LEGACY_REPLIES(n)                                                           \
-    GEX_INLINE int gasnet_AMReplyShort##n(gasnet_token_t token,                            \
-                                          gasnet_handler_t handler PEN_AM_PARAMS_##n)      \
-    {                                                                                      \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                           \
-        return pen_api_reply_short(token, handler, 0, n, words);                           \
-    }                                                                                      \
-    GEX_INLINE int gasnet_AMReplyMedium##n(gasnet_token_t token, gasnet_handler_t handler, \
-                                           void *source, size_t len PEN_AM_PARAMS_##n)     \
-    {                                                                                      \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                           \
-        return pen_api_reply_medium(token, handler, source, len, 0, n, words);             \
-    }                                                                                      \
-    GEX_INLINE int gasnet_AMReplyLong##n(gasnet_token_t token, gasnet_handler_t handler,   \
-                                         void *source, size_t len,                         \
-                                         void *dest_addr PEN_AM_PARAMS_##n)                \
-    {                                                                                      \
-        uint64_t words[] = { PEN_AM_WORDS_##n };                                           \
-        return pen_api_reply_long(token, handler, source, len, dest_addr, 0, n, words);    \
+#define PEN_AM_LEGACY_REPLIES(n)                                                             \
+    GEX_INLINE int gasnet_AMReplyShort##n(gasnet_token_t token,                              \
+                                          gasnet_handler_t handler PEN_AM_PARAMS_##n){       \
+        PEN_AM_REPLY_SHORT(n, token, handler, 0)                                             \
+    } GEX_INLINE int gasnet_AMReplyMedium##n(gasnet_token_t token, gasnet_handler_t handler, \
+                                             void *source, size_t len PEN_AM_PARAMS_##n)     \
+    {                                                                                        \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                  \
+        return pen_api_reply_medium(token, handler, source, len, 0, n, words);               \
+    }                                                                                        \
+    GEX_INLINE int gasnet_AMReplyLong##n(gasnet_token_t token, gasnet_handler_t handler,     \
+                                         void *source, size_t len,                           \
+                                         void *dest_addr PEN_AM_PARAMS_##n)                  \
+    {                                                                                        \
+        uint64_t words[] = PEN_AM_ARRAY(n);                                                  \
+        return pen_api_reply_long(token, handler, source, len, dest_addr, 0, n, words);      \
     }
 
 PEN_AM_ARITIES(PEN_AM_LEGACY_REQUESTS)

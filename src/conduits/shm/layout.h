@@ -83,10 +83,12 @@ static inline uint32_t shm_slot_body_at(uint32_t head_len) { return (8 + head_le
 
 /* ---- a rank's page -------------------------------------------------------------------------- */
 
-/* Bits of the bell. */
-#define SHM_BELL_CHANNEL(i)  (UINT64_C(1) << (i))
-#define SHM_BELL_CHANNELS    ((UINT64_C(1) << SHM_CHANNELS_MAX) - 1)
-#define SHM_BELL_INBOX(lane) (UINT64_C(1) << (SHM_CHANNELS_MAX + (lane)))
+/* Bits of the bell. RUNG is rung with each of the others, for who sees the lower half only. */
+#define SHM_BELL_RUNG        (UINT64_C(1) << 15)
+#define SHM_BELL_CHANNEL_BIT 16
+#define SHM_BELL_CHANNEL(i)  (UINT64_C(1) << (SHM_BELL_CHANNEL_BIT + (i)))
+#define SHM_BELL_CHANNELS    (((UINT64_C(1) << SHM_CHANNELS_MAX) - 1) << SHM_BELL_CHANNEL_BIT)
+#define SHM_BELL_INBOX(lane) (UINT64_C(1) << (SHM_BELL_CHANNEL_BIT + SHM_CHANNELS_MAX + (lane)))
 #define SHM_BELL_FAULT       (UINT64_C(1) << 63) /* rung by the rank itself */
 
 typedef struct shm_lane_words {                    /* written by peers */

@@ -139,6 +139,7 @@ static PEN_COLD void stop_reading(shm_link *link, shm_rx *rx, pen_peer from, uin
     const pen_host *host = link->base.host;
     rx->at = &link->silent;
     rx->sequence = 1; /* the silent slot's is 0 */
+    shm_view_moved(link, rx);
     if (from < link->peers)
         host->log(
             host->ctx, PEN_LOG_ERROR,
@@ -167,6 +168,17 @@ static void give_back(const shm_link *link, shm_rx *rx, const shm_rx_channel *ch
     atomic_store_explicit(&words->slots_done[lane], rx->next, memory_order_release);
 }
 
+/* The end of a body in the ring has been passed. As the sender counted: on to where the body began,
+ * which may skip the end of the ring. */
+static inline void body_done(const shm_link *link, const shm_rx_channel *channel, pen_lane lane,
+                             shm_rx *rx, uint32_t offset, uint32_t record)
+{
+    rx->ring_done += (offset - rx->ring_done) & (link->layout.ring_len - 1);
+    rx->ring_done += record;
+    if (rx->ring_done - rx->ring_told >= link->layout.ring_len / 4)
+        give_back(link, rx, channel, lane);
+}
+
 /* A frame that is more than a short head. False: malformed. */
 static bool deliver_general(shm_link *link, shm_rx_channel *channel, pen_lane lane, uint64_t word)
 {
@@ -178,17 +190,54 @@ static bool deliver_general(shm_link *link, shm_rx_channel *channel, pen_lane la
     host->deliver(host->ctx, channel->from, lane, frame.head, frame.head_len, frame.body,
                   frame.body_len);
     advance(rx, frame.slots);
-    if (frame.kind == SHM_BODY_IN_CHUNK) {
+    if (frame.kind == SHM_BODY_IN_CHUNK)
         shm_chunk_give(link->page, lane, frame.chunk);
-    } else if (frame.kind == SHM_BODY_IN_RING) {
-        /* As the sender counted: on to where the body began, which may skip the end of the ring. */
-        uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
-        rx->ring_done += (offset - rx->ring_done) & (link->layout.ring_len - 1);
-        rx->ring_done += shm_ring_record(frame.body_len);
-        if (rx->ring_done - rx->ring_told >= link->layout.ring_len / 4)
-            give_back(link, rx, channel, lane);
-    }
+    else if (frame.kind == SHM_BODY_IN_RING)
+        body_done(link, channel, lane, rx, shm_word_place_of(word) * SHM_BODY_ALIGN,
+                  shm_ring_record(frame.body_len));
     return true;
+}
+
+/* A head of one slot with a body in the ring; the same checks as check() makes, for this kind.
+ * False: something else, and nothing was done. */
+static inline bool deliver_ring_body(const shm_link *link, const shm_rx_channel *channel,
+                                     pen_lane lane, shm_rx *rx, uint64_t word)
+{
+    const pen_host *host = link->base.host;
+    uint32_t words = shm_word_head_words(word), body_len = shm_word_len(word);
+    uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
+    uint32_t record = shm_ring_record(body_len);
+    if (shm_word_kind(word) != SHM_BODY_IN_RING || words - 1 >= SHM_SLOT_WORDS || body_len == 0 ||
+        offset >= link->layout.ring_len || record > link->layout.ring_len - offset)
+        return false;
+    host->deliver(host->ctx, channel->from, lane, rx->at->head, words * (uint32_t)sizeof(uint64_t),
+                  rx->ring + offset, body_len);
+    advance(rx, 1);
+    body_done(link, channel, lane, rx, offset, record);
+    return true;
+}
+
+/* Heads of one shape, one after the other; the first's word, ready, the caller has seen. A slot
+ * whose word is not exactly the next of that shape ends it, whatever it is. */
+static inline unsigned drain_heads(shm_rx *rx, const pen_host *host, pen_peer from, pen_lane lane,
+                                   unsigned budget, uint64_t word)
+{
+    void (*deliver)(void *, pen_peer, const void *, uint32_t) = host->deliver_head[lane];
+    void *ctx = host->ctx;
+    uint64_t shape = word & ~UINT64_C(0xffff);
+    uint32_t head_len = shm_word_head_words(word) * (uint32_t)sizeof(uint64_t);
+    uint32_t next = rx->next;
+    shm_slot *slots = rx->slots, *at = rx->at;
+    unsigned left = budget;
+    do {
+        deliver(ctx, from, at->head, head_len);
+        next++;
+        at = &slots[next & (SHM_RING_SLOTS - 1)];
+        /* acquire: as in is_ready() */
+    } while (--left != 0 && atomic_load_explicit(&at->word, memory_order_acquire) ==
+                                (shape | (uint16_t)(next + 1)));
+    advance(rx, next - rx->next);
+    return budget - left;
 }
 
 /* The caller has seen `word`, ready. */
@@ -197,23 +246,25 @@ static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, un
 {
     const pen_host *host = link->base.host;
     shm_rx *rx = &channel->lanes[lane];
+    bool has_short_way = host->deliver_head[lane] != NULL;
     unsigned count = 0;
     channel->used = true;
     do {
         uint64_t words = word >> 16; /* of head; more bits are set when there is a body */
-        if (pen_likely(words - 1 < SHM_SLOT_WORDS)) {
-            host->deliver(host->ctx, channel->from, lane, rx->at->head, (uint32_t)words * 8, NULL,
-                          0);
-            advance(rx, 1);
-        } else if (!deliver_general(link, channel, lane, word)) {
+        if (pen_likely(words - 1 < SHM_SLOT_WORDS) && has_short_way) {
+            count += drain_heads(rx, host, channel->from, lane, budget - count, word);
+        } else if (deliver_ring_body(link, channel, lane, rx, word) ||
+                   deliver_general(link, channel, lane, word)) {
+            count++;
+        } else {
             channel->broken = true;
             stop_reading(link, rx, channel->from, word);
             return count;
         }
-        count++;
     } while (count < budget && is_ready(rx, &word));
     if (rx->next - rx->slots_told >= GIVE_BACK_SLOTS)
         give_back(link, rx, channel, lane);
+    shm_view_moved(link, rx);
     return count;
 }
 
@@ -255,6 +306,9 @@ static void activate(shm_link *link, uint32_t number)
     link->active[link->active_count++] = channel;
     /* relaxed: a sender that still sees 0 rings the bell once more, which does no harm */
     atomic_store_explicit(&link->page->channels[number].awake, 1, memory_order_relaxed);
+    if (shm_is_eager(link) && number == link->base.self) /* relaxed: likewise */
+        atomic_store_explicit(&link->self_deaf, 0, memory_order_relaxed);
+    shm_view_make(link);
 }
 
 /* A peer wrote to a channel that we do not poll. */
@@ -412,7 +466,7 @@ static unsigned answer_bell(shm_link *link, unsigned lanes, unsigned budget)
     /* acquire: pairs with the release of whoever rang; exchange, so that no bit is lost */
     uint64_t bell = atomic_exchange_explicit(&link->page->bell, 0, memory_order_acquire);
     for (uint64_t left = bell & SHM_BELL_CHANNELS; left != 0; left &= left - 1)
-        wake_channel(link, (uint32_t)__builtin_ctzll(left));
+        wake_channel(link, (uint32_t)__builtin_ctzll(left) - SHM_BELL_CHANNEL_BIT);
     if (bell & SHM_BELL_FAULT)
         report_broken(link);
     unsigned count = 0;
@@ -425,7 +479,7 @@ static unsigned answer_bell(shm_link *link, unsigned lanes, unsigned budget)
             again |= SHM_BELL_INBOX(lane);
     }
     if (again != 0) /* relaxed: what the exchange acquired, the next poll of ours has */
-        atomic_fetch_or_explicit(&link->page->bell, again, memory_order_relaxed);
+        atomic_fetch_or_explicit(&link->page->bell, again | SHM_BELL_RUNG, memory_order_relaxed);
     return count;
 }
 
@@ -499,4 +553,5 @@ void shm_open_receiver(shm_link *link)
         open_channel(link, peer, peer);
         activate(link, peer);
     }
+    shm_view_make(link);
 }

@@ -23,7 +23,7 @@ static inline void copy_head(shm_slot *slot, const void *head, size_t head_len)
 static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bit)
 {
     /* release: pairs with the acquire in shm_poll's answer; our claim and slot come first */
-    atomic_fetch_or_explicit(&page->bell, bit, memory_order_release);
+    atomic_fetch_or_explicit(&page->bell, bit | SHM_BELL_RUNG, memory_order_release);
     if (link->fenced)
         shm_fence(); /* before looking whether the rank sleeps */
 }
@@ -34,12 +34,11 @@ static void wake_sleeper(const shm_link *link, pen_peer to, const _Atomic uint32
         link->base.host->wake(link->base.host->ctx, to);
 }
 
-static PEN_COLD pen_post announce_loudly(const shm_link *link, pen_peer to, const shm_tx *tx)
+PEN_COLD void shm_announce_loudly(const shm_link *link, pen_peer to, const shm_tx *tx)
 {
     if (atomic_load_explicit(tx->awake, memory_order_relaxed) == 0)
         ring_bell(link, link->to[to].page, SHM_BELL_CHANNEL(tx->channel));
     wake_sleeper(link, to, tx->sleeping);
-    return PEN_POST_DONE;
 }
 
 /* After a slot was published: the reader may have parked the channel, or may sleep. Either way it
@@ -50,7 +49,7 @@ static inline pen_post announce(const shm_link *link, pen_peer to, const shm_tx 
     atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps the order, at least */
     if (pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0 ||
                      atomic_load_explicit(tx->sleeping, memory_order_relaxed) != 0))
-        return announce_loudly(link, to, tx);
+        shm_announce_loudly(link, to, tx);
     return PEN_POST_DONE;
 }
 
@@ -60,8 +59,11 @@ static inline pen_post announce(const shm_link *link, pen_peer to, const shm_tx 
 static PEN_COLD void give_up(shm_link *link, shm_peer *peer)
 {
     atomic_store_explicit(&peer->broken, true, memory_order_relaxed);
+    for (pen_lane lane = PEN_LANE_REQUEST; lane < SHM_CHANNEL_LANES; lane++)
+        peer->lanes[lane].express.room = 0; /* so that every post comes to look */
     /* release: pairs with the acquire in poll, which then looks for `broken` */
-    atomic_fetch_or_explicit(&link->page->bell, SHM_BELL_FAULT, memory_order_release);
+    atomic_fetch_or_explicit(&link->page->bell, SHM_BELL_FAULT | SHM_BELL_RUNG,
+                             memory_order_release);
 }
 
 /* Learns how far the reader of our channel got. */
@@ -76,17 +78,24 @@ static void refresh(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane)
         give_up(link, peer);
         return;
     }
-    tx->limit = slots_done + SHM_RING_SLOTS - tx->reserved;
+    tx->express.room = slots_done + SHM_RING_SLOTS - tx->reserved - tx->next;
     tx->ring_done = ring_done;
 }
 
 bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots)
 {
     shm_tx *tx = shm_tx_of(peer, lane);
-    if (tx->limit - tx->next >= slots)
+    if (tx->express.room >= slots)
         return true;
     refresh(link, peer, tx, lane);
-    return tx->limit - tx->next >= slots;
+    return tx->express.room >= slots;
+}
+
+/* A quarter of the ring on, the reader has told us how far it is. If it has caught up, what comes
+ * next lies where the last quarter lay, which is still in both caches; otherwise further on. */
+static inline bool restart_is_due(const shm_link *link, const shm_tx *tx)
+{
+    return tx->ring_next - tx->ring_done >= link->layout.ring_len / 4;
 }
 
 int64_t shm_ring_find(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane, uint32_t record)
@@ -94,7 +103,12 @@ int64_t shm_ring_find(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane,
     uint32_t ring_len = link->layout.ring_len;
     uint32_t start = tx->ring_next;
     uint32_t left = ring_len - (start & (ring_len - 1));
-    if (left < record)
+    bool restart = false;
+    if (restart_is_due(link, tx)) {
+        refresh(link, peer, tx, lane);
+        restart = tx->ring_done == start && left != ring_len;
+    }
+    if (left < record || restart)
         start += left;
     if (start + record - tx->ring_done > ring_len) {
         refresh(link, peer, tx, lane);
@@ -167,6 +181,7 @@ void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_fram
     shm_tx *tx = &link->to[to].lanes[lane];
     write_slots(tx->slots, SHM_RING_SLOTS - 1, tx->next, frame, body_word);
     tx->next += slots_needed(frame);
+    tx->express.room -= slots_needed(frame);
     if (link->fenced)
         shm_fence();
     (void)announce(link, to, tx);
@@ -291,11 +306,11 @@ bool shm_open_channel(shm_link *link, pen_peer to)
     bool always = shm_is_eager(link) && to != link->base.self;
     for (pen_lane lane = PEN_LANE_REQUEST; lane < SHM_CHANNEL_LANES; lane++) {
         shm_tx *tx = &peer->lanes[lane];
-        tx->channel = channel;
+        tx->channel = (uint8_t)channel;
         tx->slots = (shm_slot *)(void *)(start + shm_channel_slots_at(lane));
         tx->ring = start + shm_channel_ring_at(&link->layout, lane);
         tx->next = tx->ring_next = tx->ring_done = link->config.position_start;
-        tx->limit = tx->next + SHM_RING_SLOTS;
+        tx->express.room = SHM_RING_SLOTS;
         tx->awake = always ? &link->always : &peer->page->channels[channel].awake;
     }
     return true;
@@ -332,6 +347,47 @@ static __attribute__((noinline)) pen_post post_general(shm_link *link, pen_peer 
     return PEN_POST_DONE;
 }
 
+/* Where in the channel's ring a body has room right away, without asking the reader how far it got
+ * and without skipping the ring's end; NULL: look properly. */
+static inline char *room_at_once(const shm_link *link, const shm_tx *tx, uint32_t record)
+{
+    uint32_t ring_len = link->layout.ring_len;
+    uint32_t offset = tx->ring_next & (ring_len - 1);
+    if (pen_unlikely(tx->ring_held || restart_is_due(link, tx) || record > ring_len / 4 ||
+                     ring_len - offset < record ||
+                     tx->ring_next + record - tx->ring_done > ring_len))
+        return NULL;
+    return tx->ring + offset;
+}
+
+/* A body of medium length behind a head that fits one slot: payload first, then the slot's line in
+ * one go, which the reader is polling. */
+static __attribute__((noinline)) pen_post post_with_body(shm_link *link, pen_peer to, pen_lane lane,
+                                                         const pen_frame *frame)
+{
+    shm_tx *tx = shm_tx_of(&link->to[to], lane);
+    uint32_t record = shm_ring_record(frame->body_len);
+    char *body = frame->body_len == 0 || frame->body_len > SHM_BODY_MAX || fits_slot(frame)
+                     ? NULL
+                     : room_at_once(link, tx, record);
+    if (body == NULL)
+        return post_general(link, to, lane, frame);
+    uint32_t next = tx->next;
+    shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
+    memcpy(body, frame->body, frame->body_len);
+    copy_head(slot, frame->head, frame->head_len);
+    uint64_t place = (uint32_t)(body - tx->ring) / SHM_BODY_ALIGN;
+    /* release: pairs with the reader's acquire of this word */
+    atomic_store_explicit(&slot->word,
+                          shm_word_body(SHM_BODY_IN_RING, frame->body_len, 0) |
+                              shm_word_place((uint32_t)place) | shm_word(next, frame->head_len),
+                          memory_order_release);
+    tx->ring_next += record;
+    tx->next = next + 1;
+    tx->express.room--;
+    return announce(link, to, tx);
+}
+
 /* A short message to a peer whose channel has room: the whole of it is here. */
 pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
@@ -340,13 +396,16 @@ pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     uint32_t next = tx->next;
     uint32_t head_len = frame->head_len;
     (void)op; /* everything has been copied when we return */
-    if (pen_unlikely(next == tx->limit || frame->body_len != 0 || head_len > SHM_SLOT_HEAD))
+    if (pen_unlikely(tx->express.room == 0 || head_len > SHM_SLOT_HEAD))
         return post_general(link, to, lane, frame);
+    if (frame->body_len != 0)
+        return post_with_body(link, to, lane, frame);
     shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
     copy_head(slot, frame->head, head_len);
     /* release: pairs with the reader's acquire of this word */
     atomic_store_explicit(&slot->word, shm_word(next, head_len), memory_order_release);
     tx->next = next + 1;
+    tx->express.room--;
     return announce(link, to, tx);
 }
 
@@ -365,8 +424,12 @@ void shm_connect_peer(shm_link *link, pen_peer to)
         host->sleeping != NULL ? host->sleeping(host->ctx, to) : NULL;
     peer->area = shm_area(&link->layout, link->slice, to);
     peer->page = (shm_page *)(void *)peer->area;
-    for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++)
-        shm_tx_of(peer, lane)->sleeping = sleeping != NULL ? sleeping : &link->always;
+    peer->link = link;
+    for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++) {
+        shm_tx *tx = shm_tx_of(peer, lane);
+        tx->lane = (uint8_t)lane;
+        tx->sleeping = sleeping != NULL ? sleeping : &link->always;
+    }
     if (shm_is_eager(link))
         (void)shm_open_channel(link, to);
 }

@@ -96,6 +96,7 @@ static pen_status shm_connect(pen_link *base, const void *blobs, pen_peer count)
     }
     for (pen_peer peer = 0; peer < count; peer++)
         shm_connect_peer(link, peer);
+    shm_express_open(link);
     link->ops.post = link->fenced ? shm_post_fenced : shm_post;
     return PEN_OK;
 }
@@ -198,8 +199,9 @@ static pen_status shm_open(const pen_link_params *params, pen_link **out)
     link->slice = slice;
     link->area = shm_area(&layout, slice, params->self);
     link->page = (shm_page *)(void *)link->area;
-    link->fenced = !pen_membarrier_register();
+    link->fenced = link->config.fenced || !pen_membarrier_register();
     atomic_init(&link->always, 1);
+    atomic_init(&link->self_deaf, 1);
     link->ops = (pen_link_ops){
         .close = shm_close,
         .address = shm_address_of,

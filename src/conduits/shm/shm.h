@@ -3,7 +3,9 @@
  *
  *   shm.c      opens, connects, closes; the registry entry
  *   send.c     post: the fast path, channels, inboxes, room for bodies
+ *   express.c  the same for heads that fit registers, without a frame
  *   zcopy.c    reserve, commit, cancel
+ *   view.c     what the host may look at instead of polling
  *   receive.c  poll: channels, bell, inboxes, parking
  *   layout.h   what is in shared memory
  *
@@ -24,25 +26,32 @@ typedef struct shm_config {
     bool unfenced;           /* do as if what came before a barrier were seen after it only */
 } shm_config;
 
+typedef struct shm_link shm_link;
+
 /* ---- sending: guarded by the post lock ------------------------------------------------------ */
 
-typedef struct shm_tx {                /* our side of one channel's ring of slots */
-    PEN_CACHE_ALIGNED shm_slot *slots; /* NULL: no channel yet */
-    uint32_t next, limit;              /* positions; equal: ask the reader how far it got */
-    const _Atomic uint32_t *awake;     /* the reader polls this channel */
-    const _Atomic uint32_t *sleeping;  /* the reader's rank sleeps */
-    char *ring;                        /* for bodies */
-    uint32_t ring_next, ring_done;     /* bytes ever taken from it and given back */
-    uint32_t reserved;                 /* slots kept for bodies being written in place */
-    uint32_t channel;
+typedef struct shm_tx {                    /* our side of one channel's ring of slots; one line */
+    PEN_CACHE_ALIGNED pen_express express; /* room: slots; 0: ask the reader how far it got */
+    uint32_t next;                         /* position of the next slot */
+    shm_slot *slots;                       /* NULL: no channel yet */
+    const _Atomic uint32_t *look;     /* not 0: more is to be done than to publish; see announce */
+    const _Atomic uint32_t *awake;    /* the reader polls this channel */
+    const _Atomic uint32_t *sleeping; /* the reader's rank sleeps */
+    char *ring;                       /* for bodies */
+    uint32_t ring_next, ring_done;    /* bytes ever taken from it and given back */
+    uint32_t reserved;                /* slots kept for bodies being written in place */
+    uint8_t channel, lane;
     bool ring_held; /* a body is being written at ring_next: others take chunks */
 } shm_tx;
 
+_Static_assert(sizeof(shm_tx) == PEN_CACHE_LINE, "all that a short message needs is in one line");
+
 typedef struct shm_peer {
     shm_tx lanes[SHM_CHANNEL_LANES];
-    shm_tx control;       /* never has slots: posting finds no room and goes on to the inbox */
-    char *area;           /* the peer's part of the slice */
-    shm_page *page;       /* its first page */
+    shm_tx control; /* never has slots: posting finds no room and goes on to the inbox */
+    char *area;     /* the peer's part of the slice */
+    shm_page *page; /* its first page */
+    shm_link *link;
     uint32_t inbox_sends; /* requests and replies since it was last asked for a channel */
     uint32_t inbox_reserved[PEN_LANES]; /* chunk + 1 of the one reservation; 0: none */
     _Atomic bool
@@ -56,12 +65,14 @@ _Static_assert(offsetof(shm_peer, control) == PEN_LANE_CONTROL * sizeof(shm_tx),
 typedef struct shm_rx {  /* one ring of slots that we read */
     shm_slot *at;        /* the next slot */
     uint16_t sequence;   /* its word's, once it is written */
+    uint16_t shown;      /* what the view has as its word's, which is not written yet */
     uint32_t next;       /* its position */
     uint32_t slots_told; /* what the sender knows we have read */
     uint32_t slot_mask;
     shm_slot *slots;
     char *ring; /* of bodies; NULL in an inbox */
     uint32_t ring_done, ring_told;
+    const uint32_t **view; /* its word in the host's view; NULL: it has none */
 } shm_rx;
 
 typedef struct shm_rx_channel {
@@ -73,7 +84,7 @@ typedef struct shm_rx_channel {
     bool broken;
 } shm_rx_channel;
 
-typedef struct shm_link {
+struct shm_link {
     pen_link base;
     pen_link_ops ops; /* base.ops: with the post and the poll that this job needs */
     shm_layout layout;
@@ -84,8 +95,9 @@ typedef struct shm_link {
     shm_page *page; /* ours */
     bool fenced;    /* no membarrier here: each send needs a full fence */
     shm_peer *to;   /* by peer */
-    _Atomic uint32_t
-        always; /* 1: what tx.awake and tx.sleeping point to when there is no better word */
+    /* What tx.awake, tx.sleeping and tx.look point to when there is no better word: */
+    _Atomic uint32_t always;    /* 1 */
+    _Atomic uint32_t self_deaf; /* 1 while our channel to ourselves is not polled */
 
     PEN_CACHE_ALIGNED shm_rx_channel *active[SHM_CHANNELS_MAX];
     uint32_t active_count;
@@ -96,7 +108,7 @@ typedef struct shm_link {
     bool *lost;              /* by peer: peer_lost has been called */
     uint64_t long_head[PEN_FRAME_HEAD_MAX / 8];
     shm_slot silent; /* what a ring that we stopped reading points at */
-} shm_link;
+};
 
 static inline shm_link *shm_of(pen_link *link) { return (shm_link *)(void *)link; }
 
@@ -124,7 +136,14 @@ static inline void shm_fence(void)
 #endif
 }
 
+/* ---- express.c ------------------------------------------------------------------------------ */
+
+void shm_express_open(shm_link *link); /* after all peers are connected */
+
 /* ---- send.c --------------------------------------------------------------------------------- */
+
+/* After a slot was published: the reader of the channel does not poll it, or sleeps. */
+PEN_COLD void shm_announce_loudly(const shm_link *link, pen_peer to, const shm_tx *tx);
 
 pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
 /* The same for jobs whose kernel has no membarrier. */
@@ -150,6 +169,11 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
 unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget);
 unsigned shm_poll_parking(pen_link *base, unsigned lanes, unsigned budget);
 void shm_open_receiver(shm_link *link);
+
+/* view.c: the host's view of what we poll. The first for after the set of rings changed, the other
+ * for after one was read. */
+void shm_view_make(shm_link *link);
+void shm_view_moved(shm_link *link, shm_rx *rx);
 extern const pen_zcopy_ops shm_zcopy;
 
 #endif

@@ -21,7 +21,7 @@ static shm_tx *channel_of(shm_link *link, pen_peer to, pen_lane lane)
 static void keep_slots(shm_tx *tx)
 {
     tx->reserved += 2;
-    tx->limit -= 2;
+    tx->express.room -= 2;
 }
 
 static char *reserve_in_ring(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane,
@@ -91,7 +91,7 @@ static void unreserve(shm_link *link, pen_peer to, pen_lane lane, shm_place plac
         peer->inbox_reserved[lane] = 0;
     } else {
         tx->reserved -= 2;
-        tx->limit += 2;
+        tx->express.room += 2;
     }
     if (!place.in_ring && body_len == 0)
         shm_chunk_give(peer->page, lane, place.at);

@@ -36,7 +36,7 @@ static void see(const pen_token *token, unsigned arg_count, const int32_t *args)
     last.from = token->from;
     last.is_request = token->is_request;
     last.is_long = token->is_long;
-    last.entry = token->entry;
+    last.entry = pen_am_token_entry(token);
     if (arg_count != 0)
         memcpy(last.args, args, arg_count * sizeof *args);
 }

@@ -69,7 +69,9 @@ static const pen_link_ops fake_ops = { .post = fake_post, .poll = fake_poll };
 static inline void fake_open(fake_link *fake, uint32_t flags)
 {
     memset(fake, 0, sizeof *fake);
+    static const pen_host nothing_lent = { .ctx = NULL };
     fake->base.ops = &fake_ops;
+    fake->base.host = &nothing_lent;
     fake->base.caps.flags = flags;
     fake->base.caps.frame_copy_max = 64;
 }

@@ -16,6 +16,8 @@ extern const pen_conduit pen_conduit_shm;
 
 enum { SHM_JOB_RANKS_MAX = 64 };
 
+static const uint32_t shm_job_nothing;
+
 typedef struct shm_job {
     pen_peer size;
     char *map, *slice;
@@ -24,6 +26,7 @@ typedef struct shm_job {
         struct shm_job *job;
         shm_link *link;
         pen_host host;
+        pen_poll_view view;
         uint32_t delivered, lost, logged;
         pen_peer last_from, lost_peer;
         uint64_t sum; /* of all bytes delivered: they have been read */
@@ -48,6 +51,11 @@ static void shm_job_deliver(void *ctx, pen_peer from, pen_lane lane, const void 
     }
     rank->delivered++;
     rank->last_from = from;
+}
+
+static void shm_job_deliver_head(void *ctx, pen_peer from, const void *head, uint32_t head_len)
+{
+    shm_job_deliver(ctx, from, PEN_LANE_REQUEST, head, head_len, NULL, 0);
 }
 
 static void shm_job_peer_lost(void *ctx, pen_peer peer, pen_status why)
@@ -114,7 +122,12 @@ static inline void shm_job_open(shm_job *job, pen_peer size, const shm_config *c
             .release = shm_job_release,
             .shared = shm_job_shared,
             .wake = shm_job_wake,
+            .deliver_head = { shm_job_deliver_head, shm_job_deliver_head },
+            .poll_view = &rank->view,
         };
+        for (unsigned i = 0; i < PEN_POLL_WORDS; i++)
+            rank->view.words[i] = &shm_job_nothing;
+        rank->view.sum = 1;
         pen_link_params params = {
             .host = &rank->host, .self = self, .peers = size, .config = config
         };
@@ -145,6 +158,15 @@ static inline pen_post shm_job_post(shm_job *job, pen_peer from, pen_peer to, pe
     pen_link *link = &job->ranks[from].link->base;
     pen_frame frame = { .head = bytes, .head_len = head_len, .body = bytes, .body_len = body_len };
     return link->ops->post(link, to, lane, &frame, NULL);
+}
+
+static inline bool shm_job_is_idle(const shm_job *job, pen_peer self)
+{
+    const pen_poll_view *view = &job->ranks[self].view;
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < PEN_POLL_WORDS; i++)
+        sum += __atomic_load_n(view->words[i], __ATOMIC_ACQUIRE);
+    return (uint16_t)sum == view->sum;
 }
 
 static inline unsigned shm_job_poll(shm_job *job, pen_peer self)

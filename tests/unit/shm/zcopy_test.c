@@ -74,10 +74,10 @@ static void what_is_not_used_is_given_back_at_once(void **state)
         assert_int_equal(tx()->ring_next - before, i % 2 * 128);
     }
     char *body = reserve(PAGE_BODY);
-    uint32_t before = tx()->ring_next, limit = tx()->limit;
+    uint32_t before = tx()->ring_next, room = tx()->express.room;
     shm_zcopy.cancel(from_link(), TO, PEN_LANE_REQUEST, body);
     assert_int_equal(tx()->ring_next, before);
-    assert_int_equal(tx()->limit, limit + 2);
+    assert_int_equal(tx()->express.room, room + 2);
     assert_int_equal(tx()->reserved, 0);
 }
 
