@@ -177,7 +177,8 @@ int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const vo
 static inline pen_express *pen_am_express_request(const pen_team *team, uint32_t rank,
                                                   uint64_t head)
 {
-    pen_express *entry = (pen_express *)(void *)(team->express + rank * team->express_step);
+    uint32_t offset = rank * team->express_step;
+    pen_express *entry = (pen_express *)(void *)(team->express + offset);
     if (pen_unlikely((uint8_t)head < PEN_AM_HANDLER_FIRST) || pen_unlikely(entry->room == 0))
         return NULL;
     team->job->counters.am_sent_shm++;
