@@ -99,11 +99,13 @@ typedef struct pen_valget {
 /* What inline code reads before it polls: while the lower halves of these words add up to sum,
  * modulo 2^16, nothing has arrived and nothing is left to do, and a poll would find that out. Where
  * the library cannot promise as much, they never do. */
-enum { PEN_POLL_WORDS = 6 };
+enum { PEN_POLL_WORDS = 5 };
 typedef struct pen_poll_view {
     const uint32_t *words[PEN_POLL_WORDS];
     uint16_t sum;
-    uint16_t reserved[7]; /* zero */
+    uint16_t reserved; /* zero */
+    int32_t patience;  /* idle polls that need not be made, until the next that has to be */
+    uint64_t spare[3]; /* zero */
 } pen_poll_view;
 
 /* Of the job. Written by whoever polls, while other threads may read it. */

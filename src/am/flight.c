@@ -65,9 +65,7 @@ static void flight_set_waiting(pen_am_flight *flight, bool wants_room, bool awai
     if (flight->wants_room != wants_room)
         pen_progress_wait_for_room(progress, wants_room ? 1 : -1);
     if (flight->awaits_puts != awaits_puts)
-        /* relaxed: a hint for the poll loop; the lock orders the flights */
-        atomic_fetch_add_explicit(&progress->source_work, awaits_puts ? 1 : (uint32_t)-1,
-                                  memory_order_relaxed);
+        pen_progress_add_work(progress, awaits_puts ? 1 : -1);
     flight->wants_room = wants_room;
     flight->awaits_puts = awaits_puts;
 }

@@ -15,9 +15,8 @@ _Thread_local bool pen_api_ends_here;
 gex_TM_t pen_world = &pen_api_nobody;
 static const uint32_t nothing;
 /* Never idle: the library has to say that there is no job, and looks for itself when it checks. */
-pen_poll_view pen_poll = { { &nothing, &nothing, &nothing, &nothing, &nothing, &nothing },
-                           1,
-                           { 0 } };
+pen_poll_view pen_poll = { .words = { &nothing, &nothing, &nothing, &nothing, &nothing },
+                           .sum = 1 };
 unsigned char pen_hsl_traced = PEN_CHECKED;
 
 /* Weak: a client may define them instead. */

@@ -68,7 +68,7 @@ void pen_meet_arrive(pen_meet *meet, uint64_t content)
     else
         pen_dissemination_arrive(meet, content);
     if (meet->underway && meet->way == PEN_MEET_BY_FLAGS) /* nobody tells us: polls have to look */
-        atomic_fetch_add_explicit(&meet->job->progress.source_work, 1, memory_order_relaxed);
+        pen_progress_add_work(&meet->job->progress, 1);
 }
 
 void pen_meet_look(pen_meet *meet)
@@ -77,7 +77,7 @@ void pen_meet_look(pen_meet *meet)
         return;
     pen_lines_look(meet);
     if (!meet->underway)
-        (void)atomic_fetch_sub_explicit(&meet->job->progress.source_work, 1, memory_order_relaxed);
+        pen_progress_add_work(&meet->job->progress, -1);
 }
 
 /* ---- the GASNet-EX barrier ------------------------------------------------------------------- */

@@ -126,9 +126,10 @@ typedef struct pen_host {
      * between its store and this load), then polls once more. */
     const _Atomic uint32_t *(*sleeping)(void *ctx, pen_peer peer);
     /* Optional (NULL): how a poll that would find nothing is seen to be idle without being made,
-     * see pen_poll_view. A link that can keep the promise writes sum and all words but the last,
-     * which is the engine's, whenever poll() or connect() may have changed what it waits for. It
-     * counts on the engine's word being 0 when idle and small else. */
+     * see pen_poll_view. A link that can keep the promise writes sum and all words but the last
+     * whenever poll() or connect() may have changed what it waits for; the last it writes in
+     * open(), once, and from then on it is the engine's, which puts a 1 there while it has work
+     * itself. */
     pen_poll_view *poll_view;
 } pen_host;
 

@@ -73,21 +73,35 @@ pen_port *pen_progress_add(pen_progress *progress, pen_link *link)
     bool is_plain = progress->port_count == 1 && progress->concurrency == PEN_ALONE;
     progress->alone = is_plain ? link : NULL;
     progress->view = link->host->poll_view;
+    if (progress->port_count == 1 && progress->view != NULL)
+        progress->view_word = progress->view->words[PEN_POLL_WORDS - 1];
     pen_progress_view_changed(progress);
     return port;
 }
 
-void pen_progress_view_changed(pen_progress *progress)
+/* order: seq_cst with threads, of which each stores what it believes and then looks again: who
+ * changes something after that look will store, too. */
+static const uint32_t *word_of(const pen_progress *progress, memory_order order)
 {
     static const uint32_t busy = 1;
     const pen_port *port = &progress->ports[0];
+    bool is_plain = progress->port_count == 1 &&
+                    atomic_load_explicit(&port->backlog.count, order) == 0 &&
+                    atomic_load_explicit(&progress->source_work, order) == 0;
+    return is_plain ? progress->view_word : &busy;
+}
+
+void pen_progress_view_changed(pen_progress *progress)
+{
+    memory_order order =
+        progress->concurrency == PEN_ALONE ? memory_order_relaxed : memory_order_seq_cst;
+    const uint32_t *word;
     if (progress->view == NULL)
         return;
-    bool is_plain = progress->port_count == 1 &&
-                    atomic_load_explicit(&port->backlog.count, memory_order_relaxed) == 0;
-    /* relaxed: see pen_poll_view; who made the backlog sees it, others poll soon enough */
-    __atomic_store_n(&progress->view->words[PEN_POLL_WORDS - 1],
-                     is_plain ? (const uint32_t *)&progress->source_work : &busy, __ATOMIC_RELAXED);
+    do {
+        word = word_of(progress, order);
+        __atomic_store_n(&progress->view->words[PEN_POLL_WORDS - 1], word, (int)order);
+    } while (word_of(progress, order) != word);
 }
 
 void pen_progress_hide(pen_progress *progress)
@@ -98,6 +112,7 @@ void pen_progress_hide(pen_progress *progress)
     for (unsigned i = 0; i < PEN_POLL_WORDS; i++)
         __atomic_store_n(&progress->view->words[i], &nothing, __ATOMIC_RELAXED);
     __atomic_store_n(&progress->view->sum, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&progress->view->patience, 0, __ATOMIC_RELAXED);
     progress->view = NULL;
 }
 

@@ -73,7 +73,9 @@ struct pen_progress {
     _Atomic uint32_t
         eager; /* fruitless polls a waiter makes before it asks the policy; 0 when crowded */
     pen_poll_view *view; /* NULL: none; its last word is ours, see pen_progress_view_changed */
-    bool polling;        /* with one thread: it is in a poll; with several the poll locks say so */
+    const uint32_t *view_word; /* what the link had put there */
+    int32_t view_patience;     /* what patience was last set to */
+    bool polling; /* with one thread: it is in a poll; with several the poll locks say so */
     uint32_t port_count;
     _Atomic uint32_t source_work; /* what waits for a source; 0: poll calls none. relaxed: a hint,
                                      the sources have locks or flags of their own */
@@ -113,6 +115,13 @@ pen_port *pen_progress_add(pen_progress *progress, pen_link *link); /* not threa
  * to look after are not idle. */
 void pen_progress_view_changed(pen_progress *progress);
 
+/* So much more work for sources, or less: see source_work. */
+static inline void pen_progress_add_work(pen_progress *progress, int32_t change)
+{
+    atomic_fetch_add_explicit(&progress->source_work, (uint32_t)change, memory_order_relaxed);
+    pen_progress_view_changed(progress);
+}
+
 /* The view shows nothing of us any more: before the links are closed. */
 void pen_progress_hide(pen_progress *progress);
 
@@ -137,8 +146,8 @@ static inline void pen_progress_add_source(pen_progress *progress, unsigned (*po
 static inline void pen_progress_wait_for_room(pen_progress *progress, int by)
 {
     /* relaxed: hints for the poll loop and for who is about to sleep */
-    atomic_fetch_add_explicit(&progress->source_work, (uint32_t)by, memory_order_relaxed);
     atomic_fetch_add_explicit(&progress->room_waits, (uint32_t)by, memory_order_relaxed);
+    pen_progress_add_work(progress, by);
 }
 
 PEN_COLD void pen_progress_publish(pen_progress *progress); /* for the launcher's report */
@@ -294,9 +303,20 @@ PEN_COLD void pen_poller_look(pen_progress *progress, pen_poller *poller);
  * of such polls gives the core to somebody who may have work for us. */
 static inline void pen_poller_count(pen_progress *progress, pen_poller *poller, unsigned handled)
 {
+    pen_poll_view *view = progress->view;
     poller->patience -= handled == 0 ? PEN_POLLER_FRUITLESS : 1;
+    if (view != NULL) { /* polls that were seen to be idle; relaxed: of threads, whoever comes */
+        int32_t left = __atomic_load_n(&view->patience, __ATOMIC_RELAXED);
+        int32_t given = __atomic_load_n(&progress->view_patience, __ATOMIC_RELAXED);
+        poller->patience -= (given - left) * PEN_POLLER_FRUITLESS;
+    }
     if (pen_unlikely(poller->patience < 0))
         pen_poller_look(progress, poller);
+    if (view != NULL) {
+        int32_t given = poller->patience / PEN_POLLER_FRUITLESS;
+        __atomic_store_n(&progress->view_patience, given, __ATOMIC_RELAXED);
+        __atomic_store_n(&view->patience, given, __ATOMIC_RELAXED);
+    }
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Body of <penstock/poll.h>: a poll that would find nothing is not made. */
+/* Body of <penstock/poll.h>: a poll that would find nothing is not made; now and then one is all
+ * the same, for the library counts how long somebody has been polling in vain. */
 #ifndef PENSTOCK_INLINE_POLL_H
 #define PENSTOCK_INLINE_POLL_H
 
@@ -21,18 +22,22 @@ static __inline__ uint32_t pen_poll_word(unsigned i)
 static __inline__ int pen_poll_is_idle(void)
 {
     uint32_t sum = pen_poll_word(0) + pen_poll_word(1) + pen_poll_word(2) + pen_poll_word(3) +
-                   pen_poll_word(4) + pen_poll_word(5);
-    return (uint16_t)sum == __atomic_load_n(&pen_poll.sum, __ATOMIC_RELAXED);
+                   pen_poll_word(4);
+    int32_t patience = __atomic_load_n(&pen_poll.patience, __ATOMIC_RELAXED) - 1;
+    if ((uint16_t)sum != __atomic_load_n(&pen_poll.sum, __ATOMIC_RELAXED))
+        return 0;
+    __atomic_store_n(&pen_poll.patience, patience, __ATOMIC_RELAXED); /* threads may lose some */
+    return patience >= 0;
 }
 #else
 static __inline__ int pen_poll_is_idle(void)
 {
-    const pen_poll_view *view = &pen_poll;
+    pen_poll_view *view = &pen_poll;
     /* Others write the words, so each call reads them again; when does not matter. */
     __asm__ __volatile__("" ::: "memory");
-    uint32_t sum = *view->words[0] + *view->words[1] + *view->words[2] + *view->words[3] +
-                   *view->words[4] + *view->words[5];
-    return (uint16_t)sum == view->sum;
+    uint32_t sum =
+        *view->words[0] + *view->words[1] + *view->words[2] + *view->words[3] + *view->words[4];
+    return (uint16_t)sum == view->sum && --view->patience >= 0;
 }
 #endif
 

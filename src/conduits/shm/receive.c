@@ -538,6 +538,7 @@ unsigned shm_poll_parking(pen_link *base, unsigned lanes, unsigned budget)
 void shm_open_receiver(shm_link *link)
 {
     uint32_t start = link->config.position_start;
+    shm_view_open(link);
     for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++)
         rx_init(&link->inboxes[lane], shm_inbox(&link->layout, link->area, lane),
                 link->layout.inbox_slots, start);

@@ -170,8 +170,9 @@ unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget);
 unsigned shm_poll_parking(pen_link *base, unsigned lanes, unsigned budget);
 void shm_open_receiver(shm_link *link);
 
-/* view.c: the host's view of what we poll. The first for after the set of rings changed, the other
- * for after one was read. */
+/* view.c: the host's view of what we poll. At the beginning; after the set of rings has changed;
+ * after one has been read. */
+void shm_view_open(shm_link *link);
 void shm_view_make(shm_link *link);
 void shm_view_moved(shm_link *link, shm_rx *rx);
 extern const pen_zcopy_ops shm_zcopy;

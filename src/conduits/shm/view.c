@@ -8,7 +8,7 @@
  * seeing what others sent: no more than it could do to them otherwise. */
 #include "conduits/shm/shm.h"
 
-enum { VIEW_RINGS = PEN_POLL_WORDS - 2, VIEW_BELL = VIEW_RINGS };
+enum { VIEW_RINGS = PEN_POLL_WORDS - 1, VIEW_BELL = VIEW_RINGS };
 
 static const uint32_t nothing;
 
@@ -46,7 +46,7 @@ static void show(shm_link *link, shm_rx *rx, unsigned i)
 
 static void show_nothing(shm_link *link, pen_poll_view *view)
 {
-    for (unsigned i = 0; i < PEN_POLL_WORDS - 1; i++)
+    for (unsigned i = 0; i < VIEW_RINGS; i++)
         __atomic_store_n(&view->words[i], &nothing, __ATOMIC_RELAXED);
     __atomic_store_n(&view->sum, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < link->active_count; i++)
@@ -64,9 +64,15 @@ void shm_view_make(shm_link *link)
     if (link->active_count * SHM_CHANNEL_LANES > VIEW_RINGS)
         return;
     __atomic_store_n(&view->sum, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&view->words[VIEW_BELL], lower_half(&link->page->bell), __ATOMIC_RELAXED);
     unsigned ring_i = 0;
     for (uint32_t i = 0; i < link->active_count; i++)
         for (pen_lane lane = PEN_LANE_REQUEST; lane < SHM_CHANNEL_LANES; lane++)
             show(link, &link->active[i]->lanes[lane], ring_i++);
+}
+
+void shm_view_open(shm_link *link)
+{
+    pen_poll_view *view = link->base.host->poll_view;
+    if (view != NULL)
+        view->words[VIEW_BELL] = lower_half(&link->page->bell);
 }
