@@ -18,7 +18,9 @@ FILES = [
     SHM + "shm.h",
     SHM + "layout.c",
     SHM + "send.c",
+    SHM + "express.c",
     SHM + "receive.c",
+    SHM + "view.c",
     SHM + "shm.c",
     SHM + "zcopy.c",
     "progress/progress.h",
@@ -66,10 +68,10 @@ MUTANTS = [
     (
         "not_announced",
         SHM + "send.c",
-        r"    return announce\(link, to, tx\);",
+        r"    return announce\(link, to, tx\);(\n\}\n\npen_post shm_post_fenced)",
         r"""    return explore_is("not_announced") || explore_is("look_before_word")
                ? PEN_POST_DONE
-               : announce(link, to, tx);""",
+               : announce(link, to, tx);\1""",
     ),
     (
         "sender_without_fence",
@@ -80,7 +82,7 @@ MUTANTS = [
     (
         "lap_off_by_one",
         SHM + "send.c",
-        r"(tx->limit = slots_done \+ SHM_RING_SLOTS)",
+        r"(tx->express\.room = slots_done \+ SHM_RING_SLOTS)",
         r"""\1 + explore_is("lap_off_by_one")""",
     ),
     (
@@ -92,8 +94,8 @@ MUTANTS = [
     (
         "body_not_counted",
         SHM + "send.c",
-        r"tx->ring_next = \(uint32_t\)start \+ record;",
-        r"""tx->ring_next = (uint32_t)start + (explore_is("body_not_counted") ? 0 : record);""",
+        r"tx->ring_next \+= record;",
+        r"""tx->ring_next += explore_is("body_not_counted") ? 0 : record;""",
     ),
     (
         "sequence_without_lap",
@@ -105,7 +107,7 @@ MUTANTS = [
     (
         "credit_before_read",
         SHM + "receive.c",
-        r"(        if \(pen_likely\(words - 1 < SHM_SLOT_WORDS\)\) \{)",
+        r"(        if \(pen_likely\(words - 1 < SHM_SLOT_WORDS\) && has_short_way\) \{)",
         r"""        if (explore_is("credit_before_read")) {
             rx->next++;
             give_back(link, rx, channel, lane);

@@ -62,6 +62,16 @@ static void host_deliver(void *ctx, pen_peer from, pen_lane lane, const void *he
     }
 }
 
+static void host_deliver_request(void *ctx, pen_peer from, const void *head, uint32_t head_len)
+{
+    host_deliver(ctx, from, PEN_LANE_REQUEST, head, head_len, NULL, 0);
+}
+
+static void host_deliver_reply(void *ctx, pen_peer from, const void *head, uint32_t head_len)
+{
+    host_deliver(ctx, from, PEN_LANE_REPLY, head, head_len, NULL, 0);
+}
+
 static void host_peer_lost(void *ctx, pen_peer peer, pen_status why)
 {
     (void)ctx;
@@ -123,6 +133,7 @@ static void fill_host(world_rank *rank)
     rank->host = (pen_host){
         .ctx = rank,
         .deliver = host_deliver,
+        .deliver_head = { host_deliver_request, host_deliver_reply },
         .peer_lost = host_peer_lost,
         .now_ns = host_now_ns,
         .log = host_log,
