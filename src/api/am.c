@@ -34,7 +34,7 @@ int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
 static inline int request_array(gex_TM_t team, gex_Rank_t rank, uint64_t head, uint64_t *words,
                                 unsigned count)
 {
-    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST && team->special == 0) &&
         pen_am_express_locked(team->job, pen_team_jobrank(team, rank), PEN_LANE_REQUEST, words,
                               count))
         return 0;

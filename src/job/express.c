@@ -22,8 +22,9 @@ void pen_job_use_express(pen_job *job)
 void pen_team_use_express(pen_team *team)
 {
     const pen_express_table *table = &team->job->express;
-    /* Ranks that count downwards would need negative steps. */
-    bool has_rule = team->jobranks == NULL && team->stride < team->job->size;
+    /* Ranks that count downwards would need negative steps, and only primordial endpoints have
+     * messages. */
+    bool has_rule = team->special == 0 && team->stride < team->job->size;
     const pen_express *first =
         has_rule ? pen_express_of(table, team->first, PEN_LANE_REQUEST) : &no_room;
     team->express = (char *)(uintptr_t)first;

@@ -118,12 +118,12 @@ static pen_team *make(pen_endpoint *endpoint, const char *call, const gex_EP_Loc
     team->view.rank = rank;
     team->view.size = count;
     set_jobranks(team, call, members);
-    pen_team_use_express(team);
     set_indexes(team, call, members);
     team->special =
         (team->jobranks != NULL ? PEN_TEAM_LISTED : 0) |
         (team->ep_indexes != NULL || (team->pair_index | endpoint->index) != 0 ? PEN_TEAM_ELSEWHERE
                                                                                : 0);
+    pen_team_use_express(team);
     if (!team_join(team) || pen_coll_team_open(team) != PEN_OK)
         pen_job_fatal(job,
                       "%s: this rank has no team, and the other %u members would wait for it; make "
