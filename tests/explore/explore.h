@@ -31,7 +31,7 @@ typedef struct explore_scenario {
 
 /* A table for each file of scenarios; ends with a row without a name. */
 extern const explore_scenario explore_channel_scenarios[], explore_inbox_scenarios[],
-    explore_sleep_scenarios[], explore_lock_scenarios[];
+    explore_sleep_scenarios[], explore_line_scenarios[], explore_lock_scenarios[];
 
 /* ---- for setup ---- */
 
@@ -75,6 +75,7 @@ bool explore_has_ended(uint32_t thread); /* for judge: false: it waits for ever 
 /* Slots of an inbox that senders leave free; the copies of the sources ask. */
 uint32_t explore_inbox_slack(void);
 void explore_inbox_slack_set(uint32_t slots); /* for setup */
+uint32_t explore_flat_max(void); /* line_scenarios.c: ranks that meet without a tree; likewise */
 bool explore_membarrier_refused(void);
 void explore_refuse_membarrier(bool refused); /* for setup */
 

@@ -147,8 +147,10 @@ static bool exchange_if(const volatile void *at, uint32_t size, void *expected, 
     op.order_failed = order_failed;
     memcpy(&op.expected, expected, size);
     uint64_t seen = atomic(op, &done);
-    if (!done)
+    if (!done) {
+        plain(expected, size, true);
         memcpy(expected, &seen, size);
+    }
     return done;
 }
 

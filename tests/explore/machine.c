@@ -312,6 +312,12 @@ bool machine_has_news(uint32_t thread)
     return false;
 }
 
+bool machine_has_changed(uint32_t thread, uintptr_t address, uint32_t size)
+{
+    uint32_t number;
+    return touch(address, size, &number)->count > machine.threads[thread].read_at[number];
+}
+
 void machine_forget_reads(uint32_t thread)
 {
     thread_memory *memory = &machine.threads[thread];

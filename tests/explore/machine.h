@@ -75,6 +75,8 @@ const char *machine_plain(uint32_t thread, uintptr_t address, size_t len, bool i
 
 /* OP_IDLE: whether a word that the thread has read since it last idled has a newer value. */
 bool machine_has_news(uint32_t thread);
+/* The same for one word. */
+bool machine_has_changed(uint32_t thread, uintptr_t address, uint32_t size);
 void machine_forget_reads(uint32_t thread);
 
 /* What the future can depend on. fences: what only fences use counts, too. ended: a bit for each

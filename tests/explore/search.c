@@ -245,7 +245,7 @@ static bool perform(uint32_t number, uint32_t choice)
     case OP_FUTEX_WAIT:
         if (op->step++ == 0 && machine_newest(number, op->address, op->size) == op->expected)
             thread->asleep = true;
-        return !thread->asleep || search.scenario->naps;
+        return !thread->asleep || op->step > 1; /* a nap is over */
     case OP_FUTEX_WAKE:
         perform_wake(op, choice);
         return true;
@@ -262,8 +262,10 @@ static uint32_t choices_of(uint32_t number)
 {
     const coroutine *thread = &search.threads[number];
     const machine_op *op = &thread->op;
-    if (thread->ended || (thread->asleep && !search.scenario->naps))
+    if (thread->ended)
         return 0;
+    if (thread->asleep) /* a nap that ends where nothing has changed would be followed by another */
+        return search.scenario->naps && machine_has_changed(number, op->address, op->size);
     if (op->kind == OP_IDLE)
         return machine_has_news(number) ? 1 : 0;
     if (op->kind == OP_FUTEX_WAKE && op->operand == 1) {

@@ -29,6 +29,8 @@ FILES = [
     "progress/wait.c",
     "os/lock.c",
     "os/futex.c",
+    "coll/lines.c",
+    "rma/event.c",
 ]
 
 # file, what is there, what stands there instead
@@ -43,11 +45,15 @@ SIZES = [
     (SHM + "send.c", r"INBOX_SENDS_MAX = 16\b", "INBOX_SENDS_MAX = 1"),
     (SHM + "send.c", r"- 4 \* link->peers\b", "- explore_inbox_slack()"),
     (SHM + "layout.c", r"slots < 8 \* ranks\b", "slots < 2 * ranks"),
+    ("coll/lines.c", r"TREE_RADIX = 8\b", "TREE_RADIX = 2"),
+    ("rma/event.c", r"SLAB_EVENTS = 255\b", "SLAB_EVENTS = 1"),
     ("os/lock.c", r"SPINS_MAX = 100\b", "SPINS_MAX = 1"),
     ("os/lock.c", r"YIELDS_MAX = 16\b", "YIELDS_MAX = 1"),
 ]
 
-# name, file, what is there (once), what stands there instead
+ALL = [("coll/lines.c", r"size <= PEN_MEET_ALL_SEE_ALL_MAX\b", "size <= explore_flat_max()", 2)]
+
+# name, file, what is there, what stands there instead
 MUTANTS = [
     (
         "word_before_head",
@@ -136,6 +142,33 @@ MUTANTS = [
         r""".awake, explore_is("parked_unsaid"),""",
     ),
     (
+        "phase_parity_dropped",
+        "coll/lines.c",
+        r"\+ \(meet->phase & 1\)",
+        r"""+ (explore_is("phase_parity_dropped") ? 0 : meet->phase & 1)""",
+    ),
+    (
+        "phase_not_compared",
+        "coll/lines.c",
+        r"if \(!pen_word_is_of\(word, meet->phase\)\)\s+return;",
+        r"""if (explore_is("phase_not_compared") ? word == 0 : !pen_word_is_of(word, meet->phase))
+            return;""",
+    ),
+    (
+        "arrival_not_consistent",
+        "coll/lines.c",
+        r"    flat_look\(meet, memory_order_seq_cst\);",
+        r"""    flat_look(meet, explore_is("arrival_not_consistent") ? memory_order_acquire
+                                                            : memory_order_seq_cst);""",
+    ),
+    (
+        "node_not_emptied",
+        "coll/lines.c",
+        r"(            atomic_store_explicit\(node, 0, memory_order_relaxed\);)",
+        r"""            if (!explore_is("node_not_emptied"))
+    \1""",
+    ),
+    (
         "sleep_without_second_look",
         "progress/progress.h",
         r"if \(pen_progress_poll\(progress\) != 0\)",
@@ -160,9 +193,13 @@ def main():
         texts[name], count = re.subn(pattern, text, texts[name])
         if count != 1:
             missing.append(f"size {text.split()[0]}")
+    for name, pattern, text, times in ALL:
+        texts[name], count = re.subn(pattern, text, texts[name])
+        if count != times:
+            missing.append(f"size {text}")
     for mutant, name, pattern, text in MUTANTS if mutate else []:
         changed, count = re.subn(pattern, text, texts[name])
-        if count == 1:
+        if count != 0:
             texts[name] = changed
         else:
             missing.append(mutant)
