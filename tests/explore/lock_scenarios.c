@@ -4,7 +4,6 @@
 #include "explore.h"
 #include "os/lock.h"
 #include "rma/rma_internal.h"
-#include "rma/watch.h"
 
 enum { EVENTS = 2 };
 
@@ -21,17 +20,6 @@ static struct lock_state {
     lock_world *world;
     uint32_t rounds;
 } state;
-
-/* What event.c can call and these scenarios do not make it call. */
-void pen_job_fatal(pen_job *job, const char *format, ...)
-{
-    (void)job;
-    explore_die("%s", format);
-}
-
-pen_rma_thread *pen_rma_thread_of(pen_thread *thread) { return thread->rma; }
-void pen_watch_end(pen_watched *watched) { (void)watched; }
-void pen_watch_source_end(pen_watched *watched) { (void)watched; }
 
 static lock_world *setup(uint32_t rounds)
 {
