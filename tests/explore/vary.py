@@ -13,16 +13,12 @@ import re
 import sys
 
 SHM = "conduits/shm/"
-FILES = [
-    SHM + "layout.h",
-    SHM + "shm.h",
-    SHM + "layout.c",
-    SHM + "send.c",
-    SHM + "express.c",
-    SHM + "receive.c",
-    SHM + "view.c",
-    SHM + "shm.c",
-    SHM + "zcopy.c",
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+FILES = sorted(
+    SHM + name
+    for name in os.listdir(os.path.join(FOLDER, "../../src", SHM))
+    if name.endswith((".c", ".h"))
+) + [
     "progress/progress.h",
     "progress/progress.c",
     "progress/backlog.c",
