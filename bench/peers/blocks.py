@@ -35,15 +35,17 @@ def quarter(values, part):
 
 
 def judge(pairs):
-    """The result of what was kept, or of all if nothing was quiet (then it says so)."""
+    """The result of what was kept. Without any there is no ratio, but what all found is told."""
     kept = [pair for pair in pairs if not pair["disturbed"]]
     ratios = [pair["ours"] / pair["theirs"] for pair in kept or pairs]
-    return {"value": statistics.median(pair["ours"] for pair in kept or pairs),
-            "baseline_value": statistics.median(pair["theirs"] for pair in kept or pairs),
+    if not kept:
+        return {"blocks": len(pairs), "rejected": len(pairs), "why": "no quiet moment: among"
+                f" disturbances the ratio was {statistics.median(ratios):.3f}"}
+    return {"value": statistics.median(pair["ours"] for pair in kept),
+            "baseline_value": statistics.median(pair["theirs"] for pair in kept),
             "ratio": statistics.median(ratios), "quarter1": quarter(ratios, 1),
             "quarter3": quarter(ratios, 3), "min": min(ratios), "blocks": len(pairs),
-            "rejected": len(pairs) - len(kept),
-            **({} if kept else {"reason": "no quiet moment: all blocks were disturbed"})}
+            "rejected": len(pairs) - len(kept)}
 
 
 def measure(ours, our_op, peer, their_op, worth, length, options, quiet):

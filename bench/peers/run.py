@@ -15,7 +15,9 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(1, os.path.dirname(sys.path[0]))
 
+import apps  # noqa: E402
 import blocks  # noqa: E402
 import jobs  # noqa: E402
 
@@ -91,13 +93,13 @@ def metrics():
 def row_of(metric, peer, their_op, result, reason):
     pass_at, stretch_at = metric.limits(peer.library)
     row = {"metric": metric.name, "unit": "ns", "peer": peer.library, "setting": peer.setting,
-           "baseline": f"{peer.library} {their_op}", "value": None, "baseline_value": None,
-           "ratio": None, "pass_at": pass_at, "stretch_at": stretch_at}
+           "baseline": f"{peer.library} {their_op}", "value": None, "ratio": None,
+           "pass_at": pass_at, "stretch_at": stretch_at}
     if result:
         row.update(result)
     if reason:
-        row["reason"] = reason
-    measured = row["ratio"] is not None and "reason" not in row
+        row["why"] = reason
+    measured = row["ratio"] is not None
     for key, limit in (("pass", pass_at), ("stretch", stretch_at)):
         row[key] = None if limit is None else measured and row["ratio"] <= limit
     if not measured:
@@ -123,26 +125,28 @@ def compare(metric, ours, peers, options):
 
 
 def measure(build, options):
-    """All rows: a dictionary each. options: quick, only."""
+    """All rows, those of bench/apps.py as well: a dictionary each. options: quick, and only, words
+    of which one is in a metric's name."""
     build = os.path.abspath(build)
-    wanted = [metric for metric in metrics() if not options.only or options.only in metric.name]
+    wanted = [metric for metric in metrics() if not options.only
+              or any(word in metric.name for word in options.only.split(","))]
     rows = []
     for ranks in sorted({metric.ranks for metric in wanted}):
         with jobs.Stage(build, ranks) as stage:
             for metric in wanted:
                 if metric.ranks == ranks:
                     rows += compare(metric, stage.ours, stage.peers, options)
-    return rows
+    return rows + apps.measure(build, options)
 
 
 def shown(row):
     def number(key, form):
-        return "-" if row[key] is None else format(row[key], form)
+        return "-" if row.get(key) is None else format(row[key], form)
     verdict = {None: "", True: "yes", False: "NO"}
     limit = "" if row["pass_at"] is None else f" (<= {row['pass_at']:g})"
     return (row["metric"], number("value", ".1f"), row["baseline"], row["setting"],
             number("baseline_value", ".1f"), number("ratio", ".3f"), verdict[row["pass"]] + limit,
-            verdict[row["stretch"]], row.get("reason", "")[-REASON_SHOWN:])
+            verdict[row["stretch"]], row.get("why", "")[-REASON_SHOWN:])
 
 
 def print_table(rows):
@@ -158,7 +162,7 @@ def main():
     parser = argparse.ArgumentParser(prog="bench/peers/run.py", description="Penstock and others")
     parser.add_argument("build", help="a build folder, build/release for one")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter blocks")
-    parser.add_argument("--only", metavar="WORD", help="only metrics with this in their names")
+    parser.add_argument("--only", metavar="WORD,...", help="only metrics with this in their names")
     parser.add_argument("--check", action="store_true", help="status 1 if a limit is missed")
     options = parser.parse_args()
     rows = measure(options.build, options)

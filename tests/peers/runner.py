@@ -98,7 +98,7 @@ class Rows(unittest.TestCase):
         peer = jobs.Absent("MPICH", "default", "mpi", "mpicc.mpich is not installed")
         (row,) = run.compare(self.metric, None, [peer], QUICK)
         self.assertFalse(row["pass"])
-        self.assertIn("not installed", row["reason"])
+        self.assertIn("not installed", row["why"])
 
     def test_disturbed_pairs_are_put_aside(self):
         quiet = [{"ours": 1.0, "theirs": 2.0, "disturbed": False}] * 3
@@ -107,8 +107,8 @@ class Rows(unittest.TestCase):
 
     def test_a_run_without_a_quiet_moment_says_so(self):
         result = blocks.judge([{"ours": 1.0, "theirs": 2.0, "disturbed": True}])
-        self.assertIn("no quiet moment", result["reason"])
-        self.assertFalse(self.row(**result)["pass"])
+        self.assertIn("no quiet moment", result["why"])
+        self.assertFalse(self.row(None, **result)["pass"])
 
     def test_a_compiler_that_is_not_there_is_a_reason(self):
         compiled = settings.compile_mpi("nobody", "mpi.c", [], BUILD)
