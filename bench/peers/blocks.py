@@ -9,6 +9,7 @@ PAIRS, PAIRS_QUICK = 15, 5
 PAIRS_TOOL, PAIRS_TOOL_QUICK = 7, 3
 BLOCK_NS, BLOCK_QUICK_NS = 30e6, 12e6
 ROUNDS_MAX = 50_000_000
+PATIENCE = 3  # times as many pairs, at most, when most are disturbed
 
 
 def stolen_ticks():
@@ -32,6 +33,10 @@ def quarter(values, part):
     if len(values) < 2:
         return values[0]
     return statistics.quantiles(values, n=4, method="inclusive")[0 if part == 1 else 2]
+
+
+def quiet_of(pairs):
+    return sum(not pair["disturbed"] for pair in pairs)
 
 
 def judge(pairs):
@@ -59,7 +64,7 @@ def measure(ours, our_op, peer, their_op, worth, length, options, quiet):
     sides = {"ours": (ours, our_op, rounds_of(ours, our_op, length, block_ns), 1),
              "theirs": (peer, their_op, rounds_of(peer, their_op, length, block_ns), worth)}
     pairs = []
-    for _ in range(count):
+    while len(pairs) < count or (len(pairs) < PATIENCE * count and quiet_of(pairs) < count / 2):
         stolen, switches, pair = stolen_ticks(), 0, {}
         for side in random.sample(sorted(sides), 2):
             job, operation, rounds, each = sides[side]
