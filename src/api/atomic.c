@@ -46,7 +46,8 @@ void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops,
                        flags & ~(gex_Flags_t)FAVOR_FLAGS);
     pen_atomic_domain *made = pen_atomic_create(team, type, ops, flags);
     if (made == NULL)
-        pen_api_misuse(call, "there is no memory for the domain");
+        pen_api_misuse(call, "this rank has no domain, and the other members would wait for it; "
+                             "destroy domains that are done with");
     barrier(job, team);
     *domain = made;
 }
