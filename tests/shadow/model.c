@@ -232,6 +232,7 @@ void stripe_read_last(worker *w)
 static void stripe_begin_again(worker *w, stripe *s)
 {
     pending_finish_all(w);
+    vis_told_wait(w);
     stripe_read_back(w, s);
     s->top = s->settled = 0;
     s->log_count = 0;

@@ -379,6 +379,7 @@ void atomics_close(void);
 void atomics_check_own(worker *w); /* as the writer, when nobody changes them */
 void atomics_check_shared(void);   /* as the owner, likewise */
 void vis_told_register(void);
+void vis_told_wait(const worker *w); /* until targets have looked at what they were told of */
 void vis_told_check(gex_Rank_t from, unsigned thread, const row *said);
 void endpoints_open(void);
 void endpoints_close(void);

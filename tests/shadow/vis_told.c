@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { TOLD_HANDLER = 249 };
+enum { TOLD_HANDLER = 248, HEARD_HANDLER = 249 };
 
 /* What the message says: these bytes of the stripe, gaps and all, are the put's and its writer's.
  */
@@ -17,6 +17,7 @@ typedef struct news {
 } news;
 
 static shared_tally seen[RANKS_MAX][THREADS_MAX];
+static _Atomic uint64_t heard[THREADS_MAX]; /* answers, by thread */
 
 static uint64_t digest(const news *n) { return random_mix2(n->hash ^ n->at, n->op); }
 
@@ -39,16 +40,35 @@ static void on_told(gex_Token_t token, void *payload, size_t len)
                     "%" PRIu64 " of its stripe: they are not",
                     shadow.rank, from, n.extent, n.at);
     tally_add(&seen[from][n.thread], digest(&n));
+    (void)gex_AM_ReplyShort1(token, HEARD_HANDLER, 0, (gex_AM_Arg_t)n.thread);
+}
+
+static void on_heard(gex_Token_t token, gex_AM_Arg_t thread)
+{
+    (void)token;
+    /* release: pairs with the acquire in vis_told_wait; the target has read the stripe */
+    atomic_fetch_add_explicit(&heard[(unsigned)thread % THREADS_MAX], 1, memory_order_release);
+}
+
+void vis_told_wait(const worker *w)
+{
+    uint64_t told = 0;
+    for (gex_Rank_t target = 0; target < shadow.size; target++)
+        told += w->told[target].count;
+    for (unsigned polls = 0; atomic_load_explicit(&heard[w->index], memory_order_acquire) < told;)
+        poll_once(&polls);
 }
 
 void vis_told_register(void)
 {
-    gex_AM_Entry_t entry = {
-        TOLD_HANDLER, (gex_AM_Fn_t)on_told, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 0, NULL,
-        "told"
+    gex_AM_Entry_t entries[] = {
+        { TOLD_HANDLER, (gex_AM_Fn_t)on_told, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 0, NULL,
+          "told" },
+        { HEARD_HANDLER, (gex_AM_Fn_t)on_heard, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REPLY, 1, NULL,
+          "heard" },
     };
-    if (gex_EP_RegisterHandlers(shadow.endpoint, &entry, 1) != GASNET_OK)
-        mismatch_at(shadow.rank, 0, 0, "the handler of told puts cannot be registered");
+    if (gex_EP_RegisterHandlers(shadow.endpoint, entries, 2) != GASNET_OK)
+        mismatch_at(shadow.rank, 0, 0, "the handlers of told puts cannot be registered");
 }
 
 void vis_tell(worker *w, const vis_call *call, size_t extent)
