@@ -4,9 +4,10 @@
 
     bench/apps.py BUILD [--quick | --smoke] [--only WORD] [--check] [--json]
 
-RandomAccess, heat2d and the turning of FT's field, at 2 and 4 ranks. The programs run in turn, in
-random order, some rounds; a result is the median of the ratios of a round. Every program checks its
-own results, and a wrong one ends the run. --smoke: ours only, small, once: for tests.
+RandomAccess, heat2d and the turning of FT's field, at 2 and 4 ranks, each rank bound to a core if
+there are enough. The programs run in turn, in random order, some rounds; a result is the median of
+the ratios of a round. Every program checks its own results, and a wrong one is a miss. --smoke: ours
+only, small, once: for tests. --only: words of which one is in an application's name.
 measure() is for bench/run.py; a row's form is that of bench/peers/run.py.
 """
 
@@ -102,8 +103,13 @@ def applications(small):
     ]
 
 
+def processors():
+    return len(os.sched_getaffinity(0))
+
+
 def our_programs(build, application, ranks):
-    launcher = [os.path.join(build, "bin", "penstock"), "run", "-n", str(ranks)]
+    bound = ["--bind"] if ranks <= processors() else []
+    launcher = [os.path.join(build, "bin", "penstock"), "run", "-n", str(ranks), *bound]
     return [Program("Penstock", variant or "default",
                     [*launcher, os.path.join(build, application.ours), *arguments])
             for variant, arguments in application.our_arguments.items()]
@@ -111,11 +117,10 @@ def our_programs(build, application, ranks):
 
 def their_programs(build, application, ranks):
     found = []
-    processors = len(os.sched_getaffinity(0))
-    for setting in settings.mpi(ranks, processors):
+    for setting in settings.mpi(ranks, processors(), ranks <= processors()):
         if setting.after:
             continue  # a setting of the windows, which no application has
-        if setting.library == "MPICH" and ranks > processors and setting.name != "yield":
+        if setting.library == "MPICH" and ranks > processors() and setting.name != "yield":
             continue  # from time slice to time slice: minutes
         compiled = settings.compile_mpi(
             setting.flavour, os.path.join(HERE, "apps", application.source),

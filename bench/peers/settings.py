@@ -38,8 +38,8 @@ MPICH = (
 MPICH_CROWDED = (("yield", [], {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}, []),)
 
 
-def open_mpi_command(ranks, processors):
-    command = ["mpiexec.openmpi", "-n", str(ranks), "--bind-to", "none"]
+def open_mpi_command(ranks, processors, bind):
+    command = ["mpiexec.openmpi", "-n", str(ranks), "--bind-to", "core" if bind else "none"]
     if os.geteuid() == 0:
         command.append("--allow-run-as-root")
     if ranks > processors:
@@ -47,14 +47,16 @@ def open_mpi_command(ranks, processors):
     return command
 
 
-def mpi(ranks, processors):
-    """The settings of both MPIs for a job of so many ranks."""
+def mpi(ranks, processors, bind=False):
+    """The settings of both MPIs for a job of so many ranks. bind: each on a core of its own, for
+    programs that do not see to it themselves."""
     mpich = MPICH + MPICH_CROWDED if ranks > processors else MPICH
-    found = [Setting("Open MPI", name, "openmpi", [*open_mpi_command(ranks, processors), *given],
+    found = [Setting("Open MPI", name, "openmpi", [*open_mpi_command(ranks, processors, bind), *given],
                      environment, after)
              for name, given, environment, after in OPEN_MPI]
-    return found + [Setting("MPICH", name, "mpich", ["mpiexec.mpich", "-n", str(ranks), *given],
-                            environment, after)
+    bound = ["-bind-to", "core"] if bind else []
+    return found + [Setting("MPICH", name, "mpich",
+                            ["mpiexec.mpich", "-n", str(ranks), *bound, *given], environment, after)
                     for name, given, environment, after in mpich]
 
 
