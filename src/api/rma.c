@@ -25,8 +25,7 @@ static pen_local local_of(const char *call, const gex_Event_t *local, bool may_l
 
 /* ---- checked builds: what a call is about to use --------------------------------------------- */
 
-/* Checks a call's place and arguments, and that nothing it uses is in use. The name is that of
- * GASNet-EX; another is in flags. */
+/* Checks a call's place and arguments, and that nothing it uses is in use. */
 static void watch(pen_watch_call *call, gex_TM_t team, gex_Rank_t rank, gex_Flags_t flags)
 {
     pen_api_check_peer(call->name, team, rank, flags & ~PEN_FLAG_GASNET1);
@@ -38,21 +37,20 @@ static void watch(pen_watch_call *call, gex_TM_t team, gex_Rank_t rank, gex_Flag
     pen_watch_begin(call);
 }
 
-static const char *name_of(gex_Flags_t flags, const char *name, const char *gasnet1_name)
+/* What puts and gets begin with: the calling thread, after the checks. The name is that of
+ * GASNet-EX; of GASNet-1's call, which flags tell of, it becomes the other. */
+static pen_thread *enter(pen_watch_call *what, const char *gasnet1_name, gex_TM_t team,
+                         gex_Rank_t rank, gex_Flags_t flags)
 {
-    return (flags & PEN_FLAG_GASNET1) != 0 ? gasnet1_name : name;
-}
-
-static const char *put_name(gex_Flags_t flags, pen_local when)
-{
-    return name_of(flags, "gex_RMA_PutNB",
-                   when == PEN_LOCAL_NOW ? "gasnet_put_nb" : "gasnet_put_nb_bulk");
-}
-
-static const char *put_nbi_name(gex_Flags_t flags, pen_local when)
-{
-    return name_of(flags, "gex_RMA_PutNBI",
-                   when == PEN_LOCAL_NOW ? "gasnet_put_nbi" : "gasnet_put_nbi_bulk");
+    const char *call = what->name;
+    pen_job *job = pen_api_job(call);
+    if (PEN_CHECKED) {
+        if ((flags & PEN_FLAG_GASNET1) != 0)
+            what->name = gasnet1_name;
+        watch(what, team, rank, flags);
+    }
+    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
+    return pen_api_thread(job);
 }
 
 /* ---- blocking -------------------------------------------------------------------------------- */
@@ -60,37 +58,25 @@ static const char *put_nbi_name(gex_Flags_t flags, pen_local when)
 int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source, size_t len,
                 gex_Flags_t flags)
 {
-    static const char call[] = "gex_RMA_PutBlocking";
-    pen_job *job = pen_api_job(call);
-    if (PEN_CHECKED) {
-        pen_watch_call what = { .name = name_of(flags, call, "gasnet_put"),
-                                .kind = PEN_WATCH_PUT,
-                                .remote = dest,
-                                .local = source,
-                                .len = len };
-        watch(&what, team, rank, flags);
-    }
-    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
-    return pen_rma_put(pen_api_thread(job), team, rank, dest, source, len,
-                       flags & GEX_FLAG_IMMEDIATE);
+    pen_watch_call what = { .name = "gex_RMA_PutBlocking",
+                            .kind = PEN_WATCH_PUT,
+                            .remote = dest,
+                            .local = source,
+                            .len = len };
+    pen_thread *thread = enter(&what, "gasnet_put", team, rank, flags);
+    return pen_rma_put(thread, team, rank, dest, source, len, flags & GEX_FLAG_IMMEDIATE);
 }
 
 int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,
                 gex_Flags_t flags)
 {
-    static const char call[] = "gex_RMA_GetBlocking";
-    pen_job *job = pen_api_job(call);
-    if (PEN_CHECKED) {
-        pen_watch_call what = { .name = name_of(flags, call, "gasnet_get"),
-                                .kind = PEN_WATCH_GET,
-                                .remote = source,
-                                .local = dest,
-                                .len = len };
-        watch(&what, team, rank, flags);
-    }
-    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
-    return pen_rma_get(pen_api_thread(job), team, dest, rank, source, len,
-                       flags & GEX_FLAG_IMMEDIATE);
+    pen_watch_call what = { .name = "gex_RMA_GetBlocking",
+                            .kind = PEN_WATCH_GET,
+                            .remote = source,
+                            .local = dest,
+                            .len = len };
+    pen_thread *thread = enter(&what, "gasnet_get", team, rank, flags);
+    return pen_rma_get(thread, team, dest, rank, source, len, flags & GEX_FLAG_IMMEDIATE);
 }
 
 /* ---- with an event --------------------------------------------------------------------------- */
@@ -99,22 +85,18 @@ gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const voi
                            size_t len, gex_Event_t *local, gex_Flags_t flags)
 {
     static const char call[] = "gex_RMA_PutNB";
-    pen_job *job = pen_api_job(call);
     pen_local when = local_of(call, local, true, false);
-    pen_watch_call what;
-    if (PEN_CHECKED) {
-        what = (pen_watch_call){ .name = put_name(flags, when),
-                                 .kind = PEN_WATCH_PUT,
-                                 .remote = dest,
-                                 .local = source,
-                                 .len = len,
-                                 .when = when };
-        watch(&what, team, rank, flags);
-    }
-    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
+    pen_watch_call what = { .name = call,
+                            .kind = PEN_WATCH_PUT,
+                            .remote = dest,
+                            .local = source,
+                            .len = len,
+                            .when = when };
+    const char *gasnet1_name = when == PEN_LOCAL_NOW ? "gasnet_put_nb" : "gasnet_put_nb_bulk";
+    pen_thread *thread = enter(&what, gasnet1_name, team, rank, flags);
     pen_event *leaf = PEN_EVENT_DONE;
-    pen_event *event = pen_rma_put_nb(pen_api_thread(job), team, rank, dest, source, len, when,
-                                      &leaf, flags & GEX_FLAG_IMMEDIATE);
+    pen_event *event = pen_rma_put_nb(thread, team, rank, dest, source, len, when, &leaf,
+                                      flags & GEX_FLAG_IMMEDIATE);
     if (PEN_CHECKED)
         event = pen_watch_event(&what, event, &leaf);
     if (when == PEN_LOCAL_LEAF && event != PEN_EVENT_NO_OP)
@@ -125,20 +107,12 @@ gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const voi
 gex_Event_t pen_api_get_nb(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source,
                            size_t len, gex_Flags_t flags)
 {
-    static const char call[] = "gex_RMA_GetNB";
-    pen_job *job = pen_api_job(call);
-    pen_watch_call what;
-    if (PEN_CHECKED) {
-        what = (pen_watch_call){ .name = name_of(flags, call, "gasnet_get_nb"),
-                                 .kind = PEN_WATCH_GET,
-                                 .remote = source,
-                                 .local = dest,
-                                 .len = len };
-        watch(&what, team, rank, flags);
-    }
-    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
-    pen_event *event = pen_rma_get_nb(pen_api_thread(job), team, dest, rank, source, len,
-                                      flags & GEX_FLAG_IMMEDIATE);
+    pen_watch_call what = {
+        .name = "gex_RMA_GetNB", .kind = PEN_WATCH_GET, .remote = source, .local = dest, .len = len
+    };
+    pen_thread *thread = enter(&what, "gasnet_get_nb", team, rank, flags);
+    pen_event *event =
+        pen_rma_get_nb(thread, team, dest, rank, source, len, flags & GEX_FLAG_IMMEDIATE);
     return PEN_CHECKED ? pen_watch_event(&what, event, NULL) : event;
 }
 
@@ -148,21 +122,17 @@ int pen_api_put_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, const void *sour
                     gex_Event_t *local, gex_Flags_t flags)
 {
     static const char call[] = "gex_RMA_PutNBI";
-    pen_job *job = pen_api_job(call);
     pen_local when = local_of(call, local, false, true);
-    pen_watch_call what;
-    if (PEN_CHECKED) {
-        what = (pen_watch_call){ .name = put_nbi_name(flags, when),
-                                 .kind = PEN_WATCH_PUT,
-                                 .remote = dest,
-                                 .local = source,
-                                 .len = len,
-                                 .when = when };
-        watch(&what, team, rank, flags);
-    }
-    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
-    int refused = pen_rma_put_nbi(pen_api_thread(job), team, rank, dest, source, len, when,
-                                  flags & GEX_FLAG_IMMEDIATE);
+    pen_watch_call what = { .name = call,
+                            .kind = PEN_WATCH_PUT,
+                            .remote = dest,
+                            .local = source,
+                            .len = len,
+                            .when = when };
+    const char *gasnet1_name = when == PEN_LOCAL_NOW ? "gasnet_put_nbi" : "gasnet_put_nbi_bulk";
+    pen_thread *thread = enter(&what, gasnet1_name, team, rank, flags);
+    int refused =
+        pen_rma_put_nbi(thread, team, rank, dest, source, len, when, flags & GEX_FLAG_IMMEDIATE);
     if (PEN_CHECKED && !refused)
         pen_watch_implicit(&what, PEN_EC_PUT);
     return refused;
@@ -171,20 +141,12 @@ int pen_api_put_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, const void *sour
 int pen_api_get_nbi(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,
                     gex_Flags_t flags)
 {
-    static const char call[] = "gex_RMA_GetNBI";
-    pen_job *job = pen_api_job(call);
-    pen_watch_call what;
-    if (PEN_CHECKED) {
-        what = (pen_watch_call){ .name = name_of(flags, call, "gasnet_get_nbi"),
-                                 .kind = PEN_WATCH_GET,
-                                 .remote = source,
-                                 .local = dest,
-                                 .len = len };
-        watch(&what, team, rank, flags);
-    }
-    pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
-    int refused = pen_rma_get_nbi(pen_api_thread(job), team, dest, rank, source, len,
-                                  flags & GEX_FLAG_IMMEDIATE);
+    pen_watch_call what = {
+        .name = "gex_RMA_GetNBI", .kind = PEN_WATCH_GET, .remote = source, .local = dest, .len = len
+    };
+    pen_thread *thread = enter(&what, "gasnet_get_nbi", team, rank, flags);
+    int refused =
+        pen_rma_get_nbi(thread, team, dest, rank, source, len, flags & GEX_FLAG_IMMEDIATE);
     if (PEN_CHECKED && !refused)
         pen_watch_implicit(&what, PEN_EC_GET);
     return refused;
