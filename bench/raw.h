@@ -41,10 +41,11 @@ typedef struct raw_area {
     raw_line neighbour_turn;
     raw_line consumed; /* slots that the peer has read of what we sent it */
     raw_line flag;     /* copy and flag */
-    raw_line lost;     /* what rank 1 tells of a block: the part that it lost, in millionths, */
-    raw_line cpu;      /* and its CPU time of a round, in picoseconds; rank 0's are used */
-    raw_line counter;  /* for additions by the peer */
-    raw_word asleep;   /* ranks behind the gate; rank 0's is used, as of the next two */
+    raw_line lost;     /* what a partner tells of a block: the part that it lost, in millionths, */
+    raw_line cpu;      /* and its CPU times of a round, in picoseconds; rank 0's are used */
+    raw_line raw_cpu;
+    raw_line counter; /* for additions by the peer */
+    raw_word asleep;  /* ranks behind the gate; rank 0's is used, as of the next two */
     raw_word gate;
     raw_word futex_turn;
     raw_slot slots[RAW_SLOTS];

@@ -35,6 +35,7 @@ PAR_ROUNDS, PAR_ROUNDS_QUICK = 5, 2
 PAR_PASS, PAR_STRETCH = 0.15, 0.05  # what PAR may cost more than SEQ
 CURVES = (("am", 2), ("put", 2), ("get", 2), ("vis", 2), *(("barrier", n) for n in (2, *CROWDS)),
           *(("coll", n) for n in (2, *CROWDS)))
+OTHERS = ("peers/run.py", "apps.py")
 TIMEOUT_S = 600
 LOAD_QUIET = 0.3
 
@@ -150,13 +151,16 @@ def compare_modes(name, rounds):
     return row
 
 
-def measure_peers(build, options):
-    """bench/peers/run.py has them."""
-    path = os.path.join(ROOT, "bench", "peers", "run.py")
-    spec = importlib.util.spec_from_file_location("bench_peers_run", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.measure(build, options)
+def measure_others(build, options):
+    """The rows of the programs that compare with other libraries."""
+    rows = []
+    for name in OTHERS:
+        path = os.path.join(ROOT, "bench", name)
+        spec = importlib.util.spec_from_file_location("bench_" + name.replace("/", "_")[:-3], path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        rows += module.measure(build, options)
+    return rows
 
 
 def first_of(path, key):
@@ -233,7 +237,7 @@ def measure(options):
         if part in options.parts:
             found["curves" if part == "curves" else "results"] += getattr(bench, part)()
     if options.peers:
-        found["results"] += measure_peers(options.build, options)
+        found["results"] += measure_others(options.build, options)
     found["load_after"] = os.getloadavg()[0]
     return found
 

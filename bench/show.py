@@ -8,11 +8,14 @@ NOTHING = "-"  # too few blocks were undisturbed
 
 def number(value):
     """Four digits are more than a benchmark knows."""
+    if value is None:
+        return NOTHING
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def measured(result):
-    return bool(result.get("ratio"))
+    """A row with a reason has none of its figures for certain."""
+    return bool(result.get("ratio")) and not result.get("reason")
 
 
 def judged(result):
@@ -26,8 +29,10 @@ def judged(result):
 
 def limit(result, key):
     reached, at = result.get(key), result.get(f"{key}_at")
-    if reached is None or at is None:
+    if reached is None:
         return ""
+    if at is None:
+        return "yes" if reached else "NO"
     return f"{'yes' if reached else 'NO'} ({result.get('sense', '<=')} {at:g})"
 
 
@@ -58,7 +63,7 @@ def table(results):
 def miss(result):
     """One line on a row that has not passed."""
     if not measured(result):
-        why = result.get("why") or "no quiet moment: too few blocks were undisturbed"
+        why = result.get("reason") or "no quiet moment: too few blocks were undisturbed"
         return f"{name(result)}: not measured: {why}"
     return (f"{name(result)}: {judged(result)} {result['baseline']}, wanted"
             f" {result.get('sense', '<=')} {result['pass_at']:g}")
@@ -77,7 +82,7 @@ def markdown_results(results):
     for result in results:
         cell = cells(result)
         spread = ""
-        if measured(result) and result.get("quarter1"):
+        if measured(result) and result.get("quarter1") and result.get("judged") != "difference":
             spread = f"{result['quarter1']:.3f}-{result['quarter3']:.3f}"
         rows.append([cell["metric"], f"{cell['value']} {cell['unit']}", cell["baseline"],
                      cell["judged"], spread, cell["pass"], cell["stretch"], cell["kept"]])

@@ -11,8 +11,9 @@ enum {
     TURNS = 6,
     TURNS_QUICK = 2
 };
-#define BLOCK_NS       8e6
-#define BLOCK_QUICK_NS 4e6
+#define BLOCK_NS        8e6
+#define BLOCK_QUICK_NS  4e6
+#define SHARED_LOST_MAX 0.05
 _Static_assert(PAIRS *TURNS <= BLOCKS_MAX, "room for all pairs of a row");
 
 typedef enum row_judged {
@@ -137,25 +138,48 @@ typedef struct seen {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* The pair at rank 0, from what ranks 0 and 1 saw. Where ranks share a core each is without it
- * while the others have it: no time is lost then. */
+/* Who shares the yardstick's block with rank 0. */
+static gex_Rank_t partner(const row *about) { return about->place == ROW_CROWD ? perf.cores : 1; }
+
+static void tell(const row *about, const seen *here, double lost)
+{
+    if (perf.rank != partner(about))
+        return;
+    atomic_store_explicit(&perf.root->lost.value, (uint64_t)(lost * 1e6), memory_order_release);
+    atomic_store_explicit(&perf.root->cpu.value, (uint64_t)(here->ours.cpu_ns * 1e3),
+                          memory_order_release);
+    atomic_store_explicit(&perf.root->raw_cpu.value, (uint64_t)(here->raw.cpu_ns * 1e3),
+                          memory_order_release);
+}
+
+/* Where ranks share a core each is without it while the others have it. There the yardstick shows
+ * whether somebody else had it: its two ranks never sleep, so that their times fill the block, but
+ * for some moments in which the sleepers of a crowd wake. */
+static double lost_of_shared_core(const seen *here, double raw_cpu_there_ns)
+{
+    const double lost = 1 - (here->raw.cpu_ns + raw_cpu_there_ns) / here->raw.each_ns;
+    return lost > SHARED_LOST_MAX ? lost : 0;
+}
+
+/* The pair at rank 0, from what it and its partner saw. */
 static block_pair pair_of(const row *about, const seen *here)
 {
-    const double lost = larger(here->ours.lost, here->raw.lost);
-    if (perf.rank == 1) {
-        atomic_store_explicit(&perf.root->lost.value, (uint64_t)(lost * 1e6), memory_order_release);
-        atomic_store_explicit(&perf.root->cpu.value, (uint64_t)(here->ours.cpu_ns * 1e3),
-                              memory_order_release);
-    }
+    double lost = larger(here->ours.lost, here->raw.lost);
+    tell(about, here, lost);
     perf_meet();
+    const raw_area *told = perf.root;
     const double lost_there =
-        (double)atomic_load_explicit(&perf.root->lost.value, memory_order_acquire) / 1e6;
+        (double)atomic_load_explicit(&told->lost.value, memory_order_acquire) / 1e6;
     const double cpu_there =
-        (double)atomic_load_explicit(&perf.root->cpu.value, memory_order_acquire) / 1e3;
+        (double)atomic_load_explicit(&told->cpu.value, memory_order_acquire) / 1e3;
+    const double raw_cpu_there =
+        (double)atomic_load_explicit(&told->raw_cpu.value, memory_order_acquire) / 1e3;
+    lost = about->place == ROW_TWO_CORES ? larger(lost, lost_there)
+                                         : lost_of_shared_core(here, raw_cpu_there);
     return (block_pair){ .ours_ns = here->ours.each_ns,
                          .raw_ns = here->raw.each_ns,
                          .cpu_ns = here->ours.cpu_ns + cpu_there,
-                         .lost = about->place == ROW_TWO_CORES ? larger(lost, lost_there) : 0 };
+                         .lost = lost };
 }
 
 static block_pair pair_run(const row *about, uint64_t rounds, uint64_t raw_rounds)
@@ -312,6 +336,7 @@ void perf_rows(void)
         perf_refuse("the ranks do not share memory, so there is no yardstick");
     if (here == ROW_CROWD && perf.size <= perf.cores)
         perf_refuse("rows of more than two ranks need more ranks than cores");
+    perf_collective_room(KIB_1);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].place == here && wanted(&rows[i]) && fits(&rows[i]))
             row_run(&rows[i]);

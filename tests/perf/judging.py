@@ -61,11 +61,18 @@ class Check(unittest.TestCase):
         self.assertIn("barrier_2_ranks: not measured: no quiet moment", errors)
 
     def test_a_peer_that_was_not_measured_is_a_miss_with_a_reason(self):
-        absent = {**UNMEASURED, "peer": "MPICH", "setting": "default", "why": "mpicc.mpich is missing"}
+        absent = {**UNMEASURED, "peer": "MPICH", "setting": "default", "reason": "mpicc.mpich is missing"}
         status, _, errors = verdict([absent], "--check")
         self.assertEqual(status, 1)
         self.assertIn("MPICH", errors)
         self.assertIn("mpicc.mpich is missing", errors)
+
+    def test_a_peer_measured_among_disturbances_is_a_miss_without_a_limit_too(self):
+        row = {**SLOW, "peer": "UCX", "reason": "all blocks were disturbed", "pass_at": None}
+        status, said, errors = verdict([row], "--check")
+        self.assertEqual(status, 1)
+        self.assertIn(" NO", said)
+        self.assertIn("all blocks were disturbed", errors)
 
     def test_rows_that_are_only_reported_fail_nothing(self):
         self.assertEqual(verdict([{**SLOW, "pass": None, "pass_at": None}], "--check")[0], 0)
