@@ -53,8 +53,10 @@ static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t 
     page->environment_off = page->exchange_off + 2 * (uint64_t)page->size * PEN_BOOT_BLOB_MAX;
     page->environment_len = environment_len;
     page->lines_off = pen_align_up(page->environment_off + environment_len, grain);
-    page->conduit_off = pen_align_up(
+    page->shares_off = pen_align_up(
         page->lines_off + (uint64_t)page->size * PEN_HOST_LINES * PEN_CACHE_LINE, grain);
+    page->conduit_off =
+        page->shares_off + (uint64_t)page->size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN;
     page->conduit_len = pen_align_up(conduit_len, grain);
     page->segment_off = page->conduit_off + page->conduit_len;
     page->segment_stride = stride;
@@ -212,6 +214,7 @@ static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
            page->environment_len <= ENVIRONMENT_LEN_MAX &&
            within(page->environment_off, page->environment_len, len) &&
            within(page->lines_off, size * PEN_HOST_LINES * PEN_CACHE_LINE, len) &&
+           within(page->shares_off, size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN, len) &&
            within(page->conduit_off, page->conduit_len, len) &&
            !__builtin_mul_overflow(page->segment_stride, size, &segments) &&
            within(page->segment_off, segments, len);

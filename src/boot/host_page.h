@@ -13,6 +13,8 @@
 
 #define PEN_HOST_PAGE_MAGIC 0x50454e32u
 #define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
+#define PEN_HOST_SHARES     64 /* scratch of a rank that it lends to teams: so many shares ... */
+#define PEN_HOST_SHARE_LEN  ((size_t)128 << 10) /* ... of so many bytes, for coll/; sparse */
 
 /* One rank's public state: written by that rank unless said otherwise. Two lines, so that what
  * peers poll and what they write do not share one. */
@@ -53,9 +55,10 @@ typedef struct pen_host_page {
     uint64_t memory_physical, memory_available;
     uint64_t exchange_off; /* arena offset of 2 * size * PEN_BOOT_BLOB_MAX bytes */
     uint64_t environment_off,
-        environment_len;               /* the console's environment: NUL-terminated strings */
-    uint64_t lines_off;                /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
-    uint64_t conduit_off, conduit_len; /* the conduit's slice */
+        environment_len; /* the console's environment: NUL-terminated strings */
+    uint64_t lines_off;  /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
+    uint64_t shares_off; /* size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN bytes; 0: none */
+    uint64_t conduit_off, conduit_len;    /* the conduit's slice */
     uint64_t segment_off, segment_stride; /* rank r's memory: segment_off + r * segment_stride */
     PEN_CACHE_ALIGNED _Atomic uint32_t polling_total; /* threads that poll, whole host: all write */
     PEN_CACHE_ALIGNED _Atomic uint32_t boot_count;    /* start-up barrier: arrivals */

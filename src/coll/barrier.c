@@ -9,7 +9,7 @@
 
 #include "am/am.h"
 #include "coll/early.h"
-#include "coll/engine.h"
+#include "coll/shared.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -63,12 +63,16 @@ void pen_meet_arrive(pen_meet *meet, uint64_t content)
     PEN_INVARIANT(!meet->underway);
     meet->phase++;
     meet->underway = true;
-    if (meet->way == PEN_MEET_BY_FLAGS)
-        pen_lines_arrive(meet, content);
-    else
+    if (meet->way == PEN_MEET_BY_MESSAGES) {
         pen_dissemination_arrive(meet, content);
-    if (meet->underway && meet->way == PEN_MEET_BY_FLAGS) /* nobody tells us: polls have to look */
-        pen_progress_add_work(&meet->job->progress, 1);
+        return;
+    }
+    /* Nobody tells us: polls have to look. Before the arrival, because with threads this waits for
+     * what was stored before. */
+    pen_progress_add_work(&meet->job->progress, 1);
+    pen_lines_arrive(meet, content);
+    if (!meet->underway)
+        pen_progress_add_work(&meet->job->progress, -1);
 }
 
 void pen_meet_look(pen_meet *meet)
@@ -132,6 +136,10 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
     pen_event *event = PEN_EVENT_DONE;
     pen_lock_take(&coll->lock);
     uint32_t number = pen_coll_count(world, &what);
+    if (world->shared != NULL)
+        pen_shared_count(world->shared, &what);
+    if (meet->way == PEN_MEET_BY_FLAGS)
+        pen_lines_note(meet, number);
     if (coll->queue_count == 0)
         pen_meet_arrive(meet, 0);
     if (coll->queue_count != 0 || meet->underway) {
@@ -232,6 +240,8 @@ static unsigned coll_poll(void *ctx)
         ended = !named->underway;
     }
     ended += plain_advance(coll);
+    if (coll->busy != NULL)
+        ended += pen_shared_poll(coll);
     if (coll->stalled != NULL)
         ended += pen_coll_run_stalled(coll);
     pen_lock_drop(&coll->lock);
@@ -267,6 +277,11 @@ const pen_knob pen_coll_knobs[] = {
       "How barriers meet: flags (memory the ranks share), messages, or auto (flags where all ranks "
       "share a "
       "host)." },
+    { "PENSTOCK_COLL", PEN_KNOB_STRING, "auto", offsetof(pen_coll_config, coll),
+      "How other collectives move data: memory (that the ranks share), messages, or auto (memory "
+      "where all members share a host); the same on all ranks." },
+    { "PENSTOCK_COLL_CMA", PEN_KNOB_BOOL, "yes", offsetof(pen_coll_config, cma),
+      "Whether collectives through memory may read long buffers straight from another rank." },
     { .name = NULL },
 };
 
@@ -285,51 +300,85 @@ static bool lines_shared(const pen_job *job)
     return true;
 }
 
-static pen_status way_choose(pen_job *job, pen_meet_way *out)
+/* Of a knob with the values auto, messages and another; true in *out: the other. */
+static pen_status shared_choose(pen_job *job, const char *name, const char *value,
+                                const char *other, bool *out)
 {
-    pen_coll_config config = { 0 };
-    pen_status status = pen_knob_read(&job->log, pen_coll_knobs, &config, lookup, &job->boot);
-    if (status != PEN_OK)
-        return status;
     bool shared = lines_shared(job);
-    if (strcasecmp(config.barrier, "auto") == 0) {
-        *out = shared ? PEN_MEET_BY_FLAGS : PEN_MEET_BY_MESSAGES;
-    } else if (strcasecmp(config.barrier, "messages") == 0) {
-        *out = PEN_MEET_BY_MESSAGES;
-    } else if (strcasecmp(config.barrier, "flags") != 0) {
-        pen_log_error(&job->log,
-                      "PENSTOCK_BARRIER: \"%s\" is not a way to meet; use auto, flags or messages",
-                      config.barrier);
+    if (strcasecmp(value, "auto") == 0) {
+        *out = shared;
+    } else if (strcasecmp(value, "messages") == 0) {
+        *out = false;
+    } else if (strcasecmp(value, other) != 0) {
+        pen_log_error(&job->log, "%s: \"%s\" is not a way to meet; use auto, %s or messages", name,
+                      value, other);
         return PEN_ERR_ARGUMENT;
     } else if (!shared) {
-        pen_log_error(&job->log,
-                      "PENSTOCK_BARRIER=flags: not all ranks share memory; use auto or messages");
+        pen_log_error(&job->log, "%s=%s: not all ranks share memory; use auto or messages", name,
+                      other);
         return PEN_ERR_UNUSABLE;
     } else {
-        *out = PEN_MEET_BY_FLAGS;
+        *out = true;
     }
     return PEN_OK;
 }
 
+/* All ranks begin with their first share. */
+static pen_status world_share(pen_job *job)
+{
+    pen_coll_offer mine;
+    pen_coll_offer *offers = pen_job_calloc(job, job->size, sizeof *offers, "the collectives");
+    if (offers == NULL)
+        return PEN_ERR_MEMORY;
+    pen_coll_offer_make(job, &mine);
+    for (uint32_t rank = 0; rank < job->size; rank++)
+        offers[rank] = mine;
+    pen_status status = pen_coll_team_share(&job->world, offers);
+    free(offers);
+    return status;
+}
+
+/* Its tables; what is made is closed by the caller. */
+static pen_status open_parts(pen_job *job, const pen_coll_config *config)
+{
+    pen_coll *coll = job->coll;
+    bool by_flags;
+    pen_status status = shared_choose(job, "PENSTOCK_BARRIER", config->barrier, "flags", &by_flags);
+    if (status == PEN_OK)
+        status = shared_choose(job, "PENSTOCK_COLL", config->coll, "memory", &coll->shares_usable);
+    if (status != PEN_OK)
+        return status;
+    coll->shares_usable &= job->size > 1 && job->boot.page->shares_off != 0;
+    coll->cma_allowed = config->cma;
+    for (uint32_t i = 0; i < PEN_MEETS; i++) {
+        coll->meets[i] = (pen_meet){ .job = job,
+                                     .index = i,
+                                     .way = by_flags ? PEN_MEET_BY_FLAGS : PEN_MEET_BY_MESSAGES };
+        if (by_flags)
+            coll->meets[i].lines = job->boot.arena + job->boot.page->lines_off;
+    }
+    status = pen_coll_team_open(&job->world);
+    if (status == PEN_OK && coll->shares_usable)
+        status = world_share(job);
+    return status;
+}
+
 pen_status pen_coll_open(pen_job *job)
 {
-    pen_meet_way way;
-    pen_status status = way_choose(job, &way);
+    pen_coll_config config = { 0 };
+    pen_status status = pen_knob_read(&job->log, pen_coll_knobs, &config, lookup, &job->boot);
     if (status != PEN_OK)
         return status;
     pen_coll *coll = pen_job_calloc(job, 1, sizeof *coll, "the collectives");
     if (coll == NULL)
         return PEN_ERR_MEMORY;
     coll->job = job;
+    coll->busy_end = &coll->busy;
     pen_lock_init(&coll->lock, job->concurrency);
-    for (uint32_t i = 0; i < PEN_MEETS; i++) {
-        coll->meets[i] = (pen_meet){ .job = job, .index = i, .way = way };
-        if (way == PEN_MEET_BY_FLAGS)
-            coll->meets[i].lines = job->boot.arena + job->boot.page->lines_off;
-    }
     job->coll = coll;
-    status = pen_coll_team_open(&job->world);
+    status = open_parts(job, &config);
     if (status != PEN_OK) {
+        pen_coll_team_close(&job->world);
         free(coll);
         job->coll = NULL;
         return status;

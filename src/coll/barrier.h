@@ -13,6 +13,8 @@
 extern const pen_knob pen_coll_knobs[];
 typedef struct pen_coll_config {
     const char *barrier; /* PENSTOCK_BARRIER: auto, flags or messages; the same on all ranks */
+    const char *coll;    /* PENSTOCK_COLL: auto, memory or messages; likewise */
+    bool cma;            /* PENSTOCK_COLL_CMA */
 } pen_coll_config;
 
 /* After pen_am_open and before any poll. Not collective. */

@@ -2,7 +2,7 @@
 /* coll.c: making and ending a team's part, and beginning collectives. */
 #include "coll/coll.h"
 
-#include "coll/engine.h"
+#include "coll/shared.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -45,9 +45,44 @@ void pen_coll_team_close(pen_team *team)
     while (*at != coll)
         at = &(*at)->next;
     *at = coll->next;
+    if (coll->shared != NULL)
+        pen_shared_close(coll->shared);
     pen_coll_team_end(coll);
     pen_lock_drop(&jobs->lock);
     team->coll = NULL;
+}
+
+/* ---- memory that members share ----------------------------------------------------------------
+ */
+
+void pen_coll_offer_make(pen_job *job, pen_coll_offer *out)
+{
+    pen_lock_take(&job->coll->lock);
+    pen_shared_offer(job, out);
+    pen_lock_drop(&job->coll->lock);
+}
+
+void pen_coll_offer_withdraw(pen_job *job, const pen_coll_offer *offer)
+{
+    pen_lock_take(&job->coll->lock);
+    pen_shared_withdraw(job, offer);
+    pen_lock_drop(&job->coll->lock);
+}
+
+pen_status pen_coll_team_share(pen_team *team, const pen_coll_offer *offers)
+{
+    if (!pen_shared_believable(team, offers)) {
+        pen_coll_offer_withdraw(team->job, &offers[team->view.rank]);
+        return PEN_OK;
+    }
+    team->coll->shared = pen_shared_open(team->coll, offers);
+    return team->coll->shared != NULL ? PEN_OK : PEN_ERR_MEMORY;
+}
+
+void pen_coll_team_quiesced(const pen_team *team)
+{
+    if (team->coll->shared != NULL)
+        pen_shared_give_back(team->coll->shared);
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */
@@ -64,11 +99,31 @@ typedef struct coll_plan {
     void (*build)(pen_coll_op *op, pen_coll_section *section);
 } coll_plan;
 
+static pen_event *begin_shared(pen_thread *thread, pen_shared *shared, void *dest,
+                               const void *source, const coll_plan *plan)
+{
+    pen_coll *jobs = thread->job->coll;
+    pen_lock_take(&jobs->lock);
+    pen_shared_op *op = pen_shared_op_new(shared);
+    op->what.root = op->root = plan->root;
+    op->what.len = op->len = plan->len;
+    op->what.kind = (uint32_t)plan->kind | plan->kind_more;
+    op->dest = dest;
+    op->source = source;
+    if (plan->reduction != NULL)
+        op->reduction = *plan->reduction;
+    pen_event *event = pen_shared_begin(thread, shared, op);
+    pen_lock_drop(&jobs->lock);
+    return event;
+}
+
 static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const void *source,
                         const coll_plan *plan)
 {
     pen_coll *jobs = thread->job->coll;
     PEN_ASSERT(thread->handler_depth == 0);
+    if (pen_likely(team->coll->shared != NULL))
+        return begin_shared(thread, team->coll->shared, dest, source, plan);
     pen_event *event = pen_event_new(thread);
     /* Ours and the engine's. relaxed: the lock passes the event on */
     atomic_fetch_add_explicit(&pen_event_op(event)->incomplete, 1, memory_order_relaxed);

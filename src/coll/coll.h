@@ -19,6 +19,23 @@
 
 #define PEN_COLL_ALL UINT32_MAX /* in place of a root: every member gets the result */
 
+/* What a rank offers who makes a team with it: scratch that all members can read. They tell each
+ * other, and whoever finds that not all have any, or that not all are on one host, goes on without;
+ * all come to the same verdict. */
+typedef struct pen_coll_offer {
+    uint32_t share; /* its number, from 1 on; 0: none */
+    uint32_t unused;
+    uint64_t turn; /* the first number that it may be used for */
+} pen_coll_offer;
+
+void pen_coll_offer_make(pen_job *job, pen_coll_offer *out);
+void pen_coll_offer_withdraw(pen_job *job, const pen_coll_offer *offer); /* no team came of it */
+/* After pen_coll_team_open, before the first collective: by rank, our own included. PEN_ERR_MEMORY:
+ * said in a line. Otherwise what was offered belongs to the team, or is withdrawn. */
+pen_status pen_coll_team_share(pen_team *team, const pen_coll_offer *offers);
+/* Nobody uses the team any more: gives back what it took of the scratch. Before _close. */
+void pen_coll_team_quiesced(const pen_team *team);
+
 /* Makes team->coll. Not collective; messages that came before are taken up. The primordial team's
  * is made by pen_coll_open. */
 pen_status pen_coll_team_open(pen_team *team);

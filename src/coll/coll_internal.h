@@ -83,6 +83,9 @@ void pen_meet_look(pen_meet *meet);
 
 void pen_lines_arrive(pen_meet *meet, uint64_t content);
 void pen_lines_look(pen_meet *meet);
+/* For diagnosis: the number of the latest collective that is a meeting, and a rank's. */
+void pen_lines_note(const pen_meet *meet, uint32_t number);
+bool pen_lines_noted(const pen_meet *meet, uint32_t rank, uint32_t number);
 
 void pen_dissemination_arrive(pen_meet *meet, uint64_t content);
 void pen_dissemination_look(pen_meet *meet);
@@ -120,6 +123,12 @@ typedef struct pen_coll {
     struct pen_coll_op *stalled;                        /* a link has no room for what they send */
     struct pen_coll_orphans *orphans; /* for teams that are not made here yet; NULL: none yet */
     uint64_t pieces_sent;
+
+    /* scratch for teams that share memory: shared.h */
+    bool shares_usable, cma_allowed;
+    uint64_t shares_taken; /* a bit each */
+    uint64_t share_turns[PEN_HOST_SHARES];
+    struct pen_shared *busy, **busy_end; /* teams that have something underway */
 } pen_coll;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <strings.h>
 
-typedef void (*combine_fn)(const void *left, void *right, size_t count);
+typedef void (*combine_fn)(const void *left, const void *right, void *out, size_t count);
 
 /* One loop for each row: name, type, value made of a (left) and b (right). */
 #define COMBINE_ROWS(X)                 \
@@ -36,15 +36,16 @@ typedef void (*combine_fn)(const void *left, void *right, size_t count);
     X(min_dbl, double, a < b ? a : b)   \
     X(max_dbl, double, a > b ? a : b)
 
-#define COMBINE_DEFINE(name, type, value)                                           \
-    static void name(const void *left_elements, void *right_elements, size_t count) \
-    {                                                                               \
-        const type *left = left_elements;                                           \
-        type *right = right_elements;                                               \
-        for (size_t i = 0; i < count; i++) {                                        \
-            type a = left[i], b = right[i];                                         \
-            right[i] = (value);                                                     \
-        }                                                                           \
+#define COMBINE_DEFINE(name, type, value)                                                       \
+    static void name(const void *left_elements, const void *right_elements, void *out_elements, \
+                     size_t count)                                                              \
+    {                                                                                           \
+        const type *left = left_elements, *right = right_elements;                              \
+        type *out = out_elements;                                                               \
+        for (size_t i = 0; i < count; i++) {                                                    \
+            type a = left[i], b = right[i];                                                     \
+            out[i] = (value);                                                                   \
+        }                                                                                       \
     }
 COMBINE_ROWS(COMBINE_DEFINE)
 
@@ -100,5 +101,11 @@ bool pen_coll_can_combine(uint32_t type, uint32_t operation)
 void pen_coll_combine_elements(const pen_reduction *reduction, const void *left, void *right,
                                size_t count)
 {
-    function_of(reduction->type, reduction->operation)(left, right, count);
+    function_of(reduction->type, reduction->operation)(left, right, right, count);
+}
+
+void pen_coll_combine_into(const pen_reduction *reduction, const void *left, const void *right,
+                           void *out, size_t count)
+{
+    function_of(reduction->type, reduction->operation)(left, right, out, count);
 }

@@ -148,6 +148,7 @@ typedef struct pen_coll_team {
     } split;
     uint32_t kept_count;
     pen_coll_kept *kept[PEN_COLL_WINDOW]; /* by number modulo that: the last ones; early.h */
+    struct pen_shared *shared;            /* NULL: its members send messages */
 } pen_coll_team;
 
 /* Where the job's list of such teams begins. */
@@ -205,6 +206,9 @@ void pen_coll_kept_check(pen_coll_team *coll, const pen_coll_what *what);
 /* The send's next piece; false: there is no room, or it has to wait for READY or credit. */
 bool pen_coll_send_piece(pen_coll_op *op, const pen_coll_section *section, pen_coll_step *step,
                          size_t limit);
+/* Ends the job: team rank `rank` believes otherwise. */
+PEN_COLD _Noreturn void pen_coll_disagree(const pen_coll_team *coll, uint32_t rank,
+                                          const pen_coll_what *theirs, const pen_coll_what *ours);
 /* After a collective was begun: answers those who asked for credit. */
 void pen_coll_answer_asked(pen_coll_team *coll);
 
@@ -217,6 +221,9 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread);
 /* right = left operation right, element by element. */
 void pen_coll_combine_elements(const pen_reduction *reduction, const void *left, void *right,
                                size_t count);
+/* Operations we know: out = left operation right; out may be either of them. */
+void pen_coll_combine_into(const pen_reduction *reduction, const void *left, const void *right,
+                           void *out, size_t count);
 
 /* ---- lists of steps ------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 /* Lines of a rank: each meeting has its own set. The nodes of a level are spread over the ranks
  * that begin their spans, so every rank has room for one node of each level it begins. */
 enum {
-    LINE_ARRIVAL = 0, /* two words, by parity */
+    LINE_ARRIVAL = 0, /* two words, by parity, and a note */
     LINE_RELEASE = 1, /* one word: the result, for the bottom group that this rank begins */
     LINE_NODE = 2,    /* one word a line, by level */
     LINES_PER_MEET = 8,
@@ -34,6 +34,21 @@ static _Atomic uint64_t *line(const pen_meet *meet, uint32_t rank, uint32_t line
 {
     size_t lines = (size_t)rank * PEN_HOST_LINES + (size_t)meet->index * LINES_PER_MEET + line_i;
     return (_Atomic uint64_t *)(void *)(meet->lines + lines * PEN_CACHE_LINE);
+}
+
+enum { NOTE_WORD = 2 };
+
+void pen_lines_note(const pen_meet *meet, uint32_t number)
+{
+    /* relaxed, here and below: nothing is read through it */
+    atomic_store_explicit(line(meet, meet->job->rank, LINE_ARRIVAL) + NOTE_WORD,
+                          (uint64_t)number + 1, memory_order_relaxed);
+}
+
+bool pen_lines_noted(const pen_meet *meet, uint32_t rank, uint32_t number)
+{
+    return atomic_load_explicit(line(meet, rank, LINE_ARRIVAL) + NOTE_WORD, memory_order_relaxed) ==
+           (uint64_t)number + 1;
 }
 
 static void wake(const pen_meet *meet, uint32_t rank)

@@ -155,8 +155,8 @@ static bool same(const pen_coll_what *a, const pen_coll_what *b)
     return a->kind == b->kind && a->root == b->root && a->len == b->len;
 }
 
-static PEN_COLD _Noreturn void disagree(const pen_coll_team *coll, uint32_t rank,
-                                        const pen_coll_what *theirs, const pen_coll_what *ours)
+PEN_COLD _Noreturn void pen_coll_disagree(const pen_coll_team *coll, uint32_t rank,
+                                          const pen_coll_what *theirs, const pen_coll_what *ours)
 {
     char left[PEN_COLL_WHAT_TEXT_MAX], right[PEN_COLL_WHAT_TEXT_MAX];
     pen_coll_what_text(theirs, left);
@@ -289,7 +289,7 @@ void pen_coll_kept_check(pen_coll_team *coll, const pen_coll_what *what)
         kept = kept->next;
         pen_coll_what theirs = what_of(kept->args);
         if (theirs.number == what->number && !same(&theirs, what))
-            disagree(coll, (uint32_t)kept->args[ARG_FROM], &theirs, what);
+            pen_coll_disagree(coll, (uint32_t)kept->args[ARG_FROM], &theirs, what);
         if (kept == last)
             return;
     }
@@ -313,7 +313,7 @@ static void data_begun(pen_coll_team *coll, pen_peer from, const int32_t *args, 
     pen_coll_op *op = pen_coll_op_find(coll, theirs.number);
     const pen_coll_what *ours = op != NULL ? &op->what : recent;
     if (ours->number == theirs.number && !same(&theirs, ours))
-        disagree(coll, (uint32_t)args[ARG_FROM], &theirs, ours);
+        pen_coll_disagree(coll, (uint32_t)args[ARG_FROM], &theirs, ours);
     if (op == NULL) {
         pen_am_drop(coll->job);
         return;

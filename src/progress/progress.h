@@ -115,10 +115,17 @@ pen_port *pen_progress_add(pen_progress *progress, pen_link *link); /* not threa
  * to look after are not idle. */
 void pen_progress_view_changed(pen_progress *progress);
 
-/* So much more work for sources, or less: see source_work. */
+/* So much more work for sources, or less: see source_work. Alone without a locked instruction,
+ * which would wait for what was stored before, a peer's line as a rule. */
 static inline void pen_progress_add_work(pen_progress *progress, int32_t change)
 {
-    atomic_fetch_add_explicit(&progress->source_work, (uint32_t)change, memory_order_relaxed);
+    if (pen_likely(progress->concurrency == PEN_ALONE))
+        atomic_store_explicit(&progress->source_work,
+                              atomic_load_explicit(&progress->source_work, memory_order_relaxed) +
+                                  (uint32_t)change,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&progress->source_work, (uint32_t)change, memory_order_relaxed);
     pen_progress_view_changed(progress);
 }
 

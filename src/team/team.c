@@ -106,11 +106,20 @@ static void team_leave(pen_team *team)
     pen_lock_drop(&job->threads_lock);
 }
 
+/* Who will be in a team, by rank in it. */
+typedef struct team_members {
+    const gex_EP_Location_t *members;
+    const pen_coll_offer *scratch; /* what they offer */
+    uint32_t count;
+} team_members;
+
 /* The team of these members as the one with this rank sees it, ready for use. */
-static pen_team *make(pen_endpoint *endpoint, const char *call, const gex_EP_Location_t *members,
-                      uint32_t count, uint32_t rank, uint64_t id)
+static pen_team *make(pen_endpoint *endpoint, const char *call, const team_members *all,
+                      uint32_t rank, uint64_t id)
 {
     pen_job *job = endpoint->job;
+    const gex_EP_Location_t *members = all->members;
+    uint32_t count = all->count;
     pen_team *team = table(job, call, 1, sizeof *team);
     team->job = job;
     team->endpoint = endpoint;
@@ -124,7 +133,8 @@ static pen_team *make(pen_endpoint *endpoint, const char *call, const gex_EP_Loc
         (team->ep_indexes != NULL || (team->pair_index | endpoint->index) != 0 ? PEN_TEAM_ELSEWHERE
                                                                                : 0);
     pen_team_use_express(team);
-    if (!team_join(team) || pen_coll_team_open(team) != PEN_OK)
+    if (!team_join(team) || pen_coll_team_open(team) != PEN_OK ||
+        pen_coll_team_share(team, all->scratch) != PEN_OK)
         pen_job_fatal(job,
                       "%s: this rank has no team, and the other %u members would wait for it; make "
                       "fewer teams",
@@ -142,15 +152,19 @@ static pen_team *make_of_color(pen_team *parent, const char *call, const team_of
     const team_offer *mine = &offers[parent->view.rank];
     uint32_t count = pen_team_order(offers, parent->view.size, mine->color, places);
     gex_EP_Location_t *members = table(job, call, count, sizeof *members);
+    pen_coll_offer *scratch = table(job, call, count, sizeof *scratch);
     uint32_t rank = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (places[i].rank == parent->view.rank)
             rank = i;
         members[i].gex_rank = pen_team_jobrank(parent, places[i].rank);
         members[i].gex_ep_index = pen_team_ep_index(parent, places[i].rank);
+        scratch[i] = offers[places[i].rank].scratch;
     }
+    const team_members all = { members, scratch, count };
     uint64_t id = pen_team_id(members[0].gex_rank, offers[places[0].rank].number);
-    pen_team *team = make(parent->endpoint, call, members, count, rank, id);
+    pen_team *team = make(parent->endpoint, call, &all, rank, id);
+    free(scratch);
     free(members);
     free(places);
     return team;
@@ -164,6 +178,7 @@ pen_team *pen_team_split(pen_thread *thread, pen_team *parent, bool joins, int c
     if (joins) {
         mine.color = color;
         mine.key = key;
+        pen_coll_offer_make(job, &mine.scratch);
     }
     team_offer *offers = table(job, call, parent->view.size, sizeof *offers);
     gather(thread, parent, offers, &mine, sizeof mine);
@@ -225,31 +240,37 @@ static void check_own(pen_job *job, const gex_EP_Location_t *members, uint32_t c
                       create_call, out_count, own);
 }
 
-/* That all whom the list names gave the same list. Answers the id of their team. */
-static uint64_t check_claims(pen_team *parent, const gex_EP_Location_t *members, uint32_t count,
-                             const team_claim *claims, const team_claim *mine)
+/* That all whom the list names gave the same list. Answers the id of their team; scratch: what they
+ * offer, by rank in it. */
+static uint64_t check_claims(pen_team *parent, const team_members *all, const team_claim *claims,
+                             const team_claim *mine, pen_coll_offer *scratch)
 {
     enum { OF_PARENT = 1, AGREES = 2 };
     pen_job *job = parent->job;
+    const gex_EP_Location_t *members = all->members;
     uint64_t id = 0;
     unsigned char *known = table(job, create_call, job->size, 1);
+    pen_coll_offer *offered = table(job, create_call, job->size, sizeof *offered);
     for (uint32_t rank = parent->view.size; rank-- > 0;) {
         uint32_t jobrank = pen_team_jobrank(parent, rank);
         known[jobrank] |= OF_PARENT;
         if (claims[rank].digest != mine->digest || claims[rank].count != mine->count)
             continue;
         known[jobrank] |= AGREES;
+        offered[jobrank] = claims[rank].scratch;
         if (jobrank == members[0].gex_rank)
             id = pen_team_id(jobrank, claims[rank].number);
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < all->count; i++) {
         uint32_t jobrank = members[i].gex_rank;
+        scratch[i] = offered[jobrank];
         if (!(known[jobrank] & AGREES))
             pen_job_fatal(job, "%s: member %u, rank %u of the job, %s", create_call, i, jobrank,
                           known[jobrank] & OF_PARENT
                               ? "gave another list; all members have to give the same"
                               : "is not in the parent team; use one that it is in");
     }
+    free(offered);
     free(known);
     return id;
 }
@@ -268,15 +289,19 @@ void pen_team_create(pen_thread *thread, pen_team *parent, const gex_EP_Location
     if (listed != 0) {
         mine.digest = pen_team_digest(members, listed);
         mine.count = listed;
+        if (out_count == 1)
+            pen_coll_offer_make(job, &mine.scratch);
     }
     team_claim *claims = table(job, create_call, parent->view.size, sizeof *claims);
     gather(thread, parent, claims, &mine, sizeof mine);
-    uint64_t id = listed != 0 ? check_claims(parent, members, listed, claims, &mine) : 0;
+    pen_coll_offer *scratch = table(job, create_call, listed, sizeof *scratch);
+    const team_members all = { members, scratch, listed };
+    uint64_t id = listed != 0 ? check_claims(parent, &all, claims, &mine, scratch) : 0;
     free(claims);
     for (uint32_t i = 0; i < listed; i++)
         if (members[i].gex_rank == job->rank)
-            *out++ = make(own_endpoint(job, members[i].gex_ep_index), create_call, members, listed,
-                          i, id);
+            *out++ = make(own_endpoint(job, members[i].gex_ep_index), create_call, &all, i, id);
+    free(scratch);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -287,6 +312,7 @@ void pen_team_destroy(pen_thread *thread, pen_team *team, bool quiesced)
     if (!quiesced)
         pen_event_wait(team->job, pen_coll_barrier_nb(thread, team));
     team_leave(team);
+    pen_coll_team_quiesced(team);
     pen_coll_team_close(team);
     team_free(team);
 }

@@ -4,6 +4,7 @@
 #ifndef PEN_TEAM_TEAM_INTERNAL_H
 #define PEN_TEAM_TEAM_INTERNAL_H
 
+#include "coll/coll.h"
 #include "team/team.h"
 
 /* What a rank tells all others of the parent in a split. */
@@ -11,6 +12,7 @@ typedef struct team_offer {
     uint32_t joins; /* 0: it does not, and color and key say nothing */
     int32_t color, key;
     uint32_t number; /* for the id, if it becomes member 0 */
+    pen_coll_offer scratch;
 } team_offer;
 
 /* What it tells when teams are made from lists. */
@@ -18,6 +20,7 @@ typedef struct team_claim {
     uint64_t digest; /* of its list */
     uint32_t count;  /* of its list; 0: it has none */
     uint32_t number;
+    pen_coll_offer scratch; /* of one who is in the list once */
 } team_claim;
 
 typedef struct team_place { /* one who joins */

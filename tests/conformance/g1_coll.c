@@ -117,7 +117,7 @@ static void try_each(gasnet_coll_handle_t *handles, size_t count)
 
 static void try_some(gasnet_coll_handle_t *handles, size_t count)
 {
-    for (size_t before = count; before != 0; before = left_of(handles, count)) {
+    for (size_t before = left_of(handles, count); before != 0; before = left_of(handles, count)) {
         const int status = gasnet_coll_try_sync_some(handles, count);
         CHECK_EQ(status, left_of(handles, count) < before ? GASNET_OK : GASNET_ERR_NOT_READY,
                  "gasnet_coll.h: are some done?");

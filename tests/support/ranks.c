@@ -3,9 +3,12 @@
  * lane. */
 #include "support/ranks.h"
 
+#include "os/os.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -294,12 +297,17 @@ void ranks_open(ranks *world, const ranks_params *params)
     world->segments = calloc(params->size, sizeof(char *));
     size_t page_len =
         pen_align_up(sizeof(pen_host_page) + params->size * sizeof(pen_host_rank), PEN_CACHE_LINE);
-    size_t arena_len = page_len + (size_t)params->size * PEN_HOST_LINES * PEN_CACHE_LINE;
-    world->arena = aligned_alloc(PEN_CACHE_LINE, arena_len);
-    memset(world->arena, 0, arena_len);
+    size_t shares_off = pen_align_up(
+        page_len + (size_t)params->size * PEN_HOST_LINES * PEN_CACHE_LINE, PEN_SEGMENT_GRAIN);
+    world->arena_len =
+        shares_off + (params->shares ? params->size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN : 0);
+    world->arena = pen_map_grain(world->arena_len, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (world->arena == MAP_FAILED)
+        abort();
     pen_host_page *page = (pen_host_page *)(void *)world->arena;
     page->size = params->size;
     page->lines_off = page_len;
+    page->shares_off = params->shares ? shares_off : 0;
     for (uint32_t rank = 0; rank < params->size; rank++) {
         atomic_store(&page->ranks[rank].pid, (uint32_t)getpid());
         if (params->segment_len != 0)
@@ -335,7 +343,7 @@ void ranks_close(ranks *world)
     free(world->segments);
     free(world->links);
     free(world->jobs);
-    free(world->arena);
+    munmap(world->arena, world->arena_len);
     pthread_mutex_destroy(&world->lock);
 }
 

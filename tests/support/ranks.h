@@ -20,6 +20,7 @@ typedef struct ranks_params {
     bool mapped;            /* peers see each other's segments */
     bool everything;
     bool same_host;
+    bool shares; /* teams have scratch in memory that all see; so same_host is to be set as well */
     bool link_moves; /* the link has put and get, which end at a later poll */
     size_t move_max; /* of the link's put and get; 0: without bound */
     bool threads;    /* a thread for each rank: nobody polls for others */
@@ -46,6 +47,7 @@ typedef struct ranks {
     pen_job *jobs;
     ranks_link *links;
     char *arena;
+    size_t arena_len;
     char **segments;
     uint64_t random;
     uint64_t frames_posted, posts_refused, wakes;

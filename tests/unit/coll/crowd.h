@@ -7,7 +7,7 @@
 #include "coll/barrier.h"
 #include "coll/coll.h"
 #include "coll/early.h"
-#include "coll/engine.h"
+#include "coll/shared.h"
 #include "rma/rma.h"
 #include "support/ranks.h"
 
@@ -27,7 +27,27 @@ typedef struct crowd {
     uint32_t jobranks[CROWD_MAX]; /* of its members */
     pen_team teams[CROWD_MAX];    /* by team rank */
     bool is_open[CROWD_MAX];
+    bool shared; /* its members share scratch ... */
+    bool apart;  /* ... and read each other's buffers by CMA, as other processes would */
+    bool no_cma; /* ... or not at all */
+    pen_coll_offer offers[CROWD_MAX];
 } crowd;
+
+/* The ways a collective's data can go. */
+typedef enum crowd_way {
+    CROWD_MESSAGES,
+    CROWD_MEMORY,
+    CROWD_MEMORY_CMA,
+    CROWD_MEMORY_NO_CMA,
+    CROWD_WAYS
+} crowd_way;
+
+static inline void crowd_set_way(crowd *all, ranks_params *params, crowd_way way)
+{
+    params->shares = params->same_host = all->shared = way != CROWD_MESSAGES;
+    all->apart = way == CROWD_MEMORY_CMA;
+    all->no_cma = way == CROWD_MEMORY_NO_CMA;
+}
 
 static inline void crowd_open_world(crowd *all, const ranks_params *params)
 {
@@ -35,6 +55,8 @@ static inline void crowd_open_world(crowd *all, const ranks_params *params)
     for (uint32_t rank = 0; rank < params->size; rank++) {
         assert_int_equal(pen_rma_open(&all->world.jobs[rank]), PEN_OK);
         assert_int_equal(pen_coll_open(&all->world.jobs[rank]), PEN_OK);
+        if (all->no_cma)
+            all->world.jobs[rank].coll->cma_allowed = false;
     }
 }
 
@@ -47,6 +69,12 @@ static inline void crowd_open_member(crowd *all, uint32_t rank)
                                    .jobranks = all->jobranks,
                                    .id = CROWD_TEAM_ID };
     assert_int_equal(pen_coll_team_open(&all->teams[rank]), PEN_OK);
+    if (all->shared) {
+        assert_int_equal(pen_coll_team_share(&all->teams[rank], all->offers), PEN_OK);
+        assert_int_equal(all->teams[rank].coll->shared != NULL, all->size > 1);
+    }
+    if (all->shared && all->size > 1 && all->apart)
+        all->teams[rank].coll->shared->pid = 0;
     all->is_open[rank] = true;
 }
 
@@ -60,6 +88,8 @@ static inline void crowd_draw_team(crowd *all, uint32_t size)
         uint32_t drawn = ranks_random(&all->world, left);
         all->jobranks[i] = pool[drawn];
         pool[drawn] = pool[--left];
+        if (all->shared)
+            pen_coll_offer_make(&all->world.jobs[all->jobranks[i]], &all->offers[i]);
     }
     all->size = size;
 }
@@ -71,6 +101,7 @@ static inline void crowd_close(crowd *all)
             continue;
         assert_int_equal(all->teams[rank].coll->open_count, 0);
         assert_int_equal(all->teams[rank].coll->kept_count, 0);
+        pen_coll_team_quiesced(&all->teams[rank]);
         pen_coll_team_close(&all->teams[rank]);
     }
     for (uint32_t rank = 0; rank < all->world.params.size; rank++) {
@@ -79,6 +110,7 @@ static inline void crowd_close(crowd *all)
         assert_int_equal(atomic_load(&job->progress.source_work), 0);
         assert_int_equal(atomic_load(&job->progress.room_waits), 0);
         assert_int_equal(pen_coll_orphans_count(job->coll), 0);
+        assert_null(job->coll->busy);
         pen_coll_close(job);
         pen_rma_close(job);
     }

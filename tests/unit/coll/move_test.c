@@ -20,16 +20,19 @@ static crowd_call draw_call(ranks *world, uint32_t size, const pen_coll_kind *ki
     return call;
 }
 
-static void walk(uint32_t size, uint64_t seed, const pen_coll_kind *kinds, uint32_t kind_count)
+static void walk(uint32_t size, uint64_t seed, crowd_way way, const pen_coll_kind *kinds,
+                 uint32_t kind_count)
 {
     crowd all = { 0 };
-    crowd_open_world(&all, &(ranks_params){ .size = size + (uint32_t)(seed % 3),
-                                            .seed = seed,
-                                            .threads = true,
-                                            .frame_max = seed % 2 ? 512 : 4096,
-                                            .room = seed % 4 < 2 ? 3 : 0,
-                                            .again_percent = seed % 5 == 0 ? 40 : 0,
-                                            .concurrency = PEN_ALONE });
+    ranks_params params = { .size = size + (uint32_t)(seed % 3),
+                            .seed = seed,
+                            .threads = true,
+                            .frame_max = seed % 2 ? 512 : 4096,
+                            .room = seed % 4 < 2 ? 3 : 0,
+                            .again_percent = seed % 5 == 0 ? 40 : 0,
+                            .concurrency = PEN_ALONE };
+    crowd_set_way(&all, &params, way);
+    crowd_open_world(&all, &params);
     crowd_draw_team(&all, size);
     crowd_call calls[CALLS];
     for (uint32_t i = 0; i < CALLS; i++)
@@ -42,8 +45,11 @@ static void walk_kinds(const pen_coll_kind *kinds, uint32_t kind_count)
 {
     for (uint32_t size = 1; size <= (PEN_TSAN ? 3 : 9);
          size++) /* one thread: little to see there */
-        for (uint64_t seed = 1; seed <= (PEN_TSAN ? 1 : 4); seed++)
-            walk(size, seed * 100 + size, kinds, kind_count);
+        for (uint64_t seed = 1; seed <= (PEN_TSAN ? 1 : 4); seed++) {
+            walk(size, seed * 100 + size, CROWD_MESSAGES, kinds, kind_count);
+            walk(size, seed * 200 + size, CROWD_MEMORY + seed % (CROWD_WAYS - 1), kinds,
+                 kind_count);
+        }
 }
 
 static void gathers_put_every_part_in_its_place(void **state)

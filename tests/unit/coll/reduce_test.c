@@ -73,16 +73,18 @@ static crowd_call draw_reduction(ranks *world, uint32_t size, size_t len_max)
     return call;
 }
 
-static void walk(uint32_t size, uint64_t seed)
+static void walk(uint32_t size, uint64_t seed, crowd_way way)
 {
     crowd all = { 0 };
-    crowd_open_world(&all, &(ranks_params){ .size = size + (uint32_t)(seed % 3),
-                                            .seed = seed,
-                                            .threads = true,
-                                            .frame_max = seed % 2 ? 512 : 16384,
-                                            .room = seed % 4 < 2 ? 3 : 0,
-                                            .again_percent = seed % 5 == 0 ? 40 : 0,
-                                            .concurrency = PEN_ALONE });
+    ranks_params params = { .size = size + (uint32_t)(seed % 3),
+                            .seed = seed,
+                            .threads = true,
+                            .frame_max = seed % 2 ? 512 : 16384,
+                            .room = seed % 4 < 2 ? 3 : 0,
+                            .again_percent = seed % 5 == 0 ? 40 : 0,
+                            .concurrency = PEN_ALONE };
+    crowd_set_way(&all, &params, way);
+    crowd_open_world(&all, &params);
     crowd_draw_team(&all, size);
     crowd_call calls[CALLS];
     for (uint32_t i = 0; i < CALLS; i++)
@@ -94,12 +96,15 @@ static void walk(uint32_t size, uint64_t seed)
 static void reductions_combine_in_the_order_of_ranks(void **state)
 {
     (void)state;
-    for (uint32_t size = 1; size <= (PEN_TSAN ? 3 : 9);
-         size++) /* one thread: little to see there */
-        for (uint64_t seed = 1; seed <= (PEN_TSAN ? 1 : 6); seed++)
-            walk(size, seed * 100 + size);
-    walk(13, 3);
-    walk(14, 4); /* of 16 */
+    for (crowd_way way = 0; way < CROWD_WAYS; way++) {
+        uint64_t seeds = PEN_TSAN ? 1 : way == CROWD_MESSAGES ? 6 : 3;
+        for (uint32_t size = 1; size <= (PEN_TSAN ? 3 : 9);
+             size++) /* one thread: little to see there */
+            for (uint64_t seed = 1; seed <= seeds; seed++)
+                walk(size, seed * 100 + size, way);
+        walk(13, 3, way);
+        walk(14, 4, way); /* of 16 */
+    }
 }
 
 /* ---- every operation on every type ----------------------------------------------------------- */

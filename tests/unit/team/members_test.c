@@ -41,7 +41,9 @@ static void those_who_join_with_the_color_are_taken_by_key_then_by_rank(void **s
 static void the_smallest_and_largest_keys_are_compared_without_overflow(void **state)
 {
     (void)state;
-    team_offer offers[3] = { { 1, 0, INT32_MAX, 1 }, { 1, 0, INT32_MIN, 1 }, { 1, 0, 0, 1 } };
+    team_offer offers[3] = { { 1, 0, INT32_MAX, 1, { 0 } },
+                             { 1, 0, INT32_MIN, 1, { 0 } },
+                             { 1, 0, 0, 1, { 0 } } };
     team_place places[3];
     assert_int_equal(pen_team_order(offers, 3, 0, places), 3);
     assert_int_equal(places[0].rank, 1);
@@ -52,7 +54,7 @@ static void the_smallest_and_largest_keys_are_compared_without_overflow(void **s
 static void who_does_not_join_is_in_no_team_whatever_its_color(void **state)
 {
     (void)state;
-    team_offer offers[2] = { { 0, 0, 0, 1 }, { 1, 0, 0, 1 } };
+    team_offer offers[2] = { { 0, 0, 0, 1, { 0 } }, { 1, 0, 0, 1, { 0 } } };
     team_place places[2];
     assert_int_equal(pen_team_order(offers, 2, 0, places), 1);
     assert_int_equal(places[0].rank, 1);

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares the library's collectives with those of the MPIs that are installed.
+
+    bench/coll.py BUILD [--ranks 2,4,8,16] [--factor F] [--runs N] [--budget S] [--only OPERATION]
+                  [--segment] [--check]
+
+Runs the library and each MPI in turn, several times, and compares medians at each point (operation,
+ranks, bytes): our time divided by the best MPI's. Lower is better. Targets: geometric mean <= 0.9,
+95 % of the points <= 1.1, none > 1.3, and no cliff: time at 2n <= 3 x time at n. --check ends with
+status 1 when one is missed. An MPI that was too slow to reach a point in its budget does not count
+there; a point that no MPI reached is not compared.
+"""
+
+import argparse
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PEERS = {  # name: compiler, launcher, its arguments
+    "openmpi": ("mpicc.openmpi", "mpirun.openmpi",
+                ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]),
+    "mpich": ("mpicc.mpich", "mpirun.mpich", []),
+}
+MEAN_MAX, USUAL_MAX, USUAL_SHARE, WORST_MAX, CLIFF_MAX = 0.9, 1.1, 0.95, 1.3, 3.0
+TIMEOUT_S = 300
+
+
+def peers_built(folder):
+    """The MPI program of each MPI there is."""
+    programs = {}
+    os.makedirs(folder, exist_ok=True)
+    for name, (compiler, launcher, _) in PEERS.items():
+        if not shutil.which(compiler) or not shutil.which(launcher):
+            print(f"coll: no {compiler} or {launcher}: {name} is not compared", file=sys.stderr)
+            continue
+        program = os.path.join(folder, f"mpi_coll.{name}")
+        command = [compiler, "-std=gnu11", "-O2", "-o", program,
+                   os.path.join(HERE, "peers", "mpi_coll.c")]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise SystemExit(f"coll: cannot build: {' '.join(command)}")
+        programs[name] = program
+    return programs
+
+
+def points(command, timeout_s):
+    """What one job prints: {(operation, bytes): microseconds}."""
+    # Its own launcher of the session may be another MPI's, whose variables would confuse it.
+    clean = {name: value for name, value in os.environ.items()
+             if not name.startswith(("OMPI_", "PMI_", "PMIX_"))}
+    try:
+        job = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=timeout_s,
+                             env=clean, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise SystemExit(f"coll: longer than {timeout_s} s: {' '.join(command)}") from late
+    if job.returncode != 0:
+        raise SystemExit(f"coll: status {job.returncode} from: {' '.join(command)}")
+    lines = (json.loads(line) for line in job.stdout.splitlines() if line.startswith("{"))
+    return {(line["metric"], line["bytes"]): line["value"] for line in lines}
+
+
+def commands(build, programs, ranks, options):
+    passed_on = ["--factor", str(options.factor), "--budget", str(options.budget)]
+    if options.only:
+        passed_on += ["--only", options.only]
+    ours = [os.path.join(build, "bin", "penstock"), "run", "-n", str(ranks),
+            os.path.join(build, "bench", "coll")]
+    yield "penstock", ours + (["--segment"] if options.segment else []) + passed_on
+    for name, program in programs.items():
+        _, launcher, arguments = PEERS[name]
+        yield name, [launcher, *arguments, "-n", str(ranks), program, *passed_on]
+
+
+def measured(build, programs, ranks, options):
+    """{implementation: {point: median over runs}}"""
+    runs = {}
+    for _ in range(options.runs):
+        for name, command in commands(build, programs, ranks, options):
+            for point, value in points(command, options.budget + TIMEOUT_S).items():
+                runs.setdefault(name, {}).setdefault(point, []).append(value)
+    return {name: {point: statistics.median(values) for point, values in of.items()}
+            for name, of in runs.items()}
+
+
+def compared(ranks, medians):
+    """A result for each point that we and some MPI reached."""
+    ours = medians["penstock"]
+    for (metric, length), value in ours.items():
+        others = {name: of[(metric, length)] for name, of in medians.items()
+                  if name != "penstock" and (metric, length) in of}
+        best = min(others, key=others.get) if others else None
+        before = ours.get((metric, length // 2)) if length > 1 else None
+        yield {"metric": f"{metric}_{length}B_{ranks}_ranks", "operation": metric, "ranks": ranks,
+               "bytes": length, "value": value, "unit": "us", "baseline": best or "none",
+               "baseline_value": others.get(best), "others": others,
+               "ratio": value / others[best] if best else None,
+               "cliff": value / before if before else None, "pass": None, "stretch": None}
+
+
+def summary(results):
+    """The four targets, as results."""
+    ratios = sorted(result["ratio"] for result in results if result["ratio"])
+    cliffs = [result["cliff"] for result in results if result["cliff"]]
+    if not ratios:
+        return []
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    usual = sum(ratio <= USUAL_MAX for ratio in ratios) / len(ratios)
+    rows = [("coll_geometric_mean", mean, MEAN_MAX, mean <= MEAN_MAX),
+            ("coll_points_above_1.1", 1 - usual, 1 - USUAL_SHARE, usual >= USUAL_SHARE),
+            ("coll_worst", ratios[-1], WORST_MAX, ratios[-1] <= WORST_MAX)]
+    if cliffs:
+        rows.append(("coll_cliff", max(cliffs), CLIFF_MAX, max(cliffs) <= CLIFF_MAX))
+    return [{"metric": name, "value": value, "unit": "", "baseline": "best MPI", "ratio": value,
+             "pass_at": limit, "pass": passed, "stretch_at": None, "stretch": None}
+            for name, value, limit, passed in rows]
+
+
+def measure(build, options):
+    """For other runners: all results, the summary last. options: as argument_parser makes them."""
+    programs = peers_built(os.path.join(build, "bench", "peers"))
+    results = []
+    for ranks in options.ranks:
+        results += compared(ranks, measured(build, programs, ranks, options))
+    return results + summary(results)
+
+
+def print_table(results):
+    for result in results:
+        if "operation" not in result:
+            continue
+        others = "  ".join(f"{name} {value:10.2f}" for name, value in result["others"].items())
+        ratio = f"{result['ratio']:6.2f}" if result["ratio"] else "     -"
+        cliff = " CLIFF" if result["cliff"] and result["cliff"] > CLIFF_MAX else ""
+        mark = " !" if result["ratio"] and result["ratio"] > WORST_MAX else ""
+        print(f"{result['operation'][5:]:<11} {result['ranks']:3} {result['bytes']:8} "
+              f"{result['value']:10.2f}  {others}  {ratio}{mark}{cliff}")
+    by_group = {}
+    for result in results:
+        if result.get("operation") and result["ratio"]:
+            by_group.setdefault((result["operation"][5:], result["ranks"]), []).append(
+                result["ratio"])
+    for (operation, ranks), ratios in by_group.items():
+        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        print(f"{operation:<11} {ranks:3} ranks: mean {mean:.2f}, worst {max(ratios):.2f}")
+    for result in results:
+        if "operation" not in result:
+            print(f"{result['metric']}: {result['value']:.3f} (<= {result['pass_at']:g}: "
+                  f"{'yes' if result['pass'] else 'NO'})")
+
+
+def argument_parser():
+    parser = argparse.ArgumentParser(prog="bench/coll.py", description="compares collectives")
+    parser.add_argument("--ranks", type=lambda text: [int(part) for part in text.split(",")],
+                        default=[2, 4, 8, 16], help="numbers of ranks, 2,4,8,16")
+    parser.add_argument("--factor", type=int, default=2, help="between sizes")
+    parser.add_argument("--runs", type=int, default=3, help="of each, in turn")
+    parser.add_argument("--budget", type=float, default=60, help="seconds of a job")
+    parser.add_argument("--only", help="one operation, reduce_all for one")
+    parser.add_argument("--segment", action="store_true", help="our buffers lie in segments")
+    return parser
+
+
+def main():
+    parser = argument_parser()
+    parser.add_argument("build", help="a build folder, build/release for one")
+    parser.add_argument("--check", action="store_true", help="status 1 if a target is missed")
+    options = parser.parse_args()
+    results = measure(os.path.abspath(options.build), options)
+    print_table(results)
+    return 1 if options.check and any(result["pass"] is False for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shared_plan.c: what a collective of members that share memory does, turn after turn, and from
+ * which lengths on it does it otherwise. All members come to the same plan: it depends on nothing
+ * but what they agree on. */
+#include "coll/shared.h"
+
+#include "os/os.h"
+
+#include <string.h>
+
+/* Bytes, by number of members; measured. section: the most of a member's bytes that go through its
+ * body in a turn. direct_...: from so many of a part on, buffers are read where they are. whole: up
+ * to so many, everybody who needs a reduction's result combines everybody's operands; beyond, each
+ * member combines a slice. */
+typedef struct shared_limits {
+    uint32_t members_max;
+    size_t section, direct_broadcast, direct_gather, direct_exchange, direct_reduce, whole;
+} shared_limits;
+
+static const shared_limits limits[] = {
+    { 2, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 4 << 10 },
+    { 4, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 2 << 10 },
+    { 8, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 1 << 10 },
+    { UINT32_MAX, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 512 },
+};
+
+enum { ALL_SEE_ALL_MAX = 8 }; /* members; more of them meet at one */
+
+static const shared_limits *limits_of(const pen_shared *shared)
+{
+    const shared_limits *row = limits;
+    while (shared->size > row->members_max)
+        row++;
+    return row;
+}
+
+/* ---- turns of no data ------------------------------------------------------------------------ */
+
+bool pen_shared_meet(pen_shared *shared, pen_shared_op *op)
+{
+    bool at_one = shared->size > ALL_SEE_ALL_MAX;
+    op->section_len = op->len - op->offset;
+    if (op->step == 0) {
+        if (!pen_shared_room(shared, 0))
+            return false;
+        pen_shared_post(shared, op, 0, NULL);
+        op->step = 1;
+    }
+    if (at_one && shared->rank != 0)
+        return pen_shared_slot_of(shared, op, 0) != NULL && pen_shared_reached(shared, 0, 1);
+    if (!pen_shared_all_posted(shared, op, shared->size))
+        return false;
+    if (at_one)
+        pen_shared_tell(shared, 1);
+    return true;
+}
+
+/* Each reads a word of its neighbour's ... */
+bool pen_shared_probe(pen_shared *shared, pen_shared_op *op)
+{
+    uint32_t neighbour = pen_shared_other(shared, 0);
+    op->section_len = op->len - op->offset;
+    if (op->step == 0) {
+        if (!pen_shared_room(shared, 0))
+            return false;
+        shared->probe = shared->base + shared->turn + shared->rank;
+        const uint64_t words[PEN_SHARED_INLINE_LEN / 8] = { (uintptr_t)&shared->probe,
+                                                            shared->probe };
+        pen_shared_post(shared, op, 0, words);
+        op->step = 1;
+    }
+    pen_shared_slot *slot = pen_shared_slot_of(shared, op, neighbour);
+    if (slot == NULL)
+        return false;
+    /* relaxed: the turn word came with acquire */
+    uintptr_t at = (uintptr_t)atomic_load_explicit(&slot->words[0], memory_order_relaxed);
+    uint64_t wanted = atomic_load_explicit(&slot->words[1], memory_order_relaxed), found = 0;
+    shared->cma = shared->job->coll->cma_allowed &&
+                  pen_cma_read(pen_shared_pid_of(shared, neighbour), &found, (const void *)at,
+                               sizeof found) == PEN_OK &&
+                  found == wanted;
+    return true;
+}
+
+/* ... and all hear whether all could. */
+bool pen_shared_agree(pen_shared *shared, pen_shared_op *op)
+{
+    op->section_len = op->len - op->offset;
+    if (op->step == 0) {
+        if (!pen_shared_room(shared, 0))
+            return false;
+        const uint64_t words[PEN_SHARED_INLINE_LEN / 8] = { shared->cma };
+        pen_shared_post(shared, op, 0, words);
+        op->step = 1;
+    }
+    if (!pen_shared_all_posted(shared, op, shared->size))
+        return false;
+    for (uint32_t i = 0; i + 1 < shared->size; i++) {
+        pen_shared_slot *slot = pen_shared_slot_of(shared, op, pen_shared_other(shared, i));
+        /* relaxed: as above */
+        if (atomic_load_explicit(&slot->words[0], memory_order_relaxed) == 0)
+            shared->cma = false;
+    }
+    return true;
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static void add(pen_shared_op *op, pen_shared_step step, size_t section_max, bool direct)
+{
+    PEN_INVARIANT(op->act_count < PEN_SHARED_ACTS_MAX);
+    op->acts[op->act_count++] =
+        (pen_shared_act){ .step = step, .section_max = section_max, .wants_direct = direct };
+}
+
+/* The first that would profit asks. */
+static void add_data(pen_shared_op *op, bool known, pen_shared_step step, size_t section_max,
+                     bool direct)
+{
+    if (direct && !known) {
+        add(op, pen_shared_probe, 0, false);
+        add(op, pen_shared_agree, 0, false);
+    }
+    add(op, step, section_max, direct);
+}
+
+/* Sections of whole elements. */
+static void plan_reduction(const pen_shared *shared, pen_shared_op *op, bool known)
+{
+    const shared_limits *row = limits_of(shared);
+    size_t element_len = op->reduction.element_len;
+    bool is_scan = (op->what.kind & 15) == PEN_COLL_SCAN;
+    if (element_len > row->section) { /* no section holds one: all of them, then all together */
+        if (op->root == PEN_COLL_ALL || op->root == shared->rank)
+            op->temp = pen_shared_memory(shared, shared->size * op->len);
+        add_data(op, known, pen_shared_gather, row->section, op->len >= row->direct_gather);
+        add(op, pen_shared_reduce_collected, 0, false);
+        return;
+    }
+    size_t section = element_len == 0 ? 1 : row->section / element_len * element_len;
+    bool direct = op->len >= row->direct_reduce;
+    if (is_scan || op->len <= row->whole)
+        add_data(op, known, pen_shared_reduce_whole, section, direct);
+    else
+        add_data(op, known, pen_shared_reduce_slices, section, direct);
+}
+
+static void plan_data(const pen_shared *shared, pen_shared_op *op, bool known)
+{
+    const shared_limits *row = limits_of(shared);
+    size_t section_of_all = row->section / shared->size;
+    if (section_of_all == 0)
+        section_of_all = 1;
+    switch (op->what.kind & 15) {
+    case PEN_COLL_BROADCAST:
+        add_data(op, known, pen_shared_broadcast, row->section, op->len >= row->direct_broadcast);
+        break;
+    case PEN_COLL_GATHER:
+        add_data(op, known, pen_shared_gather, row->section, op->len >= row->direct_gather);
+        break;
+    case PEN_COLL_SCATTER:
+        add_data(op, known, pen_shared_scatter, section_of_all, op->len >= row->direct_exchange);
+        break;
+    case PEN_COLL_EXCHANGE:
+        add_data(op, known, pen_shared_exchange, section_of_all, op->len >= row->direct_exchange);
+        break;
+    default:
+        plan_reduction(shared, op, known);
+    }
+}
+
+void pen_shared_plan(pen_shared *shared, pen_shared_op *op)
+{
+    uint32_t together = op->what.kind >> PEN_COLL_TOGETHER_SHIFT & 3;
+    if ((op->what.kind & 15) == PEN_COLL_BARRIER) {
+        add(op, pen_shared_meet, 0, false);
+        return;
+    }
+    if (together & PEN_COLL_ENTER_TOGETHER)
+        add(op, pen_shared_meet, 0, false);
+    plan_data(shared, op, shared->cma_known);
+    if (together & PEN_COLL_LEAVE_TOGETHER)
+        add(op, pen_shared_meet, 0, false);
+    for (uint32_t i = 0; i < op->act_count; i++)
+        if (op->acts[i].step == pen_shared_agree)
+            shared->cma_known = true; /* when later ones come to their turn */
+}

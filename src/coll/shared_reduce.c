@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shared_reduce.c: the turns of reductions and scans of members that share memory. Short ones:
+ * whoever gets a result reads everybody's operands. Long ones: each member makes the result of a
+ * slice, and whoever gets the result reads the slices.
+ *
+ * Operands are combined by the tree of reduce.c, so that the way makes no difference: rank after
+ * rank is put on a pile, on which two neighbouring ranges of 2^i ranks become one. */
+#include "coll/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MADE = 1, READ = 2 }; /* phases: our slice is made; we have read all we want */
+enum { PILE_MAX = 33 };      /* ranges, the last of one rank */
+
+/* A range's result, or a rank's operands. */
+typedef struct range {
+    const char *at;
+    int32_t block; /* which of the team's it is in; -1: none, so it is not to be overwritten */
+} range;
+
+typedef struct reduce_pile {
+    pen_shared *shared;
+    pen_shared_op *op;
+    size_t offset, len; /* of the operands */
+    range ranges[PILE_MAX];
+    uint32_t height;
+    uint64_t used; /* blocks, a bit each */
+} reduce_pile;
+
+static uint32_t blocks_needed(const pen_shared *shared)
+{
+    uint32_t levels = 1;
+    while ((uint64_t)1 << levels < shared->size)
+        levels++;
+    return levels + 3;
+}
+
+static size_t block_elements(const pen_shared_op *op)
+{
+    size_t count = PEN_SHARED_BLOCK_LEN / op->reduction.element_len;
+    return count == 0 ? 1 : count;
+}
+
+static void blocks_reserve(pen_shared *shared, const pen_shared_op *op)
+{
+    size_t len = pen_align_up(block_elements(op) * op->reduction.element_len, PEN_CACHE_LINE);
+    if (len < PEN_SHARED_BLOCK_LEN)
+        len = PEN_SHARED_BLOCK_LEN;
+    if (len <= shared->block_len)
+        return;
+    free(shared->blocks);
+    shared->blocks = pen_shared_memory(shared, blocks_needed(shared) * len);
+    shared->block_len = len;
+}
+
+static int32_t block_take(reduce_pile *pile)
+{
+    int32_t block = __builtin_ctzll(~pile->used);
+    pile->used |= (uint64_t)1 << block;
+    return block;
+}
+
+static void block_give(reduce_pile *pile, int32_t block)
+{
+    if (block >= 0)
+        pile->used &= ~((uint64_t)1 << block);
+}
+
+static char *block_at(const reduce_pile *pile, int32_t block)
+{
+    return pile->shared->blocks + (size_t)block * pile->shared->block_len;
+}
+
+/* A member's operands. */
+static range operands(reduce_pile *pile, uint32_t rank)
+{
+    pen_shared *shared = pile->shared;
+    pen_shared_op *op = pile->op;
+    if (op->temp != NULL) /* collected */
+        return (range){ op->temp + rank * op->len + pile->offset, -1 };
+    if (rank == shared->rank)
+        return (range){ op->source + op->offset + pile->offset, -1 };
+    const pen_shared_slot *slot = pen_shared_slot_of(shared, op, rank);
+    PEN_INVARIANT(slot != NULL);
+    /* relaxed: the turn word came with acquire */
+    uint64_t place = atomic_load_explicit(&slot->place, memory_order_relaxed);
+    const char *at = pen_shared_see(shared, rank, slot, place, pile->offset, pile->len);
+    if (at != NULL)
+        return (range){ at, -1 };
+    int32_t block = block_take(pile);
+    pen_shared_copy(shared, rank, slot, place, pile->offset, pile->len, block_at(pile, block));
+    return (range){ block_at(pile, block), block };
+}
+
+/* The two at the top become one; out: where to, NULL: a block. */
+static void join(reduce_pile *pile, char *out)
+{
+    const pen_reduction *reduction = &pile->op->reduction;
+    range right = pile->ranges[--pile->height], *left = &pile->ranges[pile->height - 1];
+    size_t count = pile->len / reduction->element_len;
+    int32_t block = right.block;
+    if (block < 0 && (out == NULL || reduction->function != NULL)) {
+        if (reduction->function == NULL && left->block >= 0) {
+            block = left->block;
+            left->block = -1;
+        } else {
+            block = block_take(pile);
+        }
+    }
+    char *to = out != NULL && reduction->function == NULL ? out : block_at(pile, block);
+    if (reduction->function == NULL) {
+        pen_coll_combine_into(reduction, left->at, right.at, to, count);
+    } else {
+        if (to != right.at)
+            memcpy(to, right.at, pile->len);
+        pen_reduction_call(reduction, left->at, to, count);
+    }
+    block_give(pile, left->block);
+    *left = (range){ to, block };
+}
+
+/* Of all members before `end`, from offset on, to out, which may be where our operands are. */
+static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, size_t offset,
+                          size_t len, char *out)
+{
+    reduce_pile pile = { .shared = shared, .op = op, .offset = offset, .len = len };
+    for (uint32_t rank = 0; rank < end; rank++) {
+        pile.ranges[pile.height++] = operands(&pile, rank);
+        bool is_last = rank + 1 == end;
+        for (uint32_t joins = rank + 1; !is_last && joins % 2 == 0; joins /= 2)
+            join(&pile, NULL);
+        while (is_last && pile.height > 1)
+            join(&pile, pile.height == 2 ? out : NULL);
+    }
+    if (pile.ranges[0].at != out)
+        memcpy(out, pile.ranges[0].at, len);
+}
+
+static void combine(pen_shared *shared, pen_shared_op *op, uint32_t end, size_t offset, size_t len,
+                    char *out)
+{
+    if (len == 0)
+        return;
+    blocks_reserve(shared, op);
+    size_t most = block_elements(op) * op->reduction.element_len;
+    for (size_t done = 0; done < len;) {
+        size_t part = len - done < most ? len - done : most;
+        combine_block(shared, op, end, offset + done, part, out + done);
+        done += part;
+    }
+}
+
+static bool is_scan(const pen_shared_op *op) { return (op->what.kind & 15) == PEN_COLL_SCAN; }
+
+/* Members whose operands our result is made of; 0: we get none. */
+static uint32_t end_of(const pen_shared *shared, const pen_shared_op *op)
+{
+    if (is_scan(op))
+        return shared->rank + !(op->what.kind & PEN_COLL_EXCLUSIVE);
+    return op->root == PEN_COLL_ALL || op->root == shared->rank ? shared->size : 0;
+}
+
+/* ---- whoever gets a result reads all operands ------------------------------------------------ */
+
+static bool whole_post(pen_shared *shared, const pen_shared_op *op)
+{
+    const char *from = op->source + op->offset;
+    if (!op->direct)
+        return pen_shared_post_bytes(shared, op, from,
+                                     op->root != shared->rank ? op->section_len : 0);
+    if (!pen_shared_room(shared, 0))
+        return false;
+    pen_shared_post(shared, op, pen_shared_place_of(shared, from), NULL);
+    return true;
+}
+
+/* Direct ones go aside first: in place, others still read what we would overwrite. */
+static void whole_combine(pen_shared *shared, pen_shared_op *op, uint32_t end)
+{
+    if (end == 0)
+        return;
+    char *to = op->dest + op->offset;
+    if (op->direct)
+        to = op->temp_out = pen_shared_memory(shared, op->section_len);
+    combine(shared, op, end, 0, op->section_len, to);
+}
+
+bool pen_shared_reduce_whole(pen_shared *shared, pen_shared_op *op)
+{
+    uint32_t end = end_of(shared, op);
+    if (op->step == 0) {
+        if (!whole_post(shared, op))
+            return false;
+        op->step = 1;
+    }
+    if (op->step == 1) {
+        if (!pen_shared_all_posted(shared, op, end))
+            return false;
+        whole_combine(shared, op, end);
+        if (!op->direct)
+            return true;
+        pen_shared_tell(shared, READ);
+        op->step = 2;
+    }
+    if (!pen_shared_all_reached(shared, op, READ))
+        return false;
+    if (end != 0)
+        memcpy(op->dest + op->offset, op->temp_out, op->section_len);
+    return true;
+}
+
+/* Everything has been gathered in op->temp by those who get a result. */
+bool pen_shared_reduce_collected(pen_shared *shared, pen_shared_op *op)
+{
+    if (!pen_shared_room(shared, 0))
+        return false;
+    pen_shared_post(shared, op, 0, NULL);
+    if (end_of(shared, op) != 0)
+        combine(shared, op, end_of(shared, op), 0, op->len, op->dest);
+    return true;
+}
+
+/* ---- each makes a slice ---------------------------------------------------------------------- */
+
+typedef struct slice {
+    size_t offset, len;
+} slice;
+
+/* Of the section; whole lines, as far as there are any. */
+static slice slice_of(const pen_shared *shared, const pen_shared_op *op, uint32_t rank)
+{
+    size_t element_len = op->reduction.element_len;
+    size_t unit =
+        element_len >= PEN_CACHE_LINE ? element_len : PEN_CACHE_LINE / element_len * element_len;
+    size_t units = (op->section_len + unit - 1) / unit;
+    size_t each = (units + shared->size - 1) / shared->size * unit;
+    size_t offset = each * rank < op->section_len ? each * rank : op->section_len;
+    size_t left = op->section_len - offset;
+    return (slice){ offset, left < each ? left : each };
+}
+
+static bool gets_result(const pen_shared *shared, const pen_shared_op *op)
+{
+    return op->root == PEN_COLL_ALL || op->root == shared->rank;
+}
+
+/* Where we make our slice's result, in memory that others can read: our own buffer, or scratch. */
+static bool slices_post(pen_shared *shared, pen_shared_op *op)
+{
+    slice mine = slice_of(shared, op, shared->rank);
+    uint64_t words[PEN_SHARED_INLINE_LEN / 8] = { 0 }, place = 0;
+    const char *from = op->source + op->offset;
+    size_t operands_len = pen_align_up(op->section_len, PEN_CACHE_LINE);
+    /* both in one piece, so that the one does not take the other's room */
+    if (!pen_shared_room(shared, op->direct ? 0 : operands_len + mine.len))
+        return false;
+    if (op->direct) {
+        if (!gets_result(shared, op))
+            op->temp_out = pen_shared_memory(shared, mine.len);
+        op->made = gets_result(shared, op) ? op->dest + op->offset + mine.offset : op->temp_out;
+        place = pen_shared_place_of(shared, from);
+        words[0] = pen_shared_place_of(shared, op->made);
+    } else {
+        char *body = pen_shared_body(shared, operands_len + mine.len, &place);
+        memcpy(body, from, op->section_len);
+        op->made = body + operands_len;
+        words[0] = place + operands_len;
+    }
+    pen_shared_post(shared, op, place, words);
+    return true;
+}
+
+static void slice_make(pen_shared *shared, pen_shared_op *op)
+{
+    slice mine = slice_of(shared, op, shared->rank);
+    combine(shared, op, shared->size, mine.offset, mine.len, op->made);
+    if (gets_result(shared, op) && !op->direct && mine.len != 0)
+        memcpy(op->dest + op->offset + mine.offset, op->made, mine.len);
+}
+
+/* The others' slices. */
+static bool slices_take(pen_shared *shared, pen_shared_op *op)
+{
+    for (; op->peers + 1 < shared->size; op->peers++) {
+        uint32_t rank = pen_shared_other(shared, op->peers);
+        slice theirs = slice_of(shared, op, rank);
+        if (theirs.len == 0)
+            continue;
+        const pen_shared_slot *slot = pen_shared_slot_of(shared, op, rank);
+        if (slot == NULL || !pen_shared_reached(shared, rank, MADE))
+            return false;
+        /* relaxed: the turn word came with acquire */
+        uint64_t place = atomic_load_explicit(&slot->words[0], memory_order_relaxed);
+        pen_shared_copy(shared, rank, slot, place, 0, theirs.len,
+                        op->dest + op->offset + theirs.offset);
+    }
+    op->peers = 0;
+    return true;
+}
+
+bool pen_shared_reduce_slices(pen_shared *shared, pen_shared_op *op)
+{
+    if (op->step == 0) {
+        if (!slices_post(shared, op))
+            return false;
+        op->step = 1;
+    }
+    if (op->step == 1) {
+        bool makes = slice_of(shared, op, shared->rank).len != 0;
+        if (makes && !pen_shared_all_posted(shared, op, shared->size))
+            return false;
+        slice_make(shared, op);
+        pen_shared_tell(shared, MADE);
+        op->step = 2;
+    }
+    if (op->step == 2) {
+        if (gets_result(shared, op) && !slices_take(shared, op))
+            return false;
+        if (op->direct)
+            pen_shared_tell(shared, READ);
+        op->step = 3;
+    }
+    return !op->direct || pen_shared_all_reached(shared, op, READ);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shared_turn.c: within a turn: room in one's share, posting, reading what others posted, and
+ * finding out who does something else. Under the claim. */
+#include "coll/shared.h"
+
+#include "os/os.h"
+
+#include <string.h>
+
+enum { LOOKS_EACH = 256 }; /* looks in vain between two looks for somebody who does otherwise */
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+/* What all members are over with is ours again. */
+static void room_look(pen_shared *shared)
+{
+    uint64_t over = shared->turn;
+    for (uint32_t i = 0; i + 1 < shared->size; i++) {
+        /* acquire: pairs with the release in turn_end; the member has read what we offered */
+        uint64_t progress = atomic_load_explicit(
+            &shared->shares[pen_shared_other(shared, i)]->progress, memory_order_acquire);
+        uint64_t word = progress / PEN_SHARED_PHASES;
+        uint64_t turn = word > shared->base ? word - shared->base : 0;
+        if (turn < over)
+            over = turn;
+    }
+    if (over <= shared->over)
+        return;
+    shared->over = over;
+    shared->body_tail = shared->body_end[(over - 1) % PEN_SHARED_SLOTS];
+    if (over == shared->turn) /* from the start again, which is more likely in the cache */
+        shared->body_head = shared->body_tail = (shared->body_head + PEN_SHARED_BODY_LEN - 1) /
+                                                PEN_SHARED_BODY_LEN * PEN_SHARED_BODY_LEN;
+}
+
+/* Bytes up to where a piece may begin. */
+static uint64_t body_skip(const pen_shared *shared, size_t len)
+{
+    uint64_t at = shared->body_head % PEN_SHARED_BODY_LEN;
+    return at + len > PEN_SHARED_BODY_LEN ? PEN_SHARED_BODY_LEN - at : 0;
+}
+
+static bool has_room(const pen_shared *shared, size_t body_len)
+{
+    if (shared->turn - shared->over >= PEN_SHARED_SLOTS)
+        return false;
+    return body_len == 0 ||
+           shared->body_head + body_skip(shared, body_len) + body_len - shared->body_tail <=
+               PEN_SHARED_BODY_LEN;
+}
+
+bool pen_shared_room(pen_shared *shared, size_t body_len)
+{
+    if (pen_likely(has_room(shared, body_len)))
+        return true;
+    room_look(shared);
+    return has_room(shared, body_len);
+}
+
+char *pen_shared_body(pen_shared *shared, size_t len, uint64_t *place_out)
+{
+    shared->body_head += body_skip(shared, len);
+    uint64_t at = shared->body_head % PEN_SHARED_BODY_LEN;
+    shared->body_head += pen_align_up(len, PEN_CACHE_LINE);
+    shared->used_body = true;
+    *place_out = (uint64_t)PEN_SHARED_IN_BODY << PEN_SHARED_PLACE_SHIFT | at;
+    return (char *)shared->mine + PEN_SHARED_BODY_OFF + at;
+}
+
+/* ---- posting --------------------------------------------------------------------------------- */
+
+void pen_shared_post(pen_shared *shared, const pen_shared_op *op, uint64_t place,
+                     const uint64_t *words)
+{
+    pen_shared_slot *slot = &shared->mine->slots[shared->turn % PEN_SHARED_SLOTS];
+    /* relaxed: the turn word publishes them */
+    atomic_store_explicit(&slot->history, op->history, memory_order_relaxed);
+    atomic_store_explicit(&slot->number, op->what.number, memory_order_relaxed);
+    atomic_store_explicit(&slot->kind, op->what.kind, memory_order_relaxed);
+    atomic_store_explicit(&slot->root, op->what.root, memory_order_relaxed);
+    atomic_store_explicit(&slot->len, op->what.len, memory_order_relaxed);
+    atomic_store_explicit(&slot->place, place, memory_order_relaxed);
+    for (uint32_t i = 0; words != NULL && i < PEN_SHARED_INLINE_LEN / 8; i++)
+        atomic_store_explicit(&slot->words[i], words[i], memory_order_relaxed);
+    /* release: pairs with the acquire in pen_shared_slot_of */
+    atomic_store_explicit(&slot->turn, shared->base + shared->turn, memory_order_release);
+    shared->wake = true;
+}
+
+bool pen_shared_post_bytes(pen_shared *shared, const pen_shared_op *op, const char *from,
+                           size_t len)
+{
+    uint64_t words[PEN_SHARED_INLINE_LEN / 8] = { 0 }, place = 0;
+    bool is_short = len <= PEN_SHARED_INLINE_LEN;
+    if (!pen_shared_room(shared, is_short ? 0 : len))
+        return false;
+    if (!is_short)
+        memcpy(pen_shared_body(shared, len, &place), from, len);
+    else if (len != 0)
+        memcpy(words, from, len);
+    pen_shared_post(shared, op, place, is_short ? words : NULL);
+    return true;
+}
+
+uint64_t pen_shared_place_of(const pen_shared *shared, const char *memory)
+{
+    const pen_mem *mem = &shared->job->mem;
+    uintptr_t in_slice = (uintptr_t)memory - (uintptr_t)mem->slice; /* wraps below it */
+    if (mem->slice != NULL && in_slice < mem->slice_len)
+        return (uint64_t)PEN_SHARED_IN_ARENA << PEN_SHARED_PLACE_SHIFT |
+               (uint64_t)(memory - shared->job->boot.arena);
+    return (uint64_t)PEN_SHARED_IN_PROCESS << PEN_SHARED_PLACE_SHIFT |
+           ((uint64_t)(uintptr_t)memory & PEN_SHARED_PLACE_MASK);
+}
+
+/* ---- who does something else? ---------------------------------------------------------------- */
+
+static pen_coll_what what_in(const pen_shared_slot *slot)
+{
+    return (pen_coll_what){ .number = atomic_load_explicit(&slot->number, memory_order_relaxed),
+                            .root = atomic_load_explicit(&slot->root, memory_order_relaxed),
+                            .len = atomic_load_explicit(&slot->len, memory_order_relaxed),
+                            .kind = atomic_load_explicit(&slot->kind, memory_order_relaxed) };
+}
+
+static bool same(const pen_coll_what *a, const pen_coll_what *b)
+{
+    return a->kind == b->kind && a->root == b->root && a->len == b->len;
+}
+
+/* Their history is another: looks for the first collective that was, among the latest. */
+static PEN_COLD void find_difference(const pen_shared *shared, const pen_shared_op *op,
+                                     uint32_t rank)
+{
+    const pen_coll_team *coll = shared->coll;
+    const pen_shared_slot *slots = shared->shares[rank]->slots;
+    uint64_t back = shared->turn < PEN_SHARED_SLOTS ? shared->turn : PEN_SHARED_SLOTS - 1;
+    for (uint64_t turn = shared->turn - back; turn <= shared->turn; turn++) {
+        const pen_shared_slot *slot = &slots[turn % PEN_SHARED_SLOTS];
+        pen_coll_what theirs = what_in(slot);
+        const pen_coll_what *ours = &coll->recent[theirs.number % PEN_COLL_WINDOW];
+        if (theirs.number == op->what.number)
+            ours = &op->what;
+        /* acquire: the fields are those of that turn */
+        if (atomic_load_explicit(&slot->turn, memory_order_acquire) == shared->base + turn &&
+            ours->number == theirs.number && !same(ours, &theirs))
+            pen_coll_disagree(coll, rank, &theirs, ours);
+    }
+    pen_coll_what theirs = what_in(&slots[shared->turn % PEN_SHARED_SLOTS]);
+    pen_coll_disagree(coll, rank, &theirs, &op->what);
+}
+
+/* False: it is the slot of a later turn, by which we know that the member has done with ours. */
+static PEN_COLD bool compare(const pen_shared *shared, const pen_shared_op *op, uint32_t rank,
+                             const pen_shared_slot *slot)
+{
+    /* acquire: below the fields that were read */
+    if (atomic_load_explicit(&slot->turn, memory_order_acquire) == shared->base + shared->turn)
+        find_difference(shared, op, rank);
+    return false;
+}
+
+/* We have been waiting for a while. */
+static PEN_COLD void look_around(const pen_shared *shared, const pen_shared_op *op)
+{
+    static const pen_coll_what barrier = { .kind = PEN_COLL_BARRIER };
+    const pen_team *team = shared->coll->team;
+    const pen_meet *meet = &shared->job->coll->meets[PEN_MEET_PLAIN];
+    for (uint32_t i = 0; i + 1 < shared->size; i++) {
+        uint32_t rank = pen_shared_other(shared, i);
+        const pen_shared_slot *slot = &shared->shares[rank]->slots[shared->turn % PEN_SHARED_SLOTS];
+        /* acquire: the fields are those of that turn */
+        if (atomic_load_explicit(&slot->turn, memory_order_acquire) ==
+                shared->base + shared->turn &&
+            atomic_load_explicit(&slot->history, memory_order_relaxed) != op->history)
+            (void)compare(shared, op, rank, slot);
+        if (team == &shared->job->world && meet->way == PEN_MEET_BY_FLAGS &&
+            pen_lines_noted(meet, rank, op->what.number))
+            pen_coll_disagree(shared->coll, rank, &barrier, &op->what);
+    }
+}
+
+static void looked_in_vain(const pen_shared *shared, pen_shared_op *op)
+{
+    if (pen_unlikely(++op->looks % LOOKS_EACH == 0))
+        look_around(shared, op);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+pen_shared_slot *pen_shared_slot_of(pen_shared *shared, pen_shared_op *op, uint32_t rank)
+{
+    pen_shared_slot *slot = &shared->shares[rank]->slots[shared->turn % PEN_SHARED_SLOTS];
+    /* acquire: pairs with the release in pen_shared_post */
+    uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
+    if (turn < shared->base + shared->turn) {
+        looked_in_vain(shared, op);
+        return NULL;
+    }
+    if (pen_unlikely(atomic_load_explicit(&slot->history, memory_order_relaxed) != op->history))
+        (void)compare(shared, op, rank, slot);
+    return slot;
+}
+
+bool pen_shared_all_posted(pen_shared *shared, pen_shared_op *op, uint32_t end)
+{
+    for (; op->peers + 1 < shared->size; op->peers++) {
+        uint32_t rank = pen_shared_other(shared, op->peers);
+        if (rank < end && pen_shared_slot_of(shared, op, rank) == NULL)
+            return false;
+    }
+    op->peers = 0;
+    return true;
+}
+
+static PEN_COLD _Noreturn void bad_place(const pen_shared *shared, uint32_t rank)
+{
+    pen_job_fatal(shared->job,
+                  "team rank %u (job rank %u) offers memory that is not its own in a collective: "
+                  "its memory is corrupt; look for stores out of bounds there",
+                  rank, pen_team_jobrank(shared->coll->team, rank));
+}
+
+static bool within(uint64_t at, size_t offset, size_t len, uint64_t from, uint64_t whole)
+{
+    return at >= from && offset <= whole && len <= whole - offset &&
+           at - from <= whole - offset - len;
+}
+
+static const char *see_arena(const pen_shared *shared, uint32_t rank, uint64_t at, size_t offset,
+                             size_t len)
+{
+    const pen_host_page *page = shared->job->boot.page;
+    uint64_t jobrank = pen_team_jobrank(shared->coll->team, rank);
+    if (!within(at, offset, len, page->segment_off + jobrank * page->segment_stride,
+                page->segment_stride))
+        bad_place(shared, rank);
+    return shared->job->boot.arena + at + offset;
+}
+
+pid_t pen_shared_pid_of(const pen_shared *shared, uint32_t rank)
+{
+    const pen_host_page *page = shared->job->boot.page;
+    /* relaxed: written before the job began */
+    return (pid_t)atomic_load_explicit(&page->ranks[pen_team_jobrank(shared->coll->team, rank)].pid,
+                                       memory_order_relaxed);
+}
+
+const char *pen_shared_see(pen_shared *shared, uint32_t rank, const pen_shared_slot *slot,
+                           uint64_t place, size_t offset, size_t len)
+{
+    uint64_t at = place & PEN_SHARED_PLACE_MASK;
+    switch (place >> PEN_SHARED_PLACE_SHIFT) {
+    case PEN_SHARED_IN_SLOT:
+        if (!within(at, offset, len, 0, PEN_SHARED_INLINE_LEN))
+            bad_place(shared, rank);
+        return (const char *)slot->words + offset;
+    case PEN_SHARED_IN_BODY:
+        if (!within(at, offset, len, 0, PEN_SHARED_BODY_LEN))
+            bad_place(shared, rank);
+        return (const char *)shared->shares[rank] + PEN_SHARED_BODY_OFF + at + offset;
+    case PEN_SHARED_IN_ARENA:
+        return see_arena(shared, rank, at, offset, len);
+    default:
+        return pen_shared_pid_of(shared, rank) == shared->pid ? (const char *)(uintptr_t)at + offset
+                                                              : NULL;
+    }
+}
+
+static PEN_COLD _Noreturn void cannot_read(const pen_shared *shared, uint32_t rank,
+                                           pen_status status)
+{
+    pen_job_fatal(shared->job,
+                  "cannot read team rank %u's buffer in a collective: process_vm_readv: %s; %s, or "
+                  "set PENSTOCK_COLL_CMA=no",
+                  rank, pen_status_text(status), pen_status_remedy(status));
+}
+
+void pen_shared_copy(pen_shared *shared, uint32_t rank, const pen_shared_slot *slot, uint64_t place,
+                     size_t offset, size_t len, char *to)
+{
+    if (len == 0)
+        return;
+    const char *from = pen_shared_see(shared, rank, slot, place, offset, len);
+    if (from != NULL) {
+        memcpy(to, from, len);
+        return;
+    }
+    uintptr_t at = (uintptr_t)(place & PEN_SHARED_PLACE_MASK) + offset;
+    pen_status status = pen_cma_read(pen_shared_pid_of(shared, rank), to, (const void *)at, len);
+    if (status != PEN_OK)
+        cannot_read(shared, rank, status);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+static uint64_t progress_word(const pen_shared *shared, uint32_t phase)
+{
+    return (shared->base + shared->turn) * PEN_SHARED_PHASES + phase;
+}
+
+void pen_shared_tell(pen_shared *shared, uint32_t phase)
+{
+    /* release: pairs with the acquire in pen_shared_reached, and in room_look */
+    atomic_store_explicit(&shared->mine->progress, progress_word(shared, phase),
+                          memory_order_release);
+    shared->wake = true;
+}
+
+bool pen_shared_reached(const pen_shared *shared, uint32_t rank, uint32_t phase)
+{
+    /* acquire: pairs with the release in pen_shared_tell */
+    return atomic_load_explicit(&shared->shares[rank]->progress, memory_order_acquire) >=
+           progress_word(shared, phase);
+}
+
+bool pen_shared_all_reached(pen_shared *shared, pen_shared_op *op, uint32_t phase)
+{
+    for (; op->peers + 1 < shared->size; op->peers++)
+        if (!pen_shared_reached(shared, pen_shared_other(shared, op->peers), phase)) {
+            looked_in_vain(shared, op);
+            return false;
+        }
+    op->peers = 0;
+    return true;
+}
