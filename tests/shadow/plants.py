@@ -46,8 +46,8 @@ PLANTS = [
     ),
     Plant(
         "VIS: the stride before the last row is off by one", "src/vis/strided.c",
-        "        dest_row += p->outer.dest;\n",
-        "        dest_row += p->outer.dest + (row == 2);\n",
+        "        dest += p->outer.dest;\n",
+        "        dest += p->outer.dest + (row == 2);\n",
         "seq", 2, ARENA, {},
     ),
     Plant(
@@ -78,12 +78,14 @@ PLANTS = [
     ),
     Plant(
         "AM: one reply with payload in 5000 is delivered twice", "src/am/deliver.c",
-        "    if (PEN_CHECKED)\n        am_scope_leave(&scope);\n}\n\nstatic void am_run_internal(",
+        "    am_call_payload(function, &token, payload, len, arg_count,\n"
+        "                    (const pen_am_arg *)&frame->words[1]);\n",
         "    static _Atomic uint32_t runs;\n"
+        "    am_call_payload(function, &token, payload, len, arg_count,\n"
+        "                    (const pen_am_arg *)&frame->words[1]);\n"
         "    if (!token.is_request && ++runs % 5000 == 0)\n"
         "        am_call_payload(function, &token, payload, len, arg_count,\n"
-        "                        (const am_arg *)&frame->words[1]);\n"
-        "    if (PEN_CHECKED)\n        am_scope_leave(&scope);\n}\n\nstatic void am_run_internal(",
+        "                        (const pen_am_arg *)&frame->words[1]);\n",
         "seq", 2, MIXED, {},
     ),
     Plant(
@@ -114,9 +116,9 @@ PLANTS = [
         "seq", 3, MIXED, {},
     ),
     Plant(
-        "events: a leaf is done before the library lets go of the source", "src/rma/event.c",
-        "    bool done = pen_count_is_zero(&root->op.source_busy);\n    if (PEN_CHECKED && done",
-        "    bool done = true;\n    if (PEN_CHECKED && done",
+        "events: local completion of a Long before all of it has gone", "src/am/flight.c",
+        "    if (!flight->source_free && all_posted && count_is_zero(&flight->puts.source_busy)) {\n",
+        "    if (!flight->source_free) {\n",
         "seq", 2, OWN, {},
     ),
     Plant(
