@@ -71,10 +71,11 @@ static inline void crowd_open_member(crowd *all, uint32_t rank)
     assert_int_equal(pen_coll_team_open(&all->teams[rank]), PEN_OK);
     if (all->shared) {
         assert_int_equal(pen_coll_team_share(&all->teams[rank], all->offers), PEN_OK);
-        assert_int_equal(all->teams[rank].coll->shared != NULL, all->size > 1);
+        struct pen_shared *shared = all->teams[rank].coll->shared;
+        assert_int_equal(shared != NULL, all->size > 1);
+        if (shared != NULL && all->apart)
+            shared->pid = 0;
     }
-    if (all->shared && all->size > 1 && all->apart)
-        all->teams[rank].coll->shared->pid = 0;
     all->is_open[rank] = true;
 }
 
