@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* combine.c: the operations of reductions on the types we know. Signed integers wrap: they are
- * added and multiplied as unsigned ones. */
+ * added and multiplied as unsigned ones. The loops are made for the compiler to vectorise, and
+ * once more for processors with wider registers than the baseline's. */
 #include "coll/engine.h"
 
 #include <strings.h>
+
+/* At -O2 GCC vectorises only where that cannot cost anything. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#    pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
+#endif
 
 typedef void (*combine_fn)(const void *left, const void *right, void *out, size_t count);
 
@@ -36,60 +42,60 @@ typedef void (*combine_fn)(const void *left, const void *right, void *out, size_
     X(min_dbl, double, a < b ? a : b)   \
     X(max_dbl, double, a > b ? a : b)
 
-#define COMBINE_DEFINE(name, type, value)                                                       \
-    static void name(const void *left_elements, const void *right_elements, void *out_elements, \
-                     size_t count)                                                              \
-    {                                                                                           \
-        const type *left = left_elements, *right = right_elements;                              \
-        type *out = out_elements;                                                               \
-        for (size_t i = 0; i < count; i++) {                                                    \
-            type a = left[i], b = right[i];                                                     \
-            out[i] = (value);                                                                   \
-        }                                                                                       \
+#define COMBINE_DEFINE(name, attribute, type, value)                                  \
+    static attribute void name(const void *left_elements, const void *right_elements, \
+                               void *out_elements, size_t count)                      \
+    {                                                                                 \
+        const type *left = left_elements, *right = right_elements;                    \
+        type *out = out_elements;                                                     \
+        for (size_t i = 0; i < count; i++) {                                          \
+            type a = left[i], b = right[i];                                           \
+            out[i] = (value);                                                         \
+        }                                                                             \
     }
-COMBINE_ROWS(COMBINE_DEFINE)
 
 enum { AND, OR, XOR, ADD, MULT = 5, MIN, MAX, OPERATIONS };
 
 /* By bit of GEX_DT_..., then of GEX_OP_... */
-static const combine_fn functions[][OPERATIONS] = {
-    { [AND] = and_32,
-      [OR] = or_32,
-      [XOR] = xor_32,
-      [ADD] = add_32,
-      [MULT] = mult_32,
-      [MIN] = min_i32,
-      [MAX] = max_i32 },
-    { [AND] = and_32,
-      [OR] = or_32,
-      [XOR] = xor_32,
-      [ADD] = add_32,
-      [MULT] = mult_32,
-      [MIN] = min_u32,
-      [MAX] = max_u32 },
-    { [AND] = and_64,
-      [OR] = or_64,
-      [XOR] = xor_64,
-      [ADD] = add_64,
-      [MULT] = mult_64,
-      [MIN] = min_i64,
-      [MAX] = max_i64 },
-    { [AND] = and_64,
-      [OR] = or_64,
-      [XOR] = xor_64,
-      [ADD] = add_64,
-      [MULT] = mult_64,
-      [MIN] = min_u64,
-      [MAX] = max_u64 },
-    { [ADD] = add_flt, [MULT] = mult_flt, [MIN] = min_flt, [MAX] = max_flt },
-    { [ADD] = add_dbl, [MULT] = mult_dbl, [MIN] = min_dbl, [MAX] = max_dbl },
-};
-enum { TYPES = sizeof functions / sizeof *functions };
+#define COMBINE_INTEGERS(ways, bits, sign)                                                       \
+    { [AND] = ways##and_##bits,      [OR] = ways##or_##bits,     [XOR] = ways##xor_##bits,       \
+      [ADD] = ways##add_##bits,      [MULT] = ways##mult_##bits, [MIN] = ways##min_##sign##bits, \
+      [MAX] = ways##max_##sign##bits }
+#define COMBINE_FLOATS(ways, name) \
+    { [ADD] = ways##add_##name,    \
+      [MULT] = ways##mult_##name,  \
+      [MIN] = ways##min_##name,    \
+      [MAX] = ways##max_##name }
+#define COMBINE_TABLE(ways)                                               \
+    static const combine_fn                                               \
+        ways##functions[][OPERATIONS] = {                                 \
+            COMBINE_INTEGERS(ways, 32, i), COMBINE_INTEGERS(ways, 32, u), \
+            COMBINE_INTEGERS(ways, 64, i), COMBINE_INTEGERS(ways, 64, u), \
+            COMBINE_FLOATS(ways, flt),     COMBINE_FLOATS(ways, dbl),     \
+        };
+
+#define COMBINE_BASE(name, type, value) COMBINE_DEFINE(base_##name, , type, value)
+COMBINE_ROWS(COMBINE_BASE)
+COMBINE_TABLE(base_)
+enum { TYPES = sizeof base_functions / sizeof *base_functions };
+
+#if defined(__x86_64__)
+#    define COMBINE_WIDE(name, type, value) \
+        COMBINE_DEFINE(wide_##name, __attribute__((target("avx2"))), type, value)
+COMBINE_ROWS(COMBINE_WIDE)
+COMBINE_TABLE(wide_)
+static bool has_wide(void) { return __builtin_cpu_supports("avx2") != 0; }
+#else
+#    define wide_functions base_functions
+static bool has_wide(void) { return false; }
+#endif
 
 static combine_fn function_of(uint32_t type, uint32_t operation)
 {
     uint32_t type_i = (uint32_t)ffs((int)type) - 1, operation_i = (uint32_t)ffs((int)operation) - 1;
-    return type_i < TYPES && operation_i < OPERATIONS ? functions[type_i][operation_i] : NULL;
+    if (type_i >= TYPES || operation_i >= OPERATIONS)
+        return NULL;
+    return has_wide() ? wide_functions[type_i][operation_i] : base_functions[type_i][operation_i];
 }
 
 bool pen_coll_can_combine(uint32_t type, uint32_t operation)

@@ -52,7 +52,7 @@ enum {
     PEN_SHARED_BODY_OFF = 4096,
     PEN_SHARED_BODY_LEN = PEN_HOST_SHARE_LEN - PEN_SHARED_BODY_OFF,
     PEN_SHARED_PHASES = 8,           /* a turn's progress values */
-    PEN_SHARED_BLOCK_LEN = 16 << 10, /* bytes that are combined at a time */
+    PEN_SHARED_BLOCK_LEN = 32 << 10, /* bytes that are combined at a time */
 };
 
 /* Where bytes lie: in the two highest bits, the rest says where there. */

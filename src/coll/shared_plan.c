@@ -11,17 +11,19 @@
 /* Bytes, by number of members; measured. section: the most of a member's bytes that go through its
  * body in a turn. direct_...: from so many of a part on, buffers are read where they are. whole: up
  * to so many, everybody who needs a reduction's result combines everybody's operands; beyond, each
- * member combines a slice. */
+ * member combines a slice. whole_one: the same where only one member needs it; of two members, it
+ * alone is as fast as both. */
 typedef struct shared_limits {
     uint32_t members_max;
-    size_t section, direct_broadcast, direct_gather, direct_exchange, direct_reduce, whole;
+    size_t section, direct_broadcast, direct_gather, direct_exchange, direct_reduce, whole,
+        whole_one;
 } shared_limits;
 
 static const shared_limits limits[] = {
-    { 2, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 4 << 10 },
-    { 4, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 2 << 10 },
-    { 8, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 1 << 10 },
-    { UINT32_MAX, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 512 },
+    { 2, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 4 << 10, SIZE_MAX },
+    { 4, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 2 << 10, 2 << 10 },
+    { 8, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 1 << 10, 1 << 10 },
+    { UINT32_MAX, 16 << 10, 8 << 10, 8 << 10, 8 << 10, 32 << 10, 512, 512 },
 };
 
 enum { ALL_SEE_ALL_MAX = 8 }; /* members; more of them meet at one */
@@ -139,7 +141,8 @@ static void plan_reduction(const pen_shared *shared, pen_shared_op *op, bool kno
     }
     size_t section = element_len == 0 ? 1 : row->section / element_len * element_len;
     bool direct = op->len >= row->direct_reduce;
-    if (is_scan || op->len <= row->whole)
+    size_t whole = op->root == PEN_COLL_ALL ? row->whole : row->whole_one;
+    if (is_scan || op->len <= whole)
         add_data(op, known, pen_shared_reduce_whole, section, direct);
     else
         add_data(op, known, pen_shared_reduce_slices, section, direct);
