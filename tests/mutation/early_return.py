@@ -123,10 +123,10 @@ class Sweep:
                 if trouble is not None:
                     why = "does not compile: " + trouble.strip().split("\n")[0]
                     continue
-                ranks = [n for n in program.ranks if not self.passes(program, binary, n)]
+                ranks = next((n for n in program.ranks if not self.passes(program, binary, n)), None)
                 os.remove(binary)
-                if ranks:
-                    return True, f"{program.name} ({mode}, {ranks[0]} ranks)"
+                if ranks is not None:
+                    return True, f"{program.name} ({mode}, {ranks} ranks)"
                 why = f"{program.name} does not notice"
         return False, why
 
