@@ -47,7 +47,7 @@ static void check_endpoints(void)
 static void check_segments(void)
 {
     static char own[10000];
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2500; i++) { /* more than there may be at once */
         gex_Segment_t segment = GEX_SEGMENT_INVALID;
         gex_Addr_t addr = i % 2 ? own : NULL;
         CHECK_EQ(gex_Segment_Create(&segment, ex_client, addr, sizeof(own), GEX_MK_HOST, 0),
