@@ -175,13 +175,18 @@ static bool whole_post(pen_shared *shared, const pen_shared_op *op)
     return true;
 }
 
-/* Direct ones go aside first: in place, others still read what we would overwrite. */
+/* In place, others may still read what we would overwrite, unless we alone get a result. */
+static bool goes_aside(const pen_shared_op *op)
+{
+    return op->direct && (is_scan(op) || op->root == PEN_COLL_ALL);
+}
+
 static void whole_combine(pen_shared *shared, pen_shared_op *op, uint32_t end)
 {
     if (end == 0)
         return;
     char *to = op->dest + op->offset;
-    if (op->direct)
+    if (goes_aside(op))
         to = op->temp_out = pen_shared_memory(shared, op->section_len);
     combine(shared, op, end, 0, op->section_len, to);
 }
@@ -205,7 +210,7 @@ bool pen_shared_reduce_whole(pen_shared *shared, pen_shared_op *op)
     }
     if (!pen_shared_all_reached(shared, op, READ))
         return false;
-    if (end != 0)
+    if (end != 0 && goes_aside(op))
         memcpy(op->dest + op->offset, op->temp_out, op->section_len);
     return true;
 }

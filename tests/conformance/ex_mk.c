@@ -92,11 +92,12 @@ static void make_endpoints(void)
 {
     hip = make_kind(GEX_MK_CLASS_HIP);
     cuda = make_kind(GEX_MK_CLASS_CUDA_UVA);
+    const gex_EP_Capabilities_t capabilities = GEX_EP_CAPABILITY_RMA | GEX_EP_CAPABILITY_VIS;
     const gex_MK_t kinds[EPS] = { GEX_MK_HOST, GEX_MK_HOST, hip, cuda };
     eps[0] = ex_ep;
     for (int i = 0; i < EPS; i++) {
         if (i != 0)
-            CHECK_EQ(gex_EP_Create(&eps[i], ex_client, GEX_EP_CAPABILITY_RMA, 0), GASNET_OK,
+            CHECK_EQ(gex_EP_Create(&eps[i], ex_client, capabilities, 0), GASNET_OK,
                      "GASNet-EX Endpoints: gex_EP_Create");
         uintptr_t len = (uintptr_t)SLOT * (unsigned)(check_size + 1);
         CHECK_EQ(gex_Segment_Create(&segments[i], ex_client, NULL, len, kinds[i], 0), GASNET_OK,

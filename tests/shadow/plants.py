@@ -109,10 +109,8 @@ PLANTS = [
         "seq", 2, OWN, {},
     ),
     Plant(
-        "collectives: a reduction leaves a rank out", "src/coll/reduce.c",
-        "    (void)pen_coll_combine(part->op, part->section, part->mine, right, len);\n",
-        "    if (round != 1)\n"
-        "        (void)pen_coll_combine(part->op, part->section, part->mine, right, len);\n",
+        "collectives: a reduction leaves a rank out", "src/coll/shared_reduce.c",
+        "operands(&pile, rank);\n", "operands(&pile, rank != 2 ? rank : 1);\n",
         "seq", 3, MIXED, {},
     ),
     Plant(
