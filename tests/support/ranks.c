@@ -276,6 +276,7 @@ static void open_job(ranks *world, uint32_t rank)
                              .endpoint = &job->endpoint,
                              .stride = 1 };
     job->endpoint.job = job;
+    job->endpoint.capabilities = GEX_EP_CAPABILITY_ALL;
     job->endpoint.client = &job->client;
     job->endpoints[job->endpoint_count++] = &job->endpoint;
     job->first_thread.job = job;
