@@ -98,7 +98,7 @@ PLANTS = [
     Plant(
         "atomics: an operation that is a loop is not atomic", "src/atomic/apply.c",
         "    while (!word_cas(target, wide, &old, compute(type, op, old, operand))) {\n    }\n",
-        "    extern int sched_yield(void);\n    (void)sched_yield();\n"
+        "    extern int usleep(unsigned microseconds);\n    (void)usleep(1);\n"
         "    word_store(target, wide, compute(type, op, old, operand));\n",
         "seq", 2, ARENA, {},
     ),
