@@ -2,7 +2,7 @@
 /* shared_test.c: collectives of members that share memory: how far one may run ahead, shares that
  * serve several teams one after the other, members that disagree or write garbage, threads. That
  * every byte arrives is tested in move_test.c and reduce_test.c, for all ways. */
-#include "unit/coll/crowd.h"
+#include "unit/coll/crowd_threads.h"
 
 #include <sys/mman.h>
 
@@ -257,82 +257,12 @@ static void memory_that_is_not_its_owners_is_not_read(void **state)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-enum { CALLS = 60, COUNT = 3000, LONG_COUNT = 20000 };
-
-typedef struct runner {
-    crowd *all;
-    uint32_t rank;
-    _Atomic bool over;
-} runner;
-
-static void add(const void *left, void *right, size_t count, const void *cdata)
-{
-    (void)cdata;
-    for (size_t i = 0; i < count; i++)
-        ((uint32_t *)right)[i] += ((const uint32_t *)left)[i];
-}
-
-static void *run_member(void *ctx)
-{
-    runner *mine = ctx;
-    pen_team *team = &mine->all->teams[mine->rank];
-    pen_job *job = team->job;
-    static uint32_t memory[MEMBERS][2][LONG_COUNT];
-    for (uint32_t call = 0; call < CALLS; call++) {
-        pen_event *events[2];
-        uint32_t count = call % 4 == 0 ? LONG_COUNT : call % 4 == 1 ? COUNT : 3;
-        const pen_reduction reduction = { .type = 64,
-                                          .operation = 1u << 30,
-                                          .element_len = sizeof(uint32_t),
-                                          .count = count,
-                                          .function = add };
-        for (unsigned i = 0; i < 2; i++) {
-            for (uint32_t at = 0; at < count; at++)
-                memory[mine->rank][i][at] = call + mine->rank + at + i;
-            events[i] =
-                pen_coll_reduce_nb(&job->first_thread, team, PEN_COLL_ALL, memory[mine->rank][i],
-                                   memory[mine->rank][i], &reduction);
-        }
-        for (unsigned i = 0; i < 2; i++) {
-            pen_event_wait(job, events[i]);
-            for (uint32_t at = 0; at < count; at++)
-                assert_int_equal(memory[mine->rank][i][at],
-                                 MEMBERS * (call + at + i) + MEMBERS * (MEMBERS - 1) / 2);
-        }
-        if (call % 3 == 0)
-            pen_event_wait(job, pen_coll_barrier_nb(&job->first_thread, team));
-    }
-    atomic_store(&mine->over, true);
-    return NULL;
-}
-
-static void *run_helper(void *ctx)
-{
-    runner *mine = ctx;
-    while (!atomic_load(&mine->over)) {
-        (void)pen_progress_poll(&mine->all->teams[mine->rank].job->progress);
-        sched_yield();
-    }
-    return NULL;
-}
-
 static void threads_that_poll_go_on_with_collectives_that_others_began(void **state)
 {
     (void)state;
     crowd all;
-    pthread_t threads[2 * MEMBERS];
-    runner runners[MEMBERS];
     open_crowd(&all, PEN_CONCURRENT);
-    for (uint32_t rank = 0; rank < MEMBERS; rank++)
-        crowd_open_member(&all, rank);
-    for (uint32_t rank = 0; rank < MEMBERS; rank++) {
-        runners[rank] = (runner){ &all, rank, false };
-        assert_int_equal(pthread_create(&threads[rank], NULL, run_member, &runners[rank]), 0);
-        assert_int_equal(pthread_create(&threads[MEMBERS + rank], NULL, run_helper, &runners[rank]),
-                         0);
-    }
-    for (unsigned i = 0; i < 2 * MEMBERS; i++)
-        pthread_join(threads[i], NULL);
+    crowd_play_threads(&all, &(crowd_play){ { 20000, 3000, 3, 3 }, 3 });
     crowd_close(&all);
 }
 
