@@ -9,7 +9,8 @@
  * barrier, once the operations are done, ends such a phase.
  *
  * Operations, GEX_OP_...; each but GET changes the target:
- *   ADD SUB MULT MIN MAX  by op1, as the type says; integers wrap
+ *   ADD SUB MULT MIN MAX  by op1, as the type says; integers wrap; MIN and MAX keep what is there
+ *                         unless op1 is less, or greater: a NaN, and a zero of either sign
  *   INC DEC               by 1
  *   AND OR XOR            by op1; integers only
  *   SET                   to op1

@@ -82,9 +82,10 @@ static bool word_cas(void *at, bool wide, uint64_t *expected, uint64_t desired)
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
-/* Of op and operand: what the target becomes. A comparison with a NaN keeps what is there. It
- * serves floats too: sum, difference and product of two floats become the same float whether or not
- * they are rounded to a double on the way, which has more than twice a float's bits. */
+/* Of op and operand: what the target becomes. MIN and MAX keep what is there beside a NaN and a
+ * zero of the other sign. It serves floats too: sum, difference and product of two floats become
+ * the same float whether or not they are rounded to a double on the way, which has more than twice
+ * a float's bits. */
 static double compute_real(uint32_t op, double old, double operand)
 {
     switch (op) {

@@ -41,7 +41,8 @@ static gex_OP_t plain(gex_OP_t op)
     return fetches(op) && op != GEX_OP_GET ? GEX_OP_TO_NONFETCHING(op) : op;
 }
 
-/* What the operation makes of a value; integers wrap, so they are worked on without sign. */
+/* What the operation makes of a value; integers wrap, so they are worked on without sign. Of two
+ * zeros of different sign neither is less: the older one stays. */
 #define ARITHMETIC(NAME, T, U)                          \
     static T arithmetic_##NAME(gex_OP_t op, T old, T a) \
     {                                                   \
@@ -53,9 +54,9 @@ static gex_OP_t plain(gex_OP_t op)
         case GEX_OP_MULT:                               \
             return (T)((U)old * (U)a);                  \
         case GEX_OP_MIN:                                \
-            return old < a ? old : a;                   \
+            return a < old ? a : old;                   \
         case GEX_OP_MAX:                                \
-            return old > a ? old : a;                   \
+            return a > old ? a : old;                   \
         case GEX_OP_INC:                                \
             return (T)((U)old + (U)1);                  \
         case GEX_OP_DEC:                                \
@@ -142,9 +143,11 @@ static uint64_t draw_operand(worker *w, unsigned type, gex_OP_t op)
     uint64_t bytes = random_next(&w->random);
     if (type < FLOATS_FROM)
         return types[type].len == 4 ? (uint32_t)bytes : bytes;
-    /* numbers that no operation makes infinite */
-    const float small =
-        plain(op) == GEX_OP_MULT ? (float)(bytes % 3) - 1.0F : (float)(bytes % 2001) - 1000.0F;
+    /* numbers that no operation makes infinite, and often a zero of either sign */
+    static const float some[] = { -1.0F, -0.0F, 0.0F, 1.0F };
+    const float small = plain(op) == GEX_OP_MULT || bytes % 8 == 0
+                            ? some[bytes / 8 % 4]
+                            : (float)(bytes % 2001) - 1000.0F;
     const double same = (double)small;
     bytes = 0;
     memcpy(&bytes, types[type].len == 4 ? (const void *)&small : (const void *)&same,

@@ -4,6 +4,7 @@
 #ifndef PEN_SUPPORT_ATOMIC_MODEL_H
 #define PEN_SUPPORT_ATOMIC_MODEL_H
 
+#include <math.h>
 #include <penstock/types.h>
 #include <stdbool.h>
 #include <string.h>
@@ -88,7 +89,10 @@ static inline model_int model_integer(uint32_t op, model_int old, model_int a, m
 }
 
 /* Values of the tests are small, so that both kinds of float hold every result. */
-static inline double model_double_cas(double old, double a, double b) { return old == a ? b : old; }
+static inline double model_double_cas(double old, double a, double b)
+{
+    return old == a && signbit(old) == signbit(a) ? b : old;
+}
 
 static inline double model_least(double a, double b) { return a < b ? a : b; }
 

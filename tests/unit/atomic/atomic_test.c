@@ -59,8 +59,11 @@ typedef struct trial {
 
 static uint64_t draw_value(trial *t, uint32_t type)
 {
-    if (model_is_float(type))
-        return model_float_bits(type, (double)ranks_random(&t->world, 200) / 4 - 25);
+    if (model_is_float(type)) {
+        const double zeros[] = { 0.0, -0.0 };
+        const uint32_t drawn = ranks_random(&t->world, 300);
+        return model_float_bits(type, drawn < 200 ? (double)drawn / 4 - 25 : zeros[drawn % 2]);
+    }
     static const uint64_t edges[] = {
         0, 1, UINT64_MAX, INT64_MAX, (uint64_t)INT64_MIN, INT32_MAX, (uint32_t)INT32_MIN, 77
     };
