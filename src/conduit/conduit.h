@@ -129,7 +129,7 @@ typedef struct pen_host {
      * see pen_poll_view. A link that can keep the promise writes sum and all words but the last
      * whenever poll() or connect() may have changed what it waits for; the last it writes in
      * open(), once, and from then on it is the engine's, which puts a 1 there while it has work
-     * itself. */
+     * itself. A link without PEN_CAP_RELIABLE leaves it alone: the one around it has timers. */
     pen_poll_view *poll_view;
 } pen_host;
 
@@ -144,6 +144,8 @@ enum pen_cap {
     PEN_CAP_HOST_ATOMICS = 1u << 5,   /* device atomics are coherent with CPU atomics            */
     PEN_CAP_SAME_HOST = 1u << 6,      /* moves through memory that ranks of one host share: the
                                          counters' "shared memory" route, else "network"         */
+    PEN_CAP_INTACT = 1u << 7,         /* a damaged frame is dropped, never delivered; RELIABLE
+                                         says so in any case                                     */
 };
 
 typedef struct pen_caps {

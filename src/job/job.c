@@ -78,19 +78,19 @@ static pen_status job_check_arena(pen_job *job)
     return PEN_ERR_RESOURCE;
 }
 
-/* What a conduit loses nobody sends again. Impairment, which somebody asked for, is let be: it is
- * there to see what notices. */
+/* Frames that a conduit loses, or the impairment that somebody asked for, are sent again. */
 static pen_status job_wrap_link(pen_job *job, const pen_impair_config *impair, pen_link **link)
 {
-    if (((*link)->caps.flags & PEN_CAP_RELIABLE) == 0) {
-        pen_log_error(&job->log,
-                      "conduit %s may lose frames, and nothing would send them again; choose "
-                      "another with PENSTOCK_CONDUIT",
-                      job->conduit->name);
-        return PEN_ERR_UNUSABLE;
-    }
-    return pen_impair_is_on(impair) ? pen_impair_open(*link, impair, job->concurrency, link)
-                                    : PEN_OK;
+    bool was_reliable = ((*link)->caps.flags & PEN_CAP_RELIABLE) != 0;
+    pen_status status = PEN_OK;
+    if (pen_impair_is_on(impair))
+        status = pen_impair_open(*link, impair, job->concurrency, link);
+    if (status != PEN_OK || ((*link)->caps.flags & PEN_CAP_RELIABLE) != 0)
+        return status;
+    if (was_reliable && !impair->mend) /* it is there to see what notices */
+        return PEN_OK;
+    job->host.poll_view = NULL; /* idle or not, its timers want polls */
+    return pen_reliable_open(*link, &job->lent_host, &job->host, job->size, job->concurrency, link);
 }
 
 static pen_status job_open_link(pen_job *job, const pen_job_params *params)
@@ -111,7 +111,8 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
         return status;
     if (pen_impair_is_on(&impair)) /* the link cannot see what the one around it holds */
         job->host.poll_view = NULL;
-    pen_link_params link_params = { &job->host, job->rank, job->size, job->conduit_config };
+    job->lent_host = job->host;
+    pen_link_params link_params = { &job->lent_host, job->rank, job->size, job->conduit_config };
     pen_link *link = NULL;
     status = job->conduit->open(&link_params, &link); /* says itself why not */
     if (status != PEN_OK)

@@ -4,6 +4,7 @@
 #define PEN_JOB_JOB_INTERNAL_H
 
 #include "job/job.h"
+#include "reliable/reliable.h"
 #include "wrap/impair.h"
 
 /* Reads the tables of job/, progress/, the conduit and wrap/; the process's own variables win over

@@ -30,6 +30,8 @@ const pen_knob pen_impair_knobs[] = {
       "For tests: probability that one bit of a frame is flipped." },
     { "PENSTOCK_IMPAIR_SEED", PEN_KNOB_INT, "1", offsetof(pen_impair_config, seed),
       "For tests: which frames these are; each rank mixes its number in." },
+    { "PENSTOCK_IMPAIR_MEND", PEN_KNOB_BOOL, "yes", offsetof(pen_impair_config, mend),
+      "For tests: whether what is lost is sent again; if not, programs see it." },
     { 0 },
 };
 
@@ -393,6 +395,8 @@ static pen_caps caps_left(const pen_caps *inner, const pen_impair_config *config
     pen_caps caps = *inner;
     if (config->drop > 0 || config->duplicate > 0 || config->corrupt > 0)
         caps.flags &= ~(uint32_t)PEN_CAP_RELIABLE;
+    if (config->corrupt > 0)
+        caps.flags &= ~(uint32_t)PEN_CAP_INTACT;
     if (config->reorder > 0 || config->delay > 0 || config->duplicate > 0)
         caps.flags &= ~(uint32_t)PEN_CAP_ORDERED;
     if (config->duplicate > 0 && caps.inbox_len > 1)
@@ -404,10 +408,11 @@ static void warn_start(const pen_host *host, const pen_impair_config *config)
 {
     host->log(host->ctx, PEN_LOG_WARN,
               "frames are impaired with the probabilities drop %g, duplicate %g, reorder %g, delay "
-              "%g (by %g s), corrupt %g, seed %" PRId64 ": this job may hang, fail or compute "
-              "nonsense; unset PENSTOCK_IMPAIR_... to end that",
+              "%g (by %g s), corrupt %g, seed %" PRId64 ": this job %s; unset PENSTOCK_IMPAIR_... "
+              "to end that",
               config->drop, config->duplicate, config->reorder, config->delay, config->delay_s,
-              config->corrupt, config->seed);
+              config->corrupt, config->seed,
+              config->mend ? "will be slow" : "may hang, fail or compute nonsense");
 }
 
 static void link_init(impair_link *link, pen_link *inner, const pen_impair_config *config,

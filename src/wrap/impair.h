@@ -29,6 +29,7 @@ typedef struct pen_impair_config {
     double drop, duplicate, reorder, delay, corrupt; /* probabilities */
     double delay_s;                                  /* how long a delayed frame waits */
     int64_t seed;
+    bool mend; /* whoever opens the link puts a reliable one around it */
 } pen_impair_config;
 
 typedef struct pen_impair_counts {

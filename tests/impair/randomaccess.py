@@ -4,8 +4,9 @@
 
     randomaccess.py <penstock> <randomaccess> <seconds>
 
-Without impairment, and with frames that only come late or in another order, it has to verify. With
-one frame in 10^5 dropped, doubled or damaged it must not: neither end with status 0 nor say that it
+Without impairment, with frames that only come late or in another order, and with frames dropped,
+doubled and damaged that are sent again, it has to verify. With one in 10^5 dropped, doubled or damaged
+and nothing to mend that it must not: neither end with status 0 nor say that it
 verified. A job that hangs has failed: the launcher ends it, with status 124, after ten times what the
 slowest of the good ones took; these have so many seconds at most.
 """
@@ -17,10 +18,11 @@ import time
 UPDATES_MIN = 1_000_000
 HANG_SECONDS_MIN, HANG_FACTOR = 8, 10
 WORKS = [{}, {"REORDER": "1e-3"}, {"DELAY": "1e-4"}, {"REORDER": "1e-3", "DELAY": "1e-4"}]
+MENDED = [{"DROP": "0.02", "DUPLICATE": "0.01", "REORDER": "0.02", "CORRUPT": "1e-3"}]
 FAILS = [
-    {"DROP": "1e-5"},
-    {"DUPLICATE": "1e-5"},
-    {"CORRUPT": "1e-5"},
+    {"DROP": "1e-5", "MEND": "no"},
+    {"DUPLICATE": "1e-5", "MEND": "no"},
+    {"CORRUPT": "1e-5", "MEND": "no"},
 ]
 
 
@@ -61,7 +63,7 @@ def wrong(impair, expected, status, output):
 def main():
     penstock, program, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3])
     faults, slowest = 0, 0.0
-    for expected, rows in ((True, WORKS), (False, FAILS)):
+    for expected, rows in ((True, WORKS), (False, FAILS), (True, MENDED)):
         limit = seconds if expected else max(HANG_SECONDS_MIN, math.ceil(HANG_FACTOR * slowest))
         for impair in rows:
             start = time.monotonic()

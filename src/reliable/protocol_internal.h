@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* protocol_internal.h: what the files of the protocol share: chains, records, timers. */
+#ifndef PEN_RELIABLE_PROTOCOL_INTERNAL_H
+#define PEN_RELIABLE_PROTOCOL_INTERNAL_H
+
+#include "base/compiler.h"
+#include "reliable/protocol.h"
+
+enum {
+    REL_ALIGN = 16,
+    REL_BORROW_HEAD_MAX = 56, /* engine's heads up to this leave room for an acknowledgement */
+    REL_ACK_EVERY = 8,
+    REL_CREDIT_SERIAL_MAX = 1 << 30, /* limits this far ahead are nonsense */
+};
+#define REL_ACK_WAIT_NS UINT64_C(50000)
+
+struct pen_rel_record {
+    pen_rel_chain by_sequence, by_transmission;
+    pen_op reading; /* the link below; 0: it does not */
+    pen_op *op;     /* NULL, or the caller's: the body is its memory */
+    const void *body;
+    uint64_t sent_ns;
+    uint32_t sequence, transmission, charge;
+    uint32_t head_len, body_len;
+    uint32_t size; /* of the memory */
+    pen_lane lane;
+    bool lost, done;
+    _Alignas(REL_ALIGN) unsigned char bytes[]; /* the head, padded, then the body unless borrowed */
+};
+
+static inline void rel_chain_init(pen_rel_chain *chain) { chain->before = chain->behind = chain; }
+
+static inline bool rel_chain_is_empty(const pen_rel_chain *chain) { return chain->behind == chain; }
+
+static inline void rel_chain_append(pen_rel_chain *chain, pen_rel_chain *link)
+{
+    link->before = chain->before;
+    link->behind = chain;
+    chain->before->behind = link;
+    chain->before = link;
+}
+
+static inline void rel_chain_remove(pen_rel_chain *link)
+{
+    link->before->behind = link->behind;
+    link->behind->before = link->before;
+    rel_chain_init(link);
+}
+
+static inline pen_rel_record *rel_first_sent(pen_rel_chain *chain)
+{
+    return rel_chain_is_empty(chain)
+               ? NULL
+               : pen_container_of(chain->behind, pen_rel_record, by_transmission);
+}
+
+static inline pen_peer rel_number(const pen_rel_core *core, const pen_rel_peer *peer)
+{
+    return (pen_peer)(peer - core->peers);
+}
+
+uint32_t rel_charge(const pen_rel_config *config, uint32_t head_len, uint32_t body_len);
+
+/* There is something to do with it, at that time. */
+void rel_activate(pen_rel_core *core, pen_rel_peer *peer, uint64_t by_ns);
+void rel_ack_owed(pen_rel_core *core, pen_rel_peer *peer);
+
+/* records.c */
+pen_rel_record *rel_record_make(pen_rel_core *core, pen_lane lane, const pen_frame *frame,
+                                pen_op *op);
+void rel_record_free(pen_rel_core *core, pen_rel_record *record);
+bool rel_record_is_read(pen_rel_record *record);
+void rel_record_retire(pen_rel_core *core, pen_rel_record *record); /* acknowledged */
+void rel_records_reap(pen_rel_core *core);
+
+/* send.c */
+void rel_take_ack(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, const pen_rel_ack *ack);
+bool rel_ack_is_possible(const pen_rel_peer *peer, const pen_rel_ack *ack);
+void rel_find_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
+void rel_send_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
+void rel_probe(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
+void rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint32_t flags);
+uint64_t rel_probe_due(const pen_rel_peer *peer); /* UINT64_MAX: never */
+
+#endif

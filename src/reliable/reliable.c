@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* reliable.c: the reliable link: the protocol with a lock round it, and what it lends the link
+ * below.
+ *
+ * The lock guards the protocol and is held round every post of the link below, as that wants; never
+ * while the engine takes a frame or the link below is polled. What a poll was asked is guarded by
+ * the engine's poll lock. */
+#include "reliable/reliable.h"
+
+#include "base/bytes.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SESSION_LEN = sizeof(uint32_t), LINE_LEN_MAX = 512, FRAME_MAX_LEAST = 1024 };
+
+#define MEMORY_MAX     ((size_t)64 << 20) /* of copies to send again */
+#define BORROW_LEN     8192u
+#define LINGER_NS      UINT64_C(200000000) /* for the last acknowledgements */
+#define LINGER_POLLS   100000u
+#define SLEEP_SHORT_NS UINT64_C(5000000) /* who has to do something sooner stays awake */
+
+typedef struct reliable_link {
+    pen_link base; /* first: the engine sees a pen_link */
+    pen_link *inner;
+    const pen_host *host; /* the engine's */
+    pen_lock lock;        /* guards the core */
+    pen_rel_core core;
+    unsigned lanes, room; /* of the poll that runs */
+    unsigned events;      /* frames delivered and ops completed by it */
+    bool has_arrivals;
+    uint64_t now_ns; /* of this poll; 0: not looked yet */
+} reliable_link;
+
+static reliable_link *reliable_of(pen_link *link) { return (reliable_link *)(void *)link; }
+
+static uint64_t clock_of(reliable_link *link) { return link->host->now_ns(link->host->ctx); }
+
+/* One look at the clock does for all that a poll finds. */
+static uint64_t poll_now(reliable_link *link)
+{
+    if (link->now_ns == 0)
+        link->now_ns = clock_of(link);
+    return link->now_ns;
+}
+
+/* ---- what the link below borrows ------------------------------------------------------------- */
+
+static void hand_up(reliable_link *link, pen_rel_delivery *in)
+{
+    const pen_host *host = link->host;
+    link->events++;
+    link->room -= link->room != 0;
+    if (in->body_len == 0 && in->lane < PEN_LANE_CONTROL && host->deliver_head[in->lane] != NULL)
+        host->deliver_head[in->lane](host->ctx, in->from, in->head, in->head_len);
+    else
+        host->deliver(host->ctx, in->from, in->lane, in->head, in->head_len, in->body,
+                      in->body_len);
+}
+
+static void lent_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head,
+                         uint32_t head_len, void *body, uint32_t body_len)
+{
+    reliable_link *link = (reliable_link *)ctx;
+    pen_frame frame = { head, body, head_len, body_len };
+    pen_rel_delivery delivery;
+    uint64_t now_ns = poll_now(link);
+    (void)lane; /* the header says which one the sender meant */
+    link->has_arrivals = true;
+    pen_lock_take(&link->lock);
+    pen_rel_result result = pen_rel_receive(&link->core, now_ns, from, &frame,
+                                            link->room != 0 ? link->lanes : 0, &delivery);
+    pen_lock_drop(&link->lock);
+    if (result != PEN_REL_DELIVER)
+        return;
+    hand_up(link, &delivery);
+    pen_lock_take(&link->lock);
+    pen_rel_consumed(&link->core, now_ns, &delivery);
+    pen_lock_drop(&link->lock);
+}
+
+static void lent_peer_lost(void *ctx, pen_peer peer, pen_status why)
+{
+    const pen_host *host = ((reliable_link *)ctx)->host;
+    host->peer_lost(host->ctx, peer, why);
+}
+
+static uint64_t lent_now_ns(void *ctx) { return clock_of((reliable_link *)ctx); }
+
+static void lent_log(void *ctx, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void lent_log(void *ctx, int level, const char *format, ...)
+{
+    const pen_host *host = ((reliable_link *)ctx)->host;
+    char line[LINE_LEN_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    host->log(host->ctx, level, "%s", line);
+}
+
+static void *lent_alloc(void *ctx, size_t len, size_t align)
+{
+    const pen_host *host = ((reliable_link *)ctx)->host;
+    return host->alloc(host->ctx, len, align);
+}
+
+static void lent_release(void *ctx, void *memory)
+{
+    const pen_host *host = ((reliable_link *)ctx)->host;
+    host->release(host->ctx, memory);
+}
+
+static void *lent_shared(void *ctx, size_t *len_out)
+{
+    const pen_host *host = ((reliable_link *)ctx)->host;
+    return host->shared(host->ctx, len_out);
+}
+
+static void lent_wake(void *ctx, pen_peer peer)
+{
+    const pen_host *host = ((reliable_link *)ctx)->host;
+    host->wake(host->ctx, peer);
+}
+
+static const _Atomic uint32_t *lent_sleeping(void *ctx, pen_peer peer)
+{
+    const pen_host *host = ((reliable_link *)ctx)->host;
+    return host->sleeping(host->ctx, peer);
+}
+
+static void turn_host(reliable_link *link, pen_host *lent)
+{
+    *lent = (pen_host){
+        .ctx = link,
+        .deliver = lent_deliver,
+        .peer_lost = lent_peer_lost,
+        .now_ns = lent_now_ns,
+        .log = lent_log,
+        .alloc = lent_alloc,
+        .release = lent_release,
+        .shared = lent_shared,
+        .wake = lent_wake,
+        .sleeping = link->host->sleeping != NULL ? lent_sleeping : NULL,
+    };
+}
+
+static pen_post out_send(void *ctx, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
+{
+    pen_link *inner = ((reliable_link *)ctx)->inner;
+    return inner->ops->post(inner, to, lane, frame, op);
+}
+
+/* ---- the five calls every link has ----------------------------------------------------------- */
+
+static pen_status reliable_address(pen_link *base, void *blob)
+{
+    reliable_link *link = reliable_of(base);
+    const uint32_t inner_len = link->inner->caps.addr_len;
+    pen_sink sink = pen_sink_of((unsigned char *)blob + inner_len, SESSION_LEN);
+    pen_sink_u32(&sink, link->core.config.session);
+    return link->inner->ops->address(link->inner, blob);
+}
+
+static pen_status reliable_connect(pen_link *base, const void *blobs, pen_peer count)
+{
+    reliable_link *link = reliable_of(base);
+    const size_t inner_len = link->inner->caps.addr_len, len = base->caps.addr_len;
+    const pen_host *host = link->host;
+    if (count != link->core.config.peers)
+        return PEN_ERR_ARGUMENT;
+    unsigned char *inner_blobs =
+        (unsigned char *)host->alloc(host->ctx, count * inner_len + 1, _Alignof(max_align_t));
+    if (inner_blobs == NULL) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot connect the reliable link: aligned_alloc of %zu bytes: %s; free some "
+                  "memory",
+                  count * inner_len + 1, strerror(errno));
+        return PEN_ERR_MEMORY;
+    }
+    for (pen_peer peer = 0; peer < count; peer++) {
+        const unsigned char *blob = (const unsigned char *)blobs + peer * len;
+        pen_bytes in = pen_bytes_of(blob + inner_len, SESSION_LEN);
+        pen_rel_meet(&link->core, peer, pen_bytes_u32(&in));
+        memcpy(inner_blobs + peer * inner_len, blob, inner_len);
+    }
+    pen_status status = link->inner->ops->connect(link->inner, inner_blobs, count);
+    host->release(host->ctx, inner_blobs);
+    return status;
+}
+
+static pen_post reliable_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
+                              pen_op *op)
+{
+    reliable_link *link = reliable_of(base);
+    uint64_t now_ns = clock_of(link);
+    pen_lock_take(&link->lock);
+    pen_post result = pen_rel_post(&link->core, now_ns, to, lane, frame, op);
+    pen_lock_drop(&link->lock);
+    return result;
+}
+
+/* What was kept for lanes that are asked for now. */
+static void deliver_held(reliable_link *link)
+{
+    pen_rel_delivery delivery;
+    while (link->room != 0) {
+        pen_lock_take(&link->lock);
+        pen_rel_held *held = pen_rel_next_held(&link->core, link->lanes, &delivery);
+        pen_lock_drop(&link->lock);
+        if (held == NULL)
+            return;
+        hand_up(link, &delivery);
+        pen_lock_take(&link->lock);
+        pen_rel_held_consumed(&link->core, poll_now(link), held, &delivery);
+        pen_lock_drop(&link->lock);
+    }
+}
+
+static void tick(reliable_link *link)
+{
+    pen_lock_take(&link->lock);
+    if (pen_rel_has_work(&link->core))
+        pen_rel_tick(&link->core, poll_now(link), !link->has_arrivals);
+    pen_op *op = pen_rel_take_finished(&link->core);
+    pen_lock_drop(&link->lock);
+    while (op != NULL) {
+        link->events++;
+        pen_op_source_done(op);
+        pen_op_done(op);
+        pen_lock_take(&link->lock);
+        op = pen_rel_take_finished(&link->core);
+        pen_lock_drop(&link->lock);
+    }
+}
+
+static unsigned reliable_poll(pen_link *base, unsigned lanes, unsigned budget)
+{
+    reliable_link *link = reliable_of(base);
+    link->lanes = lanes;
+    link->room = budget;
+    link->events = 0;
+    link->now_ns = 0;
+    link->has_arrivals = false;
+    deliver_held(link);
+    (void)link->inner->ops->poll(link->inner, PEN_LANES_ALL, budget);
+    tick(link);
+    return link->events;
+}
+
+/* Until what was posted is acknowledged, within reason: peers may be gone. */
+static void linger(reliable_link *link)
+{
+    uint64_t until_ns = clock_of(link) + LINGER_NS;
+    for (unsigned polls = 0; polls < LINGER_POLLS; polls++) {
+        if (pen_rel_is_settled(&link->core) || clock_of(link) > until_ns)
+            return;
+        link->now_ns = 0;
+        link->room = 0; /* nobody takes frames any more */
+        link->has_arrivals = false;
+        (void)link->inner->ops->poll(link->inner, PEN_LANES_ALL, 32);
+        if (pen_rel_has_work(&link->core))
+            pen_rel_tick(&link->core, poll_now(link), true);
+    }
+}
+
+static void say_counts(const reliable_link *link)
+{
+    const pen_rel_counts *counts = &link->core.counts;
+    const pen_host *host = link->host;
+    char line[LINE_LEN_MAX];
+    size_t len = 0;
+    line[0] = '\0';
+#define REL_SAY(name, text)                                                        \
+    if (len < sizeof line)                                                         \
+        len += (size_t)snprintf(line + len, sizeof line - len, "%s%" PRIu64 " %s", \
+                                len == 0 ? "" : ", ", counts->name, text);
+    PEN_REL_COUNT_LIST(REL_SAY)
+#undef REL_SAY
+    host->log(host->ctx, PEN_LOG_INFO, "reliable link: %s", line);
+}
+
+static void reliable_close(pen_link *base)
+{
+    reliable_link *link = reliable_of(base);
+    const pen_host *host = link->host;
+    linger(link);
+    say_counts(link);
+    link->inner->ops->close(link->inner); /* until then it may read what is posted */
+    pen_rel_close(&link->core);
+    host->release(host->ctx, link);
+}
+
+static const pen_link_ops reliable_ops = {
+    .close = reliable_close,
+    .address = reliable_address,
+    .connect = reliable_connect,
+    .post = reliable_post,
+    .poll = reliable_poll,
+};
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static int reliable_fd(pen_link *base)
+{
+    reliable_link *link = reliable_of(base);
+    return link->inner->wait->fd(link->inner);
+}
+
+/* Nothing rings when a timer falls due: who has one that does soon stays awake. Sleeps are short
+ * naps, so later ones are not missed by much. */
+static bool reliable_arm(pen_link *base)
+{
+    reliable_link *link = reliable_of(base);
+    uint64_t soon_ns = clock_of(link) + SLEEP_SHORT_NS;
+    if (!pen_lock_try(&link->lock))
+        return false;
+    bool is_quiet = link->core.acks_due == 0 && link->core.deadline_ns > soon_ns;
+    pen_lock_drop(&link->lock);
+    return is_quiet && link->inner->wait->arm(link->inner);
+}
+
+static const pen_wait_ops reliable_wait = { .fd = reliable_fd, .arm = reliable_arm };
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static pen_caps caps_made(const pen_caps *inner, const pen_rel_config *config)
+{
+    return (pen_caps){
+        .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT | (inner->flags & (uint32_t)PEN_CAP_SAME_HOST),
+        .frame_max = pen_rel_frame_max(config),
+        .frame_copy_max = pen_rel_copy_max(config),
+        .addr_len = inner->addr_len + SESSION_LEN,
+    };
+}
+
+static pen_rel_config config_of(const pen_link *inner, pen_peer peers, pen_concurrency concurrency)
+{
+    const pen_caps *caps = &inner->caps;
+    pen_rel_config config = { .self = inner->self,
+                              .peers = peers,
+                              .frame_max = caps->frame_max,
+                              .overhead = caps->frame_overhead,
+                              .grain = caps->frame_grain,
+                              .inbox_len = caps->inbox_len,
+                              .memory_max = MEMORY_MAX,
+                              .borrow_len = BORROW_LEN,
+                              .intact = (caps->flags & PEN_CAP_INTACT) != 0,
+                              .shared = concurrency != PEN_ALONE };
+    pen_random(&config.session, sizeof config.session);
+    return config;
+}
+
+pen_status pen_reliable_open(pen_link *inner, pen_host *lent, const pen_host *host, pen_peer peers,
+                             pen_concurrency concurrency, pen_link **out)
+{
+    if (inner->caps.frame_max < FRAME_MAX_LEAST ||
+        inner->caps.addr_len > PEN_ADDR_LEN_MAX - SESSION_LEN) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot make the link reliable: it takes frames of %u bytes and has addresses of "
+                  "%u; at least %d and at most %d are needed; choose another conduit with "
+                  "PENSTOCK_CONDUIT",
+                  inner->caps.frame_max, inner->caps.addr_len, FRAME_MAX_LEAST,
+                  PEN_ADDR_LEN_MAX - SESSION_LEN);
+        return PEN_ERR_UNUSABLE;
+    }
+    pen_rel_config config = config_of(inner, peers, concurrency);
+    reliable_link *link =
+        (reliable_link *)host->alloc(host->ctx, sizeof *link, _Alignof(reliable_link));
+    pen_status status = PEN_ERR_MEMORY;
+    if (link != NULL) {
+        pen_rel_out output = { link, out_send, lent_alloc, lent_release };
+        memset(link, 0, sizeof *link);
+        link->host = host;
+        status = pen_rel_init(&link->core, &config, &output);
+    }
+    if (status != PEN_OK) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot make the link reliable: aligned_alloc for %u peers: %s; free some memory",
+                  peers, strerror(errno));
+        if (link != NULL)
+            host->release(host->ctx, link);
+        return status;
+    }
+    link->inner = inner;
+    pen_lock_init(&link->lock, concurrency);
+    link->base = (pen_link){ .ops = &reliable_ops,
+                             .wait = inner->wait != NULL ? &reliable_wait : NULL,
+                             .host = host,
+                             .caps = caps_made(&inner->caps, &config),
+                             .self = inner->self };
+    turn_host(link, lent);
+    *out = &link->base;
+    return PEN_OK;
+}
+
+pen_rel_counts pen_reliable_read(pen_link *base)
+{
+    reliable_link *link = reliable_of(base);
+    pen_lock_take(&link->lock);
+    pen_rel_counts counts = link->core.counts;
+    pen_lock_drop(&link->lock);
+    return counts;
+}
