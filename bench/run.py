@@ -35,7 +35,7 @@ PAR_ROUNDS, PAR_ROUNDS_QUICK = 5, 2
 PAR_PASS, PAR_STRETCH = 0.15, 0.05  # what PAR may cost more than SEQ
 CURVES = (("am", 2), ("put", 2), ("get", 2), ("vis", 2), *(("barrier", n) for n in (2, *CROWDS)),
           *(("coll", n) for n in (2, *CROWDS)))
-OTHERS = ("peers/run.py", "apps.py")
+OTHERS = ("peers/run.py", "coll.py")  # the first measures applications, too
 TIMEOUT_S = 600
 LOAD_QUIET = 0.3
 
