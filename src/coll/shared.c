@@ -148,11 +148,15 @@ void pen_shared_give_back(const pen_shared *shared)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-static void turn_end(pen_shared *shared)
+/* Of turns of little data others hear together: each telling takes the line from who has looked. */
+static void turn_end(pen_shared *shared, const pen_shared_op *op)
 {
+    enum { TELL_EVERY = 8, TELL_LEN_MAX = 4096 }; /* turns; bytes of all members */
+    bool is_small = !op->direct && op->section_len <= TELL_LEN_MAX / shared->size;
     shared->body_end[shared->turn % PEN_SHARED_SLOTS] = shared->body_head;
     shared->turn++;
-    pen_shared_tell(shared, 0);
+    if (!is_small || shared->turn % TELL_EVERY == 0)
+        pen_shared_tell(shared, 0);
 }
 
 static void section_begin(const pen_shared *shared, pen_shared_op *op)
@@ -172,7 +176,7 @@ static bool op_run(pen_shared *shared, pen_shared_op *op)
             section_begin(shared, op);
         if (!op->acts[op->act_i].step(shared, op))
             return false;
-        turn_end(shared);
+        turn_end(shared, op);
         op->step = op->peers = op->looks = 0;
         op->offset += op->section_len;
         if (op->offset == op->len) {

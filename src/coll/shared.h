@@ -11,7 +11,8 @@
  * A share, each line written by its owner only:
  *
  *   progress   8 * turn + phase: all turns before this one are over for the owner, which no longer
- *              reads what others offered in them; phase: how far it is in the current one
+ *              reads what others offered in them; phase: how far it is in the current one. After
+ *              turns of little data it may lag by a few of them
  *   slots      one line for each turn, in a ring: what the collective is, where the owner's bytes
  *              for the turn lie, and up to PEN_SHARED_INLINE_LEN of them; its turn word comes last
  *   body       a ring of bytes for longer pieces

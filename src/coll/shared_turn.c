@@ -7,7 +7,12 @@
 
 #include <string.h>
 
-enum { LOOKS_EACH = 256 }; /* looks in vain between two looks for somebody who does otherwise */
+enum {
+    LOOKS_EACH = 256,      /* looks in vain between two looks for somebody who does otherwise */
+    SLOTS_READ_AHEAD = 4,  /* lines that are fetched before they are needed: whoever only gives, */
+    SLOTS_WRITE_AHEAD = 2, /* or only takes, is turns away from the others */
+    BODY_WRITE_AHEAD = 32 * PEN_CACHE_LINE,
+};
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
@@ -64,15 +69,26 @@ char *pen_shared_body(pen_shared *shared, size_t len, uint64_t *place_out)
     shared->body_head += pen_align_up(len, PEN_CACHE_LINE);
     shared->used_body = true;
     *place_out = (uint64_t)PEN_SHARED_IN_BODY << PEN_SHARED_PLACE_SHIFT | at;
-    return (char *)shared->mine + PEN_SHARED_BODY_OFF + at;
+    char *body = (char *)shared->mine + PEN_SHARED_BODY_OFF;
+    uint64_t next = shared->body_head % PEN_SHARED_BODY_LEN;
+    for (size_t ahead = 0; ahead < len && ahead < BODY_WRITE_AHEAD; ahead += PEN_CACHE_LINE)
+        pen_prefetch_to_write(body + next + ahead); /* for the next turn; at the end, of nobody's */
+    return body + at;
 }
 
 /* ---- posting --------------------------------------------------------------------------------- */
 
+static pen_shared_slot *slot_at(pen_shared_share *share, uint64_t turn)
+{
+    return &share->slots[turn % PEN_SHARED_SLOTS];
+}
+
 void pen_shared_post(pen_shared *shared, const pen_shared_op *op, uint64_t place,
                      const uint64_t *words)
 {
-    pen_shared_slot *slot = &shared->mine->slots[shared->turn % PEN_SHARED_SLOTS];
+    pen_shared_slot *slot = slot_at(shared->mine, shared->turn);
+    /* Others have read that line a lap ago: were it theirs still, our stores would wait for it. */
+    pen_prefetch_to_write(slot_at(shared->mine, shared->turn + SLOTS_WRITE_AHEAD));
     /* relaxed: the turn word publishes them */
     atomic_store_explicit(&slot->history, op->history, memory_order_relaxed);
     atomic_store_explicit(&slot->number, op->what.number, memory_order_relaxed);
@@ -190,13 +206,14 @@ static void looked_in_vain(const pen_shared *shared, pen_shared_op *op)
 
 pen_shared_slot *pen_shared_slot_of(pen_shared *shared, pen_shared_op *op, uint32_t rank)
 {
-    pen_shared_slot *slot = &shared->shares[rank]->slots[shared->turn % PEN_SHARED_SLOTS];
+    pen_shared_slot *slot = slot_at(shared->shares[rank], shared->turn);
     /* acquire: pairs with the release in pen_shared_post */
     uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
     if (turn < shared->base + shared->turn) {
         looked_in_vain(shared, op);
         return NULL;
     }
+    __builtin_prefetch(slot_at(shared->shares[rank], shared->turn + SLOTS_READ_AHEAD));
     if (pen_unlikely(atomic_load_explicit(&slot->history, memory_order_relaxed) != op->history))
         (void)compare(shared, op, rank, slot);
     return slot;
