@@ -25,7 +25,8 @@ typedef struct reduce_pile {
     size_t offset, len; /* of the operands */
     range ranges[PILE_MAX];
     uint32_t height;
-    uint64_t used; /* blocks, a bit each */
+    uint64_t used;  /* blocks, a bit each */
+    char *free_out; /* where the result will be, while nobody's operands are there; or NULL */
 } reduce_pile;
 
 static uint32_t blocks_needed(const pen_shared *shared)
@@ -36,9 +37,11 @@ static uint32_t blocks_needed(const pen_shared *shared)
     return levels + 3;
 }
 
+/* Of what is read by system calls more at a time, of what is in caches less. */
 static size_t block_elements(const pen_shared_op *op)
 {
-    size_t count = PEN_SHARED_BLOCK_LEN / op->reduction.element_len;
+    size_t len = op->direct ? PEN_SHARED_DIRECT_BLOCK_LEN : PEN_SHARED_BLOCK_LEN;
+    size_t count = len / op->reduction.element_len;
     return count == 0 ? 1 : count;
 }
 
@@ -88,9 +91,13 @@ static range operands(reduce_pile *pile, uint32_t rank)
     const char *at = pen_shared_see(shared, rank, slot, place, pile->offset, pile->len);
     if (at != NULL)
         return (range){ at, -1 };
-    int32_t block = block_take(pile);
-    pen_shared_copy(shared, rank, slot, place, pile->offset, pile->len, block_at(pile, block));
-    return (range){ block_at(pile, block), block };
+    char *to = pile->free_out;
+    int32_t block = to == NULL ? block_take(pile) : -1;
+    if (to == NULL)
+        to = block_at(pile, block);
+    pile->free_out = NULL;
+    pen_shared_copy(shared, rank, slot, place, pile->offset, pile->len, to);
+    return (range){ to, block };
 }
 
 /* The two at the top become one; out: where to, NULL: a block. */
@@ -125,6 +132,8 @@ static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, s
                           size_t len, char *out)
 {
     reduce_pile pile = { .shared = shared, .op = op, .offset = offset, .len = len };
+    if (op->temp == NULL && out != op->source + op->offset + offset)
+        pile.free_out = out;
     for (uint32_t rank = 0; rank < end; rank++) {
         pile.ranges[pile.height++] = operands(&pile, rank);
         bool is_last = rank + 1 == end;
