@@ -5,6 +5,7 @@
 #define PEN_TESTS_CONFORMANCE_EX_ATOMIC_OPS_H
 
 #include <gasnet.h>
+#include <malloc.h>
 
 #include "conformance/check.h"
 #include "conformance/ex.h"
@@ -104,11 +105,28 @@ static void queries(void)
     gex_AD_Destroy(domain);
 }
 
+/* A domain that is destroyed is gone, with what it held; seen where malloc keeps books. */
+static void ends(void)
+{
+#ifdef __GLIBC__
+    enum { DOMAINS = 100, BYTES_LEFT_MAX = 16 * DOMAINS };
+    const size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < DOMAINS; i++) {
+        gex_AD_t domain;
+        gex_AD_Create(&domain, ex_tm, GEX_DT_U64, GEX_OP_ADD, 0);
+        gex_AD_Destroy(domain);
+    }
+    const size_t after = mallinfo2().uordblks;
+    CHECK(after < before + BYTES_LEFT_MAX, "GASNet-EX Atomics: gex_AD_Destroy ends a domain");
+#endif
+}
+
 /* Rank r's words: targets + r * stride, one for each rank that writes there. */
 static void all_operations(char *const *targets)
 {
     gex_AD_t domains[MODEL_TYPES];
     queries();
+    ends();
     for (unsigned i = 0; i < MODEL_TYPES; i++) {
         const uint32_t all = GEX_OP_TO_FETCHING(GEX_OP_AND | GEX_OP_OR | GEX_OP_XOR);
         const uint32_t ops = (1u << 28) - 1 - (1u << 12) - (1u << 13) - (1u << 14);

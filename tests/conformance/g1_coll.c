@@ -98,6 +98,11 @@ static void wait_each(gasnet_coll_handle_t *handles, size_t count)
     }
 }
 
+static void wait_all(gasnet_coll_handle_t *handles, size_t count)
+{
+    gasnet_coll_wait_sync_all(handles, count);
+}
+
 static void wait_some(gasnet_coll_handle_t *handles, size_t count)
 {
     for (size_t before = count; before != 0; before = left_of(handles, count)) {
@@ -133,7 +138,7 @@ static void try_all(gasnet_coll_handle_t *handles, size_t count)
 static void synchronise(gasnet_coll_handle_t *handles, size_t count, unsigned how)
 {
     static void (*const ways[])(gasnet_coll_handle_t *, size_t) = {
-        wait_each, gasnet_coll_wait_sync_all, wait_some, try_each, try_all, try_some,
+        wait_each, wait_all, wait_some, try_each, try_all, try_some,
     };
     ways[how % (sizeof ways / sizeof *ways)](handles, count);
     CHECK_EQ(left_of(handles, count), 0, "gasnet_coll.h: slots are cleared");

@@ -92,6 +92,8 @@ static void check_waitmodes(void)
         gasnet_set_waitmode(modes[round_i / 20]);
         poke_next(round_i);
     }
+    CHECK_EQ(gasnet_set_waitmode(GASNET_WAIT_BLOCK + 100), GASNET_ERR_BAD_ARG,
+             "GASNet-1 Core, set_waitmode: a mode that is none is refused");
 }
 
 /* ---- hints about threads --------------------------------------------------------------------- */

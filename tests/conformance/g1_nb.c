@@ -119,6 +119,8 @@ static void wait_some(gasnet_handle_t *handles)
     }
 }
 
+enum { WAYS = 6 };
+
 static void sync_array(gasnet_handle_t *handles, unsigned way)
 {
     switch (way) {
@@ -132,9 +134,18 @@ static void sync_array(gasnet_handle_t *handles, unsigned way)
     case 2:
         wait_some(handles);
         break;
-    default:
+    case 3:
         while (count_invalid(handles) < HANDLES)
             (void)gasnet_try_syncnb_some(handles, HANDLES);
+        break;
+    case 4:
+        while (gasnet_try_syncnb_all_nopoll(handles, HANDLES) != GASNET_OK)
+            gasnet_AMPoll();
+        break;
+    default:
+        while (count_invalid(handles) < HANDLES)
+            if (gasnet_try_syncnb_some_nopoll(handles, HANDLES) != GASNET_OK)
+                gasnet_AMPoll();
         break;
     }
 }
@@ -144,11 +155,11 @@ static void check_arrays(unsigned thread_i)
     static _Thread_local char from[SLOT_LEN], back[SLOT_LEN];
     gasnet_handle_t handles[HANDLES];
 
-    for (unsigned i = 0; i < 4 * (unsigned)check_size; i++) {
+    for (unsigned i = 0; i < WAYS * (unsigned)check_size; i++) {
         const unsigned to = check_next(i);
         check_fill(from, SLOT_LEN, i);
         start_puts(handles, to, thread_i, from);
-        sync_array(handles, i % 4);
+        sync_array(handles, i / (unsigned)check_size);
         CHECK_EQ(count_invalid(handles), HANDLES,
                  "GASNet-1 Extended, sync: completed entries become invalid");
         check_pieces(to, thread_i, back, i);
