@@ -170,9 +170,11 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
     size_t environment_len = environment_measure(environment);
     size_t conduit_len =
         needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;
+    pen_random(page.job_key, sizeof page.job_key);
     trouble t = { "make the memory that ranks share", "ftruncate", EFBIG };
     size_t len = 0;
-    for (int wish_only = 0; wish_only < 2; wish_only++) {
+    status = PEN_ERR_RESOURCE;
+    for (int wish_only = 0; status != PEN_OK && wish_only < 2; wish_only++) {
         /* First room for whatever a client may ask for; where a limit forbids that, for what the
          * user asked for. */
         size_t stride = pen_arena_stride(page.memory_physical, ranks, &config.segment_max,
@@ -180,11 +182,13 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
         len = arena_lay_out(&page, environment_len, conduit_len, stride);
         if (len != 0 && arena_try(out, len, &t)) {
             arena_fill(out, &page, environment);
-            return PEN_OK;
+            status = PEN_OK;
         }
     }
-    arena_complain(log, &t, len);
-    return PEN_ERR_RESOURCE;
+    explicit_bzero(page.job_key, sizeof page.job_key); /* the arena has it, this stack need not */
+    if (status != PEN_OK)
+        arena_complain(log, &t, len);
+    return status;
 }
 
 void pen_arena_destroy(pen_arena *arena)

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_HOST_PAGE_MAGIC 0x50454e32u
+#define PEN_HOST_PAGE_MAGIC 0x50454e33u
 #define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
+#define PEN_HOST_KEY_LEN    32 /* bytes of the key of a launch */
 #define PEN_HOST_SHARES     64 /* scratch of a rank that it lends to teams: so many shares ... */
 #define PEN_HOST_SHARE_LEN  ((size_t)128 << 10) /* ... of so many bytes, for coll/; sparse */
 
@@ -60,6 +61,9 @@ typedef struct pen_host_page {
     uint64_t shares_off; /* size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN bytes; 0: none */
     uint64_t conduit_off, conduit_len;    /* the conduit's slice */
     uint64_t segment_off, segment_stride; /* rank r's memory: segment_off + r * segment_stride */
+    /* What links that leave the host prove themselves with: random, made by the supervisor, told to
+     * nobody but ranks, and by no other way than this memory, which core dumps leave out. */
+    uint8_t job_key[PEN_HOST_KEY_LEN];
     PEN_CACHE_ALIGNED _Atomic uint32_t polling_total; /* threads that poll, whole host: all write */
     PEN_CACHE_ALIGNED _Atomic uint32_t boot_count;    /* start-up barrier: arrivals */
     _Atomic uint32_t boot_generation;

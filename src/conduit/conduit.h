@@ -17,7 +17,9 @@
 #define PEN_CONDUIT_CONDUIT_H
 
 #include "base/status.h"
+#include "diag/counters.h"
 #include "knob/knob.h"
+#include "os/lock.h"
 
 #include <penstock/abi.h>
 #include <stdatomic.h>
@@ -25,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 2 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 3 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -131,6 +133,9 @@ typedef struct pen_host {
      * open(), once, and from then on it is the engine's, which puts a 1 there while it has work
      * itself. A link without PEN_CAP_RELIABLE leaves it alone: the one around it has timers. */
     pen_poll_view *poll_view;
+    /* Optional (NULL): the rank's counters, in which a link that drops what comes from strangers
+     * counts it by reason. Written from poll() only. */
+    pen_counters *counters;
 } pen_host;
 
 /* ---- what a conduit tells the engine --------------------------------------------------------- */
@@ -253,6 +258,10 @@ typedef struct pen_link_params {
     const pen_host *host;
     pen_peer self, peers;
     const void *config; /* config_len bytes, filled from the conduit's own knobs */
+    /* PEN_JOB_KEY_LEN random bytes that all ranks of the launch have and nobody else: links that
+     * leave the host authenticate with it. Not to be kept, logged, or handed on but sealed. */
+    const uint8_t *job_key;
+    pen_concurrency concurrency; /* for locks of the link's own */
 } pen_link_params;
 
 typedef struct pen_conduit {
@@ -269,6 +278,7 @@ typedef struct pen_conduit {
 } pen_conduit;
 
 #define PEN_CONDUIT_CONFIG_MAX 512
+#define PEN_JOB_KEY_LEN        32
 
 /* ---- registry -------------------------------------------------------------------------------- */
 

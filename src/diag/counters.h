@@ -21,6 +21,15 @@
     X(atomic_shm, "remote atomics done by the library in shared memory") \
     X(atomic_net, "remote atomics done by messages")                     \
     X(frame_dropped, "malformed frames dropped")                         \
+    X(net_bad_length, "datagrams dropped: of no possible length")        \
+    X(net_bad_version, "datagrams dropped: not of this protocol")        \
+    X(net_bad_epoch, "datagrams dropped: of another launch")             \
+    X(net_bad_source, "datagrams dropped: of or for no rank of the job") \
+    X(net_bad_seal, "datagrams dropped: not sealed by a rank")           \
+    X(net_replayed, "datagrams dropped: here before")                    \
+    X(net_bad_frame, "frames dropped: sealed, and malformed")            \
+    X(net_no_room, "frames dropped: sent without credit")                \
+    X(net_send_failed, "datagrams that the kernel did not send")         \
     X(again_room, "posts that had to wait for room at the peer")         \
     X(again_backlog, "replies queued because the peer had no room")      \
     X(wait_yield, "times a waiting rank gave its core away")             \

@@ -102,6 +102,7 @@ void pen_job_fill_host(pen_job *job, const pen_job_params *params)
         .wake = host_wake,
         .sleeping = host_sleeping,
         .poll_view = params->poll_view,
+        .counters = &job->counters,
     };
 }
 

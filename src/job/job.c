@@ -93,6 +93,12 @@ static pen_status job_wrap_link(pen_job *job, const pen_impair_config *impair, p
     return pen_reliable_open(*link, &job->lent_host, &job->host, job->size, job->concurrency, link);
 }
 
+static const uint8_t *job_key_of(const pen_job *job)
+{
+    _Static_assert(PEN_HOST_KEY_LEN == PEN_JOB_KEY_LEN, "one key");
+    return job->boot.page != NULL ? job->boot.page->job_key : NULL;
+}
+
 static pen_status job_open_link(pen_job *job, const pen_job_params *params)
 {
     pen_status status =
@@ -112,7 +118,8 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     if (pen_impair_is_on(&impair)) /* the link cannot see what the one around it holds */
         job->host.poll_view = NULL;
     job->lent_host = job->host;
-    pen_link_params link_params = { &job->lent_host, job->rank, job->size, job->conduit_config };
+    pen_link_params link_params = { &job->lent_host,     job->rank,       job->size,
+                                    job->conduit_config, job_key_of(job), job->concurrency };
     pen_link *link = NULL;
     status = job->conduit->open(&link_params, &link); /* says itself why not */
     if (status != PEN_OK)

@@ -77,6 +77,7 @@ struct rank {
     uint32_t lost_count;
     void (*on_deliver)(struct rank *rank, pen_peer from, pen_lane lane, uint32_t body_len);
     _Atomic uint32_t sleeping, wakes;
+    _Atomic size_t charged[PEN_LANES]; /* frames on their way to it, where it says what it holds */
 };
 
 struct job {

@@ -76,6 +76,40 @@ static void check_head(const struct rank *rank, pen_peer from, const uint64_t *h
         CHECK(head[i] == head_word(from, serial, i));
 }
 
+/* ---- credits, where a link drops what finds no room ---- */
+
+/* What a frame is charged at its receiver. */
+static size_t charge_of(const pen_caps *caps, uint32_t head_len, uint32_t body_len)
+{
+    size_t grain = caps->frame_grain > 1 ? caps->frame_grain : 1;
+    return (caps->frame_overhead + head_len + body_len + grain - 1) / grain * grain;
+}
+
+/* A share for each lane, so that replies find room behind any number of requests; that of CONTROL
+ * is not in inbox_len. False: it would be more than the receiver holds. */
+static bool credit_take(struct rank *to, pen_lane lane, uint32_t head_len, uint32_t body_len)
+{
+    const pen_caps *caps = &to->link->caps;
+    size_t charge = charge_of(caps, head_len, body_len);
+    size_t most = lane == PEN_LANE_CONTROL ? caps->inbox_len / 3 : caps->inbox_len / 2;
+    if (caps->inbox_len == 0)
+        return true;
+    /* relaxed: a count; the frames themselves are handed over by the conduit */
+    if (atomic_fetch_add_explicit(&to->charged[lane], charge, memory_order_relaxed) + charge <=
+        most)
+        return true;
+    atomic_fetch_sub_explicit(&to->charged[lane], charge, memory_order_relaxed);
+    return false;
+}
+
+static void credit_return(struct rank *to, pen_lane lane, uint32_t head_len, uint32_t body_len)
+{
+    if (to->link->caps.inbox_len != 0)
+        atomic_fetch_sub_explicit(&to->charged[lane],
+                                  charge_of(&to->link->caps, head_len, body_len),
+                                  memory_order_relaxed);
+}
+
 static void host_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head,
                          uint32_t head_len, void *body, uint32_t body_len)
 {
@@ -94,6 +128,7 @@ static void host_deliver(void *ctx, pen_peer from, pen_lane lane, const void *he
         memset(body, 0xa5, body_len); /* handlers may */
     CHECK(entry->arrived == 0);
     entry->arrived = 1;
+    credit_return(rank, lane, head_len, body_len);
     if ((rank->link->caps.flags & PEN_CAP_ORDERED) != 0) {
         uint32_t *next = &rank->next_serial[from * PEN_LANES + lane];
         CHECK(serial >= *next);
@@ -285,7 +320,12 @@ void job_open(struct job *job, const struct setup *setup)
         struct rank *rank = &job->ranks[self];
         rank_init(job, self);
         pen_link_params params = {
-            .host = &rank->host, .self = self, .peers = job->size, .config = job->config
+            .host = &rank->host,
+            .self = self,
+            .peers = job->size,
+            .config = job->config,
+            .job_key = (const uint8_t *)"the key that all ranks share....",
+            .concurrency = PEN_CONCURRENT,
         };
         CHECK(setup->conduit->open(&params, &rank->link) == PEN_OK);
         CHECK(rank->link->self == self && rank->link->host == &rank->host);
@@ -425,7 +465,12 @@ pen_post job_post(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_l
     if (body != NULL)
         job_fill_body(rank, serial, body);
     pen_frame frame = { .head = head, .head_len = head_len, .body = body, .body_len = body_len };
-    pen_post result = post_frame(rank, to, lane, &frame);
+    pen_post result = PEN_POST_AGAIN;
+    struct rank *receiver = &rank->job->ranks[to];
+    if (!credit_take(receiver, lane, head_len, body_len))
+        free(body);
+    else if ((result = post_frame(rank, to, lane, &frame)) == PEN_POST_AGAIN)
+        credit_return(receiver, lane, head_len, body_len);
     memset(head, 0x5a, head_len);
     free(head);
     if (result == PEN_POST_AGAIN) {

@@ -212,7 +212,9 @@ static void open_rank(world_job *world, pen_peer self, const shm_config *config)
     pen_sleeper sleeper = { &words->sleeping, &words->wake, &words->polling_total, NULL, 1 };
     rank->self = self;
     fill_host(rank);
-    pen_link_params params = { &rank->host, self, world->rank_count, config };
+    pen_link_params params = {
+        .host = &rank->host, .self = self, .peers = world->rank_count, .config = config
+    };
     rank->private_start = explore_alloc(0, 64);
     if (pen_conduit_shm.open(&params, &rank->link) != PEN_OK)
         explore_die("a link does not open");

@@ -43,6 +43,23 @@ static void stride_is_the_larger_of_share_and_wish(void **state)
     assert_true(pen_arena_stride(8 * gib, 4, &large, 4096, false) <= ((size_t)1 << 46) + 8192);
 }
 
+static void every_arena_has_a_key_of_its_own(void **state)
+{
+    (void)state;
+    static const uint8_t zero[PEN_HOST_KEY_LEN];
+    uint8_t keys[2][PEN_HOST_KEY_LEN];
+    for (unsigned i = 0; i < 2; i++) {
+        pen_log log = quiet();
+        pen_arena arena;
+        assert_int_equal(pen_arena_create(&log, 2, NULL, environment, 0, &arena), PEN_OK);
+        const pen_host_page *page = (const pen_host_page *)(const void *)arena.base;
+        memcpy(keys[i], page->job_key, sizeof keys[i]);
+        pen_arena_destroy(&arena);
+    }
+    assert_memory_not_equal(keys[0], keys[1], PEN_HOST_KEY_LEN);
+    assert_memory_not_equal(keys[0], zero, PEN_HOST_KEY_LEN);
+}
+
 static void parts_do_not_overlap(void **state)
 {
     (void)state;
@@ -226,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stride_is_the_larger_of_share_and_wish),
+        cmocka_unit_test(every_arena_has_a_key_of_its_own),
         cmocka_unit_test(parts_do_not_overlap),
         cmocka_unit_test(ranks_find_what_the_host_has),
         cmocka_unit_test(environment_comes_through),

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* receive.c: polling the shared socket, delivering what is genuine, and sleeping on it.
+ *
+ * Every message is taken off the socket by the call that looks for it, so none, however odd, can
+ * stop the poll. What fails a stage is counted and forgotten: no answer, no line in a log. */
+#include "conduits/udp/udp.h"
+
+#include "base/compiler.h"
+
+#include <netinet/udp.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { CONTROL_LEN = CMSG_SPACE(sizeof(int)) };
+
+typedef struct udp_slot { /* what a message header points at */
+    struct iovec part;
+    _Alignas(struct cmsghdr) char control[CONTROL_LEN];
+} udp_slot;
+
+/* Behind the messages, in one piece of memory. */
+static udp_slot *slots_of(const udp_receiver *receiver)
+{
+    return (udp_slot *)(void *)(receiver->messages + UDP_BATCH);
+}
+
+static uint8_t *buffer_of(const udp_receiver *receiver, unsigned i)
+{
+    return receiver->buffers + (size_t)i * UDP_BUFFER_LEN;
+}
+
+pen_status udp_receiver_open(udp_link *link)
+{
+    const pen_host *host = link->base.host;
+    udp_receiver *receiver = &link->receiver;
+    receiver->held_last = &receiver->held;
+    receiver->buffers =
+        host->alloc(host->ctx, (size_t)(UDP_BATCH + 1) * UDP_BUFFER_LEN, PEN_CACHE_LINE);
+    receiver->messages = host->alloc(
+        host->ctx, UDP_BATCH * (sizeof *receiver->messages + sizeof(udp_slot)), PEN_CACHE_LINE);
+    if (receiver->buffers == NULL || receiver->messages == NULL)
+        return PEN_ERR_MEMORY;
+    memset(receiver->messages, 0, UDP_BATCH * sizeof *receiver->messages);
+    udp_slot *slots = slots_of(receiver);
+    for (unsigned i = 0; i < UDP_BATCH; i++) {
+        slots[i].part = (struct iovec){ buffer_of(receiver, i), UDP_BUFFER_LEN };
+        /* No place for the sender's address: nothing is decided by it. */
+        receiver->messages[i].msg_hdr.msg_iov = &slots[i].part;
+        receiver->messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    return PEN_OK;
+}
+
+void udp_receiver_close(udp_link *link)
+{
+    const pen_host *host = link->base.host;
+    udp_receiver *receiver = &link->receiver;
+    while (receiver->held != NULL) {
+        udp_held *gone = receiver->held;
+        receiver->held = gone->next;
+        host->release(host->ctx, gone);
+    }
+    if (receiver->buffers != NULL)
+        host->release(host->ctx, receiver->buffers);
+    if (receiver->messages != NULL)
+        host->release(host->ctx, receiver->messages);
+}
+
+/* ---- from the socket ----------------------------------------------------------------------------
+ */
+
+/* One system call. False: nothing has come. */
+static bool receive_batch(udp_link *link)
+{
+    udp_receiver *receiver = &link->receiver;
+    udp_slot *slots = slots_of(receiver);
+    for (unsigned i = 0; link->joins && i < UDP_BATCH; i++) {
+        receiver->messages[i].msg_hdr.msg_control = slots[i].control;
+        receiver->messages[i].msg_hdr.msg_controllen = CONTROL_LEN;
+    }
+    int count = recvmmsg(link->fd, receiver->messages, UDP_BATCH, MSG_DONTWAIT, NULL);
+    receiver->message_count = count > 0 ? (unsigned)count : 0;
+    receiver->message_i = 0;
+    receiver->message_off = 0;
+    receiver->drained = receiver->message_count < UDP_BATCH;
+    return receiver->message_count != 0;
+}
+
+/* The length of each datagram that the kernel has joined in a message. */
+static size_t segment_len_of(const struct mmsghdr *message)
+{
+    const struct msghdr *header = &message->msg_hdr;
+    int segment_len = 0;
+    if (header->msg_controllen < CMSG_LEN(sizeof segment_len))
+        return message->msg_len;
+    const struct cmsghdr *control = CMSG_FIRSTHDR(header);
+    if (control == NULL || control->cmsg_level != IPPROTO_UDP || control->cmsg_type != UDP_GRO ||
+        control->cmsg_len < CMSG_LEN(sizeof segment_len))
+        return message->msg_len;
+    memcpy(&segment_len, CMSG_DATA(control), sizeof segment_len);
+    return segment_len > 0 && (size_t)segment_len < message->msg_len ? (size_t)segment_len
+                                                                     : message->msg_len;
+}
+
+static void count_drop(pen_counters *counters, udp_verdict verdict)
+{
+    uint64_t *const of[UDP_VERDICTS] = {
+        [UDP_BAD_LENGTH] = &counters->net_bad_length,
+        [UDP_BAD_VERSION] = &counters->net_bad_version,
+        [UDP_BAD_EPOCH] = &counters->net_bad_epoch,
+        [UDP_BAD_SOURCE] = &counters->net_bad_source,
+        [UDP_BAD_SEAL] = &counters->net_bad_seal,
+        [UDP_REPLAYED] = &counters->net_replayed,
+        [UDP_BAD_FRAME] = &counters->net_bad_frame,
+    };
+    ++*of[verdict];
+}
+
+/* Opens one datagram, which lies in the message's buffer; true: its frames can be delivered. */
+static bool open_datagram(udp_link *link, uint8_t *bytes, size_t len, bool cut)
+{
+    udp_receiver *receiver = &link->receiver;
+    uint8_t *aligned = buffer_of(receiver, UDP_BATCH);
+    size_t payload_len = 0;
+    if ((uintptr_t)bytes % UDP_ALIGN != 0) { /* joined behind one of another length */
+        memcpy(aligned, bytes, len);
+        bytes = aligned;
+    }
+    udp_verdict verdict =
+        cut ? UDP_BAD_LENGTH
+            : udp_datagram_open(link->seal, &link->us, bytes, len, &receiver->from, &payload_len);
+    if (verdict != UDP_GENUINE) {
+        count_drop(receiver->counters, verdict);
+        return false;
+    }
+    receiver->datagram = bytes;
+    receiver->frame_off = UDP_HEADER_LEN;
+    receiver->frame_end = UDP_HEADER_LEN + payload_len;
+    return true;
+}
+
+/* The next datagram of the messages that are here. False: there is none. */
+static bool next_of_batch(udp_link *link)
+{
+    udp_receiver *receiver = &link->receiver;
+    while (receiver->message_i < receiver->message_count) {
+        const struct mmsghdr *message = &receiver->messages[receiver->message_i];
+        uint8_t *bytes = buffer_of(receiver, receiver->message_i) + receiver->message_off;
+        size_t left = message->msg_len - receiver->message_off;
+        size_t len = segment_len_of(message);
+        len = len < left ? len : left;
+        bool cut = (message->msg_hdr.msg_flags & MSG_TRUNC) != 0;
+        receiver->message_off += len;
+        if (receiver->message_off >= message->msg_len) { /* at once for one of no bytes */
+            receiver->message_i++;
+            receiver->message_off = 0;
+        }
+        if (open_datagram(link, bytes, len, cut))
+            return true;
+    }
+    return false;
+}
+
+/* ---- frames that wait for their lane
+ * ------------------------------------------------------------- */
+
+static void hold(udp_link *link, const udp_frame *frame)
+{
+    const pen_host *host = link->base.host;
+    udp_receiver *receiver = &link->receiver;
+    size_t len = sizeof(udp_held) + frame->body_len;
+    udp_held *held = NULL;
+    if (len <= link->base.caps.inbox_len + UDP_HELD_SPARE - receiver->held_len)
+        held = host->alloc(host->ctx, len, _Alignof(udp_held));
+    if (held == NULL) { /* nobody was granted that much; what is lost is sent again */
+        receiver->counters->net_no_room++;
+        return;
+    }
+    held->next = NULL;
+    held->from = receiver->from;
+    held->lane = frame->lane;
+    held->head_len = frame->head_len;
+    held->body_len = frame->body_len;
+    memcpy(held->head, frame->head, frame->head_len);
+    if (frame->body_len != 0)
+        memcpy(held->body, frame->body, frame->body_len);
+    *receiver->held_last = held;
+    receiver->held_last = &held->next;
+    receiver->held_len += len;
+}
+
+static unsigned deliver_held(udp_link *link, unsigned lanes, unsigned budget)
+{
+    const pen_host *host = link->base.host;
+    udp_receiver *receiver = &link->receiver;
+    unsigned count = 0;
+    for (udp_held **at = &receiver->held; *at != NULL && count < budget;) {
+        udp_held *held = *at;
+        if ((lanes & PEN_LANE_BIT(held->lane)) == 0) {
+            at = &held->next;
+            continue;
+        }
+        *at = held->next;
+        if (receiver->held_last == &held->next)
+            receiver->held_last = at;
+        receiver->held_len -= sizeof *held + held->body_len;
+        host->deliver(host->ctx, held->from, held->lane, held->head, held->head_len,
+                      held->body_len != 0 ? held->body : NULL, held->body_len);
+        host->release(host->ctx, held);
+        count++;
+    }
+    return count;
+}
+
+/* ---- poll
+ * ----------------------------------------------------------------------------------------- */
+
+static void deliver_one(udp_link *link, const udp_frame *frame)
+{
+    const pen_host *host = link->base.host;
+    pen_peer from = link->receiver.from;
+    if (frame->body_len == 0 && frame->lane != PEN_LANE_CONTROL &&
+        host->deliver_head[frame->lane] != NULL)
+        host->deliver_head[frame->lane](host->ctx, from, frame->head, frame->head_len);
+    else
+        host->deliver(host->ctx, from, frame->lane, frame->head, frame->head_len, frame->body,
+                      frame->body_len);
+}
+
+/* The frames of the datagram that is open, as far as the budget goes. */
+static unsigned deliver_frames(udp_link *link, unsigned lanes, unsigned budget)
+{
+    udp_receiver *receiver = &link->receiver;
+    unsigned count = 0;
+    while (count < budget) {
+        udp_frame frame;
+        if (receiver->frame_off >= receiver->frame_end ||
+            !udp_frame_read(receiver->datagram, receiver->frame_end, &receiver->frame_off,
+                            &frame)) {
+            receiver->datagram = NULL;
+            break;
+        }
+        if ((lanes & PEN_LANE_BIT(frame.lane)) == 0) {
+            hold(link, &frame);
+            continue;
+        }
+        deliver_one(link, &frame);
+        count++;
+    }
+    return count;
+}
+
+static unsigned receive(udp_link *link, unsigned lanes, unsigned budget)
+{
+    udp_receiver *receiver = &link->receiver;
+    unsigned count = 0, calls = 0;
+    while (count < budget) {
+        if (receiver->datagram != NULL || next_of_batch(link)) {
+            count += deliver_frames(link, lanes, budget - count);
+            continue;
+        }
+        /* A stranger who never stops gets no more of our time than this. */
+        if (calls == UDP_RECEIVES_MAX || (calls != 0 && receiver->drained))
+            break;
+        calls++;
+        if (!receive_batch(link))
+            break;
+    }
+    return count;
+}
+
+unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
+{
+    udp_link *link = udp_of(base);
+    /* relaxed: see is_in_poll */
+    atomic_store_explicit(&link->poller, (uintptr_t)pthread_self(), memory_order_relaxed);
+    unsigned count = link->receiver.held != NULL ? deliver_held(link, lanes, budget) : 0;
+    count += receive(link, lanes, budget - count);
+    atomic_store_explicit(&link->poller, 0, memory_order_relaxed);
+    /* relaxed: a hint; what a post of this moment leaves, the next poll sends */
+    if (count != 0 || atomic_load_explicit(&link->unsent, memory_order_relaxed))
+        udp_flush(link);
+    return count;
+}
+
+/* ---- sleeping
+ * ------------------------------------------------------------------------------------- */
+
+static int udp_fd(pen_link *base) { return udp_of(base)->fd; }
+
+/* What lies in the socket ends the sleep by itself. */
+static bool udp_arm(pen_link *base)
+{
+    const udp_receiver *receiver = &udp_of(base)->receiver;
+    return receiver->datagram == NULL && receiver->held == NULL &&
+           receiver->message_i == receiver->message_count;
+}
+
+const pen_wait_ops udp_wait = { .fd = udp_fd, .arm = udp_arm };

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* send.c: frames into bundles, bundles into datagrams. */
+#include "conduits/udp/udp.h"
+
+#include "base/compiler.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* ---- one bundle --------------------------------------------------------------------------------
+ */
+
+static void bundle_reset(udp_bundle *bundle)
+{
+    bundle->train_len = bundle->segment_len = bundle->open_len = 0;
+    bundle->segments = 0;
+}
+
+static bool bundle_is_empty(const udp_bundle *bundle)
+{
+    return bundle->segments == 0 && bundle->open_len == 0;
+}
+
+/* Sends the sealed ones; false: not now. */
+static bool bundle_send(udp_link *link, udp_bundle *bundle)
+{
+    if (bundle->segments == 0)
+        return true;
+    if (!udp_socket_send(link, bundle->to, bundle->bytes, bundle->train_len, bundle->segment_len))
+        return false;
+    bundle->train_len = bundle->segment_len = 0;
+    bundle->segments = 0;
+    return true;
+}
+
+/* Seals the one being made and puts it with the others. All of a train but the last are of one
+ * length: a longer one begins a new train, and a shorter one ends its train, which then goes.
+ * False: the train before it does not go now, and nothing is changed. */
+static bool bundle_seal(udp_link *link, udp_bundle *bundle)
+{
+    size_t len = bundle->open_len + PEN_SEAL_TAG_LEN;
+    if (bundle->segments != 0 && len > bundle->segment_len) {
+        size_t off = bundle->train_len;
+        if (!bundle_send(link, bundle))
+            return false;
+        memmove(bundle->bytes, bundle->bytes + off, bundle->open_len);
+    }
+    if (!pen_seal_protect(link->seal, bundle->to, bundle->bytes + bundle->train_len, UDP_HEADER_LEN,
+                          bundle->open_len - UDP_HEADER_LEN)) {
+        bundle->open_len = 0; /* after 2^64 datagrams: lost, and lost again */
+        return true;
+    }
+    if (bundle->segments == 0)
+        bundle->segment_len = len;
+    bundle->segments++;
+    bundle->train_len += len;
+    bundle->open_len = 0;
+    return true;
+}
+
+static bool bundle_flush(udp_link *link, udp_bundle *bundle)
+{
+    return (bundle->open_len == 0 || bundle_seal(link, bundle)) && bundle_send(link, bundle);
+}
+
+/* Whether another datagram of the full length may follow those that are sealed. */
+static bool bundle_may_grow(const udp_link *link, const udp_bundle *bundle)
+{
+    if (bundle->segments == 0)
+        return true;
+    size_t last_len = bundle->train_len - (bundle->segments - 1) * bundle->segment_len;
+    return link->cuts && bundle->segments < UDP_TRAIN_MAX && last_len == bundle->segment_len &&
+           bundle->segment_len % UDP_ALIGN == 0 &&
+           bundle->train_len + link->datagram_max <= UDP_DATAGRAM_MAX;
+}
+
+/* Adds a frame. False: there is no room, and there will be when the kernel takes what is here. */
+static bool bundle_add(udp_link *link, udp_bundle *bundle, pen_lane lane, const pen_frame *frame)
+{
+    if (bundle->open_len != 0) {
+        size_t end = udp_frame_end(bundle->open_len, frame->head_len, frame->body_len);
+        if (end + PEN_SEAL_TAG_LEN > link->bundle_max && !bundle_seal(link, bundle))
+            return false;
+    }
+    if (bundle->open_len == 0) {
+        if (!bundle_may_grow(link, bundle) && !bundle_send(link, bundle))
+            return false;
+        udp_header_write(bundle->bytes + bundle->train_len, &link->us, bundle->to);
+        bundle->open_len = UDP_HEADER_LEN;
+    }
+    bundle->open_len =
+        udp_frame_write(bundle->bytes + bundle->train_len, bundle->open_len, lane, frame);
+    return true;
+}
+
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+/* The peer's bundle, or an empty one; NULL: all are others', and none of them goes now. */
+static udp_bundle *bundle_of(udp_link *link, pen_peer to)
+{
+    udp_bundle *empty = NULL;
+    for (unsigned i = 0; i < link->bundles_used; i++) {
+        udp_bundle *bundle = &link->bundles[i];
+        if (bundle_is_empty(bundle))
+            empty = empty != NULL ? empty : bundle;
+        else if (bundle->to == to)
+            return bundle;
+    }
+    if (empty == NULL && link->bundles_used < UDP_BUNDLES)
+        empty = &link->bundles[link->bundles_used++];
+    for (unsigned i = 0; empty == NULL && i < UDP_BUNDLES; i++)
+        if (bundle_flush(link, &link->bundles[i]))
+            empty = &link->bundles[i];
+    if (empty != NULL) {
+        bundle_reset(empty);
+        empty->to = to;
+    }
+    return empty;
+}
+
+static void note_unsent(udp_link *link, bool unsent)
+{
+    /* relaxed: see udp_poll */
+    if (atomic_load_explicit(&link->unsent, memory_order_relaxed) != unsent)
+        atomic_store_explicit(&link->unsent, unsent, memory_order_relaxed);
+}
+
+void udp_flush(udp_link *link)
+{
+    pen_lock_take(&link->send_lock);
+    unsigned left = 0;
+    for (unsigned i = 0; i < link->bundles_used; i++)
+        if (!bundle_flush(link, &link->bundles[i]))
+            left = i + 1;
+    link->bundles_used = left;
+    note_unsent(link, left != 0);
+    link->receiver.counters->net_send_failed = link->send_failed;
+    pen_lock_drop(&link->send_lock);
+}
+
+/* Whether this call comes from a handler: then poll flushes when it is over. */
+static bool is_in_poll(udp_link *link)
+{
+    /* relaxed: a thread looks for its own name only */
+    return atomic_load_explicit(&link->poller, memory_order_relaxed) == (uintptr_t)pthread_self();
+}
+
+pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
+{
+    udp_link *link = udp_of(base);
+    (void)op; /* all is copied now, so nothing is ever PENDING */
+    pen_lock_take(&link->send_lock);
+    udp_bundle *bundle = bundle_of(link, to);
+    bool added = bundle != NULL && bundle_add(link, bundle, lane, frame);
+    /* What does not go now goes with the next poll: it is in the bundle. */
+    if (added && !(link->config.bundle && is_in_poll(link)) && !bundle_flush(link, bundle))
+        note_unsent(link, true);
+    pen_lock_drop(&link->send_lock);
+    return added ? PEN_POST_DONE : PEN_POST_AGAIN;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* socket.c: the shared socket, the connected ones of peers that are sent to often, and sending. */
+#include "conduits/udp/udp.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEND_BUFFER_LEN = 1 << 20 };
+
+static pen_status complain(const udp_link *link, const char *what, const char *remedy)
+{
+    const pen_host *host = link->base.host;
+    host->log(host->ctx, PEN_LOG_ERROR, "cannot open the udp conduit: %s: %s; %s", what,
+              strerror(errno), remedy);
+    return PEN_ERR_SYSTEM;
+}
+
+/* Privileged processes get what they ask for, others what net.core.rmem_max allows. */
+static void set_buffer(int fd, int forced, int plain, uint64_t len)
+{
+    int value = len > INT32_MAX / 2 ? INT32_MAX / 2 : (int)len;
+    if (setsockopt(fd, SOL_SOCKET, forced, &value, sizeof value) != 0)
+        (void)setsockopt(fd, SOL_SOCKET, plain, &value, sizeof value);
+}
+
+static size_t receive_len_of(int fd)
+{
+    int value = 0;
+    socklen_t len = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &value, &len) == 0 && value > 0 ? (size_t)value
+                                                                                 : 0;
+}
+
+void udp_socket_find_abilities(udp_link *link)
+{
+    int one = 1, none = 0;
+    link->joins =
+        link->config.segment && setsockopt(link->fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
+    /* Where no route cuts what we send, one large datagram does the same for less. */
+    link->cuts = link->config.segment && link->datagram_max < UDP_BUFFER_LEN / 2 &&
+                 setsockopt(link->fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+}
+
+pen_status udp_socket_open(udp_link *link, const udp_sockaddr *at)
+{
+    udp_sockaddr address = *at;
+    uint16_t port =
+        link->config.port != 0 ? (uint16_t)(link->config.port + link->base.self) : (uint16_t)0;
+    if (address.any.sa_family == AF_INET)
+        address.v4.sin_port = htons(port);
+    else
+        address.v6.sin6_port = htons(port);
+    link->fd =
+        socket(address.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
+    if (link->fd < 0)
+        return complain(link, "socket", "raise the limit of open files (ulimit -n)");
+    if (bind(link->fd, &address.any, udp_sockaddr_len(&address)) != 0)
+        return complain(link, "bind", "set PENSTOCK_UDP_PORT to other ports, or unset it");
+    socklen_t len = sizeof link->address;
+    if (getsockname(link->fd, &link->address.any, &len) != 0)
+        return complain(link, "getsockname", "try again");
+    uint64_t wanted =
+        link->config.receive_len != 0 ? link->config.receive_len : link->config.receive_len_gasnet;
+    set_buffer(link->fd, SO_RCVBUFFORCE, SO_RCVBUF, wanted);
+    set_buffer(link->fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER_LEN);
+    /* The kernel charges what a datagram occupies, up to twice its length beside the overhead; it
+     * allows twice what is asked for, and tells that. */
+    link->base.caps.inbox_len = receive_len_of(link->fd) / 8 * 3; /* the rest is for CONTROL */
+    return PEN_OK;
+}
+
+void udp_socket_close(udp_link *link)
+{
+    for (unsigned i = 0; link->hot != NULL && i < link->hot_count; i++)
+        (void)close(link->hot[i].fd);
+    if (link->fd >= 0)
+        (void)close(link->fd);
+    link->hot_count = 0;
+    link->fd = -1;
+}
+
+/* ---- connected sockets ------------------------------------------------------------------------
+ */
+
+static int hot_connect(const udp_sockaddr *from, const udp_sockaddr *to)
+{
+    udp_sockaddr local = *from;
+    int least = 1; /* nothing is received here */
+    int fd = socket(to->any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
+    if (fd < 0)
+        return -1;
+    if (local.any.sa_family == AF_INET)
+        local.v4.sin_port = 0;
+    else
+        local.v6.sin6_port = 0;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
+    set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER_LEN);
+    if (bind(fd, &local.any, udp_sockaddr_len(&local)) == 0 &&
+        connect(fd, &to->any, udp_sockaddr_len(to)) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* A place for one more: a new one, or that of a peer that nobody has sent to for a round. */
+static udp_hot *hot_place(udp_link *link)
+{
+    if (link->hot_count < (unsigned)link->config.hot)
+        return &link->hot[link->hot_count];
+    for (unsigned looked = 0; looked < link->hot_count; looked++) {
+        udp_hot *hot = &link->hot[link->hot_next++ % link->hot_count];
+        if (!hot->used)
+            return hot;
+        hot->used = false;
+    }
+    return NULL;
+}
+
+/* Without a socket for it the peer is reached through the shared one, as before. */
+static void hot_promote(udp_link *link, pen_peer to)
+{
+    udp_hot *hot = hot_place(link);
+    link->peers[to].sent = 0;
+    if (hot == NULL)
+        return;
+    int fd = hot_connect(&link->address, &link->peers[to].address);
+    if (fd < 0)
+        return;
+    unsigned i = (unsigned)(hot - link->hot);
+    if (i == link->hot_count) {
+        link->hot_count++;
+    } else {
+        (void)close(hot->fd);
+        link->peers[hot->peer].hot = 0;
+    }
+    *hot = (udp_hot){ .fd = fd, .used = true, .peer = to };
+    link->peers[to].hot = (uint16_t)(i + 1);
+}
+
+/* ---- sending -----------------------------------------------------------------------------------
+ */
+
+typedef struct udp_way { /* the socket, and where to, if it is not connected */
+    int fd;
+    const udp_sockaddr *to; /* NULL: connected */
+} udp_way;
+
+static udp_way way_to(udp_link *link, pen_peer to)
+{
+    udp_peer *peer = &link->peers[to];
+    if (peer->hot == 0 && link->config.hot != 0 && ++peer->sent >= UDP_HOT_AFTER)
+        hot_promote(link, to);
+    if (peer->hot == 0)
+        return (udp_way){ link->fd, &peer->address };
+    udp_hot *hot = &link->hot[peer->hot - 1];
+    hot->used = true;
+    return (udp_way){ hot->fd, NULL };
+}
+
+static ssize_t send_one(const udp_way *way, const void *bytes, size_t len)
+{
+    return way->to == NULL
+               ? send(way->fd, bytes, len, 0)
+               : sendto(way->fd, bytes, len, 0, &way->to->any, udp_sockaddr_len(way->to));
+}
+
+static ssize_t send_train(const udp_way *way, void *bytes, size_t len, size_t segment_len)
+{
+    uint16_t segment = (uint16_t)segment_len;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof segment)] = { 0 };
+    struct iovec part = { bytes, len };
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control
+    };
+    if (way->to != NULL) {
+        message.msg_name = (void *)(uintptr_t)&way->to->any; /* only read */
+        message.msg_namelen = udp_sockaddr_len(way->to);
+    }
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = IPPROTO_UDP;
+    header->cmsg_type = UDP_SEGMENT;
+    header->cmsg_len = CMSG_LEN(sizeof segment);
+    memcpy(CMSG_DATA(header), &segment, sizeof segment);
+    return sendmsg(way->fd, &message, 0);
+}
+
+static void note_failure(udp_link *link, int error)
+{
+    const pen_host *host = link->base.host;
+    link->send_failed++;
+    /* A peer that has ended, or has not begun: what is lost to it somebody sends again, or not. */
+    if (link->has_warned || error == ECONNREFUSED)
+        return;
+    link->has_warned = true;
+    host->log(host->ctx, PEN_LOG_WARN,
+              "cannot send over udp: %s; it will be tried again, and not be said again: look at "
+              "the routes and the firewall of this host",
+              strerror(error));
+}
+
+static bool is_full(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
+
+/* One datagram: true unless there is no room now. An error that an earlier datagram has left at the
+ * socket is taken and the send made again. */
+static bool send_datagram(udp_link *link, const udp_way *way, const void *bytes, size_t len)
+{
+    for (unsigned attempt = 0; attempt < 3; attempt++) {
+        if (send_one(way, bytes, len) >= 0)
+            return true;
+        if (is_full(errno))
+            return false;
+        if (errno != ECONNREFUSED && errno != EINTR)
+            break;
+    }
+    note_failure(link, errno);
+    return true;
+}
+
+bool udp_socket_send(udp_link *link, pen_peer to, const void *bytes, size_t len, size_t segment_len)
+{
+    udp_way way = way_to(link, to);
+    if (len > segment_len && link->cuts) {
+        if (send_train(&way, (void *)(uintptr_t)bytes, len, segment_len) >= 0)
+            return true;
+        if (is_full(errno))
+            return false;
+        if (errno == EIO || errno == EINVAL) /* no check sums by the device, or a shorter route */
+            link->cuts = false;
+    }
+    for (size_t off = 0; off < len; off += segment_len) {
+        size_t left = len - off;
+        if (send_datagram(link, &way, (const uint8_t *)bytes + off,
+                          left < segment_len ? left : segment_len))
+            continue;
+        if (off == 0)
+            return false;
+        note_failure(link, errno); /* half of them have gone, and none may go twice */
+    }
+    return true;
+}

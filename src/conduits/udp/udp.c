@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* udp.c: the conduit over UDP sockets: opening and closing a link, and its registry entry. It may
+ * lose frames, and says so; whoever needs all of them wraps it. What a datagram looks like:
+ * datagram.h; who does what: udp.h; what is promised and why: docs/conduits/udp.md. */
+#include "conduits/udp/udp.h"
+
+#include "base/compiler.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    IP_HEADERS_LEN = 48,   /* IPv6 and UDP; IPv4 has 20 less */
+    DATAGRAM_LEAST = 1024, /* of PENSTOCK_UDP_DATAGRAM */
+    KERNEL_CHARGE = 832,   /* what Linux charges for a datagram beside its length, at least */
+    PORT_LAST = 65535,
+    RECEIVE_LEAST = 64 * 1024, /* of PENSTOCK_UDP_RECEIVE_BUFFER */
+};
+
+static const pen_knob knobs[] = {
+    { "PENSTOCK_UDP_ADDRESS", PEN_KNOB_STRING, NULL, offsetof(udp_config, address),
+      "Address at which a rank receives, or any address of its network (192.168.1.0/24; without "
+      "/24 as the interface has it); unset: GASNET_WORKERIP, else 127.0.0.1, which no other host "
+      "reaches." },
+    { "GASNET_WORKERIP", PEN_KNOB_STRING, NULL, offsetof(udp_config, worker_ip),
+      "The same; PENSTOCK_UDP_ADDRESS goes first." },
+    { "PENSTOCK_UDP_PORT", PEN_KNOB_INT, "0", offsetof(udp_config, port),
+      "Port of rank 0, others take those behind it; 0: whichever the kernel has." },
+    { "PENSTOCK_UDP_SECURITY", PEN_KNOB_STRING, "auth", offsetof(udp_config, security),
+      "What protects datagrams: auth (a MAC on each), encrypt (it hides them as well), or none "
+      "(for networks without strangers)." },
+    { "PENSTOCK_UDP_RECEIVE_BUFFER", PEN_KNOB_BYTES, NULL, offsetof(udp_config, receive_len),
+      "Bytes that the kernel keeps for a rank that does not poll, as far as net.core.rmem_max "
+      "allows; unset: GASNET_SOCKETBUFFER_MAX." },
+    { "GASNET_SOCKETBUFFER_MAX", PEN_KNOB_BYTES, "4M", offsetof(udp_config, receive_len_gasnet),
+      "The same; PENSTOCK_UDP_RECEIVE_BUFFER goes first." },
+    { "PENSTOCK_UDP_DATAGRAM", PEN_KNOB_BYTES, "0", offsetof(udp_config, datagram_len),
+      "Longest datagram; 0: what the interface sends in one packet." },
+    { "PENSTOCK_UDP_HOT", PEN_KNOB_INT, "16", offsetof(udp_config, hot),
+      "Peers that may have a connected socket of their own (0 to 256)." },
+    { "PENSTOCK_UDP_BUNDLE", PEN_KNOB_BOOL, "yes", offsetof(udp_config, bundle),
+      "Whether answers made in one poll leave together." },
+    { "PENSTOCK_UDP_SEGMENT", PEN_KNOB_BOOL, "yes", offsetof(udp_config, segment),
+      "Whether the kernel cuts and joins trains of datagrams where it can." },
+    { 0 },
+};
+
+static const char no_sodium[] = "libsodium does not start: the kernel has no random numbers";
+
+static int udp_score(pen_peer peers, const char **why_not)
+{
+    bool has_aes;
+    (void)peers;
+    if (pen_seal_start(&has_aes))
+        return 10;
+    *why_not = no_sodium;
+    return 0;
+}
+
+static size_t udp_shared_len(pen_peer peers, const void *config)
+{
+    (void)peers, (void)config;
+    return 0;
+}
+
+/* ---- introductions ------------------------------------------------------------------------------
+ */
+
+static pen_status udp_address_of(pen_link *base, void *blob)
+{
+    const udp_link *link = udp_of(base);
+    udp_address address = { .magic = UDP_MAGIC,
+                            .mode = (uint8_t)link->mode,
+                            .has_aes = link->has_aes };
+    udp_address_pack(&link->address, &address);
+    memcpy(address.salt, link->salt, sizeof address.salt);
+    memcpy(blob, &address, sizeof address);
+    return PEN_OK;
+}
+
+static udp_address address_at(const void *blobs, pen_peer peer)
+{
+    udp_address address;
+    memcpy(&address, (const char *)blobs + (size_t)peer * sizeof address, sizeof address);
+    return address;
+}
+
+/* NULL, or why this peer and we do not understand each other. */
+static const char *disagreement(const udp_link *link, const udp_address *address,
+                                const udp_sockaddr *unpacked, bool is_sound)
+{
+    if (address->magic != UDP_MAGIC || !is_sound)
+        return "it is of another build; start all ranks with the same";
+    if (address->mode != (uint8_t)link->mode)
+        return "its PENSTOCK_UDP_SECURITY is another; give all ranks the same";
+    if (unpacked->any.sa_family != link->address.any.sa_family)
+        return "one of us has an IPv4 address, the other IPv6; give all ranks an address or "
+               "network of one kind in PENSTOCK_UDP_ADDRESS";
+    return NULL;
+}
+
+static pen_status meet_peers(udp_link *link, const void *blobs, bool *all_have_aes)
+{
+    const pen_host *host = link->base.host;
+    *all_have_aes = true;
+    for (pen_peer peer = 0; peer < link->us.peers; peer++) {
+        udp_address address = address_at(blobs, peer);
+        udp_sockaddr *unpacked = &link->peers[peer].address;
+        bool is_sound = udp_address_unpack(&address, unpacked);
+        const char *why = disagreement(link, &address, unpacked, is_sound);
+        if (why != NULL) {
+            host->log(host->ctx, PEN_LOG_ERROR, "cannot speak with rank %u over udp: %s", peer,
+                      why);
+            return PEN_ERR_UNUSABLE;
+        }
+        *all_have_aes = *all_have_aes && address.has_aes != 0;
+    }
+    return PEN_OK;
+}
+
+static pen_status udp_connect(pen_link *base, const void *blobs, pen_peer count)
+{
+    udp_link *link = udp_of(base);
+    const pen_host *host = base->host;
+    bool all_have_aes;
+    if (count != link->us.peers)
+        return PEN_ERR_ARGUMENT;
+    pen_status status = meet_peers(link, blobs, &all_have_aes);
+    if (status != PEN_OK)
+        return status;
+    const pen_seal_params params = {
+        .job_key = link->job_key,
+        .purpose = "penstock udp",
+        .mode = link->mode,
+        .cipher = all_have_aes ? PEN_SEAL_AES256_GCM : PEN_SEAL_CHACHA20_POLY1305,
+        .self = base->self,
+        .peers = count,
+    };
+    const char *salts = (const char *)blobs + offsetof(udp_address, salt);
+    status = pen_seal_open(&params, salts, sizeof(udp_address), &link->seal);
+    if (status != PEN_OK)
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot make the keys of %u ranks: %s; raise the limit of memory (ulimit -v)",
+                  count, strerror(errno));
+    return status;
+}
+
+/* ---- opening and closing
+ * ------------------------------------------------------------------------- */
+
+static void udp_close(pen_link *base)
+{
+    udp_link *link = udp_of(base);
+    const pen_host *host = base->host;
+    if (link->seal != NULL)
+        udp_flush(link);
+    udp_socket_close(link);
+    udp_receiver_close(link);
+    pen_seal_close(link->seal);
+    void *const memory[] = { link->peers, link->hot, link->bundle_bytes };
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        if (memory[i] != NULL)
+            host->release(host->ctx, memory[i]);
+    host->release(host->ctx, link);
+}
+
+static const pen_link_ops udp_ops = {
+    .close = udp_close,
+    .address = udp_address_of,
+    .connect = udp_connect,
+    .post = udp_post,
+    .poll = udp_poll,
+};
+
+static pen_status check_config(udp_link *link)
+{
+    const pen_host *host = link->base.host;
+    const udp_config *config = &link->config;
+    uint64_t receive_len =
+        config->receive_len != 0 ? config->receive_len : config->receive_len_gasnet;
+    if (!pen_seal_mode_parse(config->security, &link->mode)) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot use PENSTOCK_UDP_SECURITY=%s: there is no such protection; give auth, "
+                  "encrypt or none",
+                  config->security);
+        return PEN_ERR_ARGUMENT;
+    }
+    bool is_valid =
+        config->port >= 0 && config->port + (int64_t)link->us.peers - 1 <= PORT_LAST &&
+        config->hot >= 0 && config->hot <= UDP_HOT_MAX && receive_len >= RECEIVE_LEAST &&
+        (config->datagram_len == 0 ||
+         (config->datagram_len >= DATAGRAM_LEAST && config->datagram_len <= UDP_DATAGRAM_MAX));
+    if (is_valid)
+        return PEN_OK;
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot use PENSTOCK_UDP_PORT=%lld, _HOT=%lld, _DATAGRAM=%llu, _RECEIVE_BUFFER=%llu: "
+              "out of range; ports of all %u ranks end at %d, hot peers at %d, datagrams have %d "
+              "to %d bytes, the buffer at least %d",
+              (long long)config->port, (long long)config->hot,
+              (unsigned long long)config->datagram_len, (unsigned long long)receive_len,
+              link->us.peers, PORT_LAST, UDP_HOT_MAX, DATAGRAM_LEAST, UDP_DATAGRAM_MAX,
+              RECEIVE_LEAST);
+    return PEN_ERR_ARGUMENT;
+}
+
+static void set_limits(udp_link *link, size_t mtu)
+{
+    pen_caps *caps = &link->base.caps;
+    size_t most = link->config.datagram_len != 0 ? link->config.datagram_len : mtu - IP_HEADERS_LEN;
+    if (most > caps->inbox_len / 4) /* or a few would fill it */
+        most = caps->inbox_len / 4;
+    most = most > DATAGRAM_LEAST ? most : DATAGRAM_LEAST; /* the kernel cuts what is too long */
+    most = most < UDP_DATAGRAM_MAX ? most : UDP_DATAGRAM_MAX;
+    link->datagram_max = most & ~(size_t)7;
+    link->bundle_max = link->datagram_max < UDP_BUNDLE_LEN ? link->datagram_max : UDP_BUNDLE_LEN;
+    caps->frame_max =
+        (uint32_t)(link->datagram_max - UDP_DATAGRAM_EXTRA - UDP_FRAME_EXTRA_MAX) & ~15u;
+    caps->frame_copy_max = caps->frame_max;
+    caps->frame_overhead = KERNEL_CHARGE + UDP_DATAGRAM_EXTRA + UDP_FRAME_EXTRA_MAX;
+    caps->frame_grain = 8;
+    caps->addr_len = sizeof(udp_address);
+    caps->flags = link->mode != PEN_SEAL_NONE ? PEN_CAP_INTACT : 0;
+}
+
+static pen_status alloc_parts(udp_link *link)
+{
+    const pen_host *host = link->base.host;
+    size_t peers_len = link->us.peers * sizeof *link->peers;
+    size_t hot_len = (size_t)(link->config.hot + 1) * sizeof *link->hot;
+    link->peers = host->alloc(host->ctx, peers_len, PEN_CACHE_LINE);
+    link->hot = host->alloc(host->ctx, hot_len, PEN_CACHE_LINE);
+    link->bundle_bytes = /* pages that nobody writes cost nothing */
+        host->alloc(host->ctx, (size_t)UDP_BUNDLES * UDP_BUFFER_LEN, PEN_CACHE_LINE);
+    bool has_all = link->peers != NULL && link->hot != NULL && link->bundle_bytes != NULL &&
+                   udp_receiver_open(link) == PEN_OK;
+    if (!has_all) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the udp conduit: memory for %u peers: %s; free some memory",
+                  link->us.peers, strerror(errno));
+        return PEN_ERR_MEMORY;
+    }
+    memset(link->peers, 0, peers_len);
+    for (unsigned i = 0; i < UDP_BUNDLES; i++)
+        link->bundles[i].bytes = link->bundle_bytes + (size_t)i * UDP_BUFFER_LEN;
+    return PEN_OK;
+}
+
+static udp_link *alloc_link(const pen_link_params *params)
+{
+    const pen_host *host = params->host;
+    udp_link *link = host->alloc(host->ctx, sizeof *link, PEN_CACHE_LINE);
+    if (link == NULL) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the udp conduit: aligned_alloc of %zu bytes: %s; free some memory",
+                  sizeof *link, strerror(errno));
+        return NULL;
+    }
+    memset(link, 0, sizeof *link);
+    link->base =
+        (pen_link){ .ops = &udp_ops, .wait = &udp_wait, .host = host, .self = params->self };
+    link->config = *(const udp_config *)params->config;
+    link->job_key = params->job_key;
+    link->us = (udp_expect){ pen_seal_epoch(params->job_key), params->self, params->peers };
+    link->fd = -1;
+    link->receiver.counters = host->counters != NULL ? host->counters : &link->own_counters;
+    atomic_init(&link->poller, 0);
+    atomic_init(&link->unsent, false);
+    pen_lock_init(&link->send_lock, params->concurrency);
+    pen_random(link->salt, sizeof link->salt);
+    return link;
+}
+
+static pen_status open_steps(udp_link *link)
+{
+    udp_sockaddr at;
+    size_t mtu = 0;
+    pen_status status = check_config(link);
+    if (status == PEN_OK)
+        status = udp_address_choose(link->base.host, &link->config, &at, &mtu);
+    if (status != PEN_OK)
+        return status;
+    status = udp_socket_open(link, &at);
+    if (status != PEN_OK)
+        return status;
+    set_limits(link, mtu);
+    udp_socket_find_abilities(link);
+    return alloc_parts(link);
+}
+
+static pen_status udp_open(const pen_link_params *params, pen_link **out)
+{
+    const pen_host *host = params->host;
+    bool has_aes = false;
+    if (!pen_seal_start(&has_aes) || params->job_key == NULL) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the udp conduit: %s; choose another with PENSTOCK_CONDUIT",
+                  params->job_key == NULL ? "this job has no key" : no_sodium);
+        return PEN_ERR_UNUSABLE;
+    }
+    udp_link *link = alloc_link(params);
+    if (link == NULL)
+        return PEN_ERR_MEMORY;
+    link->has_aes = has_aes;
+    pen_status status = open_steps(link);
+    if (status != PEN_OK)
+        udp_close(&link->base);
+    else
+        *out = &link->base;
+    return status;
+}
+
+const pen_conduit pen_conduit_udp = {
+    .abi = PEN_CONDUIT_ABI,
+    .name = "udp",
+    .summary = "datagrams over IPv4 and IPv6, sealed against strangers",
+    .knobs = knobs,
+    .config_len = sizeof(udp_config),
+    .score = udp_score,
+    .shared_len = udp_shared_len,
+    .open = udp_open,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seal.h: keys, MACs and nonces of what leaves the host; the one user of libsodium.
+ *
+ * All ranks of a launch share a random 256-bit key. From it each sender's own key is derived, with
+ * a salt that its link drew when it was opened and told the others: so no two links ever use the
+ * same key, and a job joined again speaks with other keys. The nonce is the receiver's number and a
+ * counter of what this sender has sent to that receiver; the seal counts, so it never repeats, and
+ * refuses to go on where it would. A message for one receiver is nobody else's, because the nonce
+ * is not.
+ *
+ * A sealed message is a header that anyone may read, which ends with the counter, a payload, and a
+ * tag of PEN_SEAL_TAG_LEN bytes behind it. The tag covers header and payload.
+ *
+ * Keys lie in memory of their own that no core dump has, that a forked child finds empty, and that
+ * is wiped when the seal is closed.
+ *
+ * Calls that send exclude each other, as do calls that receive; the two kinds may run beside each
+ * other. */
+#ifndef PEN_SEAL_SEAL_H
+#define PEN_SEAL_SEAL_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PEN_SEAL_KEY_LEN = 32,  /* of the key of a launch, and of those derived from it */
+    PEN_SEAL_SALT_LEN = 16, /* of what a link draws when it is opened */
+    PEN_SEAL_TAG_LEN = 16,
+    PEN_SEAL_COUNTER_LEN = 8, /* at the end of the header, little-endian */
+};
+
+/* What is done to a message. NONE: neither tag (it is zero) nor check; for networks without
+ * strangers. */
+#define PEN_SEAL_MODE_LIST(X) X(NONE, "none") X(AUTH, "auth") X(ENCRYPT, "encrypt")
+typedef enum pen_seal_mode {
+#define PEN_SEAL_MODE_ENUM(name, text) PEN_SEAL_##name,
+    PEN_SEAL_MODE_LIST(PEN_SEAL_MODE_ENUM)
+#undef PEN_SEAL_MODE_ENUM
+} pen_seal_mode;
+
+/* With what. AES where every processor of the job has instructions for it, since it is faster. */
+typedef enum pen_seal_cipher { PEN_SEAL_CHACHA20_POLY1305, PEN_SEAL_AES256_GCM } pen_seal_cipher;
+
+typedef enum pen_seal_verdict {
+    PEN_SEAL_GENUINE,
+    PEN_SEAL_FORGED,   /* the tag is not the sender's */
+    PEN_SEAL_REPLAYED, /* genuine, and here before (or too old to know) */
+} pen_seal_verdict;
+
+typedef struct pen_seal pen_seal;
+
+typedef struct pen_seal_params {
+    const uint8_t *job_key; /* PEN_SEAL_KEY_LEN bytes, not kept */
+    const char *purpose;    /* what speaks, so that two users of one key have different ones */
+    pen_seal_mode mode;
+    pen_seal_cipher cipher;
+    uint32_t self, peers;
+} pen_seal_params;
+
+bool pen_seal_mode_parse(const char *text, pen_seal_mode *out);
+const char *pen_seal_mode_name(pen_seal_mode mode);
+
+/* Whether the cryptography starts at all, and whether this processor has AES. False: libsodium does
+ * not start. */
+bool pen_seal_start(bool *has_aes);
+
+/* A number that ranks of the same launch share and others do not: to tell another job's messages
+ * from ours at a glance. Proves nothing. */
+uint32_t pen_seal_epoch(const uint8_t *job_key);
+
+/* salts: PEN_SEAL_SALT_LEN bytes of each peer, salt_step bytes apart. Logs nothing: on failure
+ * errno tells (memory), or PEN_ERR_ARGUMENT. */
+pen_status pen_seal_open(const pen_seal_params *params, const void *salts, size_t salt_step,
+                         pen_seal **out);
+void pen_seal_close(pen_seal *seal); /* wipes; NULL is fine */
+
+/* Writes the counter at the end of the header and the tag behind the payload. False: the counter
+ * is used up, and nothing may be sent. */
+bool pen_seal_protect(pen_seal *seal, uint32_t to, void *message, size_t header_len,
+                      size_t payload_len);
+
+/* Checks the tag, in constant time, then the counter; in ENCRYPT the payload is readable after
+ * GENUINE only. from < peers, for the caller has to know. */
+pen_seal_verdict pen_seal_unprotect(pen_seal *seal, uint32_t from, void *message, size_t header_len,
+                                    size_t payload_len);
+
+/* Overwrites, and is not optimised away. */
+void pen_seal_wipe(void *secret, size_t len);
+
+#endif
