@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* credit.h: credit flow control over a mailbox that many peers send to and that must not overflow.
+ * One credit is the right to occupy one data slot of the receiver's mailbox with one packet. The
+ * *receiver* grants credits and the *sender* spends them; each is a state machine that is told what
+ * happened and asked what to send. Nothing here does I/O, reads a clock, allocates or draws random
+ * numbers, so that the same code runs in a job, in a simulation and in a test.
+ *
+ * Three policies decide how many credits a peer may have:
+ *   static    every peer the same, for good;
+ *   activity  the receiver measures how long each peer takes to use its quota up and moves credits
+ *             from the slowest to the faster ones;
+ *   loan      a sender that stalls says how many credits it lacked; the receiver lends them from a
+ *             reserve, and asks others to give back when the reserve is empty.
+ *
+ * What holds whatever the peers do, and is asserted in every build:
+ *   - packets of all peers in the mailbox never exceed the data slots;
+ *   - the quotas and the free quota add up to the data slots; so do credits that are out or
+ *     recovered and the pool;
+ *   - of a peer's, at least the least quota (control + 1) is always out or recovered;
+ *   - of grants sent to a peer in control packets, at most `control` are not yet consumed.
+ * What a peer sends is checked, never asserted on: PEN_ERR_PROTOCOL. docs/design/credits.md has the
+ * proofs, also of why requests and replies over one mailbox do not deadlock.
+ *
+ * Packets of a pair must arrive in the order in which they were sent, control packets included.
+ * Times are in any unit that only grows, the same for all calls. Nothing here takes a lock: the
+ * caller serialises the calls for one object. Peers are numbered from 0 to peers - 1. */
+#ifndef PEN_CREDIT_CREDIT_H
+#define PEN_CREDIT_CREDIT_H
+
+#include "base/status.h"
+#include "credit/constants.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum pen_credit_policy {
+    PEN_CREDIT_STATIC,
+    PEN_CREDIT_ACTIVITY,
+    PEN_CREDIT_LOAN,
+    PEN_CREDIT_POLICIES,
+} pen_credit_policy;
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+/* What a user may choose. For the module that owns a link: it makes one row of its table of
+ * variables of each of these, with PENSTOCK_<its area>_CREDIT_ before the name.
+ * X(FIELD, NAME, type of knob/knob.h, default, summary) */
+#define PEN_CREDIT_SETTINGS(X)                                                                 \
+    X(policy, POLICY, STRING, "activity",                                                      \
+      "How credits are shared among peers: static, activity (to those that use them up) or "   \
+      "loan (to those that ask).")                                                             \
+    X(quota, QUOTA, INT, "56", "Data slots of the mailbox for each peer, on average.")         \
+    X(control, CONTROL, INT, "2", "Control slots of the mailbox for each peer's grants: 2-8.") \
+    X(step, STEP, INT, "4", "Credits that one decision of the activity policy moves.")         \
+    X(hysteresis, HYSTERESIS, REAL, "1.25",                                                    \
+      "How many times slower than another peer one must be to lose credits to it.")            \
+    X(epoch, EPOCH, INT, "1024", "Packets after which the loan policy forgets a part.")
+
+typedef struct pen_credit_settings {
+    const char *policy;
+    int64_t quota, control, step;
+    double hysteresis;
+    int64_t epoch;
+} pen_credit_settings;
+
+typedef struct pen_credit_params {
+    pen_credit_policy policy;
+    uint32_t peers;
+    uint32_t quota;    /* data slots for each peer on average; the mailbox has peers times that */
+    uint32_t control;  /* n: control slots for grants, for each peer */
+    uint32_t step;     /* activity: credits moved at once */
+    double hysteresis; /* activity: at least 1 */
+    uint32_t epoch;    /* loan: packets */
+    bool one_way;      /* packets are always drained and never answered under way, as between the
+                          ranks of a two-sided library: no reserve is left and nobody is hurried */
+} pen_credit_params;
+
+/* The name of a policy; never NULL. */
+const char *pen_credit_policy_name(pen_credit_policy policy);
+
+/* Fills *out from what the user chose. NULL: done; else what is wrong, one clause for an error
+ * line, and *out is as it was. */
+const char *pen_credit_params_make(const pen_credit_settings *settings, uint32_t peers,
+                                   bool one_way, pen_credit_params *out);
+
+/* NULL: these can be used; else what is wrong. The calls below need params that pass. */
+const char *pen_credit_params_check(const pen_credit_params *params);
+
+/* Slots that a rank's mailbox needs, for data and control together, all peers. */
+uint64_t pen_credit_mailbox_slots(const pen_credit_params *params);
+
+/* ---- what travels ---------------------------------------------------------------------------- */
+
+/* In every data packet. */
+typedef struct pen_credit_tag {
+    bool urgent;  /* the last credit went with it: return what there is at once */
+    uint8_t need; /* credits that its sender lacked when it stalled, at most PEN_CREDIT_NEED_MAX */
+} pen_credit_tag;
+
+typedef enum pen_credit_kind {
+    PEN_CREDIT_GRANT,  /* receiver to sender: count credits more */
+    PEN_CREDIT_RECALL, /* receiver to sender: give count credits back */
+    PEN_CREDIT_GIVE,   /* sender to receiver: the answer; count may be less, or 0 */
+} pen_credit_kind;
+
+/* A control packet; takes no credit and one control slot. A grant may ride on a data packet
+ * instead (pen_credit_receiver_ride). */
+typedef struct pen_credit_message {
+    pen_credit_kind kind;
+    uint32_t count;
+    int32_t raised; /* GRANT, RECALL: by so many is the sender's quota larger than last said */
+    bool epoch;     /* GRANT, loan: an epoch has ended; what the sender has noted fades */
+} pen_credit_message;
+
+/* ---- rules for requests and replies over one mailbox ----------------------------------------- */
+
+typedef enum pen_credit_class { PEN_CREDIT_REQUEST, PEN_CREDIT_REPLY } pen_credit_class;
+
+/* What the rank that drains a mailbox is doing at the time. */
+typedef enum pen_credit_context {
+    PEN_CREDIT_OUTSIDE,    /* polling, waiting, or stalled while it sends a request */
+    PEN_CREDIT_IN_HANDLER, /* stalled while a request's handler sends its reply */
+} pen_credit_context;
+
+/* Whether a data packet taken out of the mailbox is to be handled now. False: it is stashed, its
+ * slot is not freed, until its rank is outside again. Control packets, and credits that ride, are
+ * heard in either case. A stash holds no more than the mailbox's data slots. */
+static inline bool pen_credit_may_handle(pen_credit_context context, pen_credit_class packet)
+{
+    return context == PEN_CREDIT_OUTSIDE || packet == PEN_CREDIT_REPLY;
+}
+
+/* ---- the granting receiver ------------------------------------------------------------------- */
+
+typedef struct pen_credit_receiver pen_credit_receiver;
+
+/* Bytes for one receiver, and making one in so many bytes, aligned as malloc does. All peers start
+ * with pen_credit_start credits, which their senders know without being told. */
+size_t pen_credit_receiver_size(const pen_credit_params *params);
+pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_params *params,
+                                              uint64_t now);
+uint32_t pen_credit_start(const pen_credit_params *params);
+
+/* A data packet of the peer's was found in the mailbox, with this tag. ERR_PROTOCOL: it had no
+ * credit for it, or the tag is none; nothing has changed then, and the peer is not to be trusted
+ * any more. */
+pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer,
+                                       pen_credit_tag tag);
+
+/* The slot of one data packet that had arrived is free again: copied out, or its handler ran. */
+void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer, uint64_t now);
+
+/* A GIVE of the peer's was found in the mailbox. ERR_PROTOCOL: none was asked for, or it is more
+ * than was asked or can be; nothing has changed then. */
+pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer,
+                                    const pen_credit_message *message);
+
+/* The next control packet to send, if any: its peer and what it says. It counts as sent. To be
+ * asked after the three calls above until it answers false; waiting is allowed, and joins grants.
+ */
+bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer,
+                              pen_credit_message *message);
+
+/* Whether the call above would answer true, now or after looking twice. */
+bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver);
+
+/* A data packet is about to go to the peer: what it can carry as a grant, of at most count_max
+ * credits, without a control packet. False: nothing. It counts as sent. */
+bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer, uint32_t count_max,
+                              pen_credit_message *message);
+
+/* Compares every peer with the sums, which takes as long as there are peers. Ends the process if
+ * they differ; for tests and checked builds. */
+void pen_credit_receiver_audit(const pen_credit_receiver *receiver);
+
+typedef struct pen_credit_receiver_counters {
+    uint32_t quota;     /* what the peer is entitled to */
+    uint32_t exposed;   /* credits that are out: in hand, under way, or in the mailbox */
+    uint32_t recovered; /* freed slots that wait for a grant */
+    uint32_t mailbox;   /* packets in the mailbox (and stash) */
+    uint64_t packets;   /* that arrived, ever */
+    uint64_t grants;    /* control packets with grants, ever */
+    uint64_t rides;     /* grants that rode on data packets, ever */
+    uint64_t recalls;   /* recalls sent, ever */
+} pen_credit_receiver_counters;
+
+void pen_credit_receiver_count(const pen_credit_receiver *receiver, uint32_t peer,
+                               pen_credit_receiver_counters *out);
+
+/* ---- the spending sender --------------------------------------------------------------------- */
+
+typedef struct pen_credit_sender pen_credit_sender;
+
+size_t pen_credit_sender_size(const pen_credit_params *params);
+pen_credit_sender *pen_credit_sender_open(void *memory, const pen_credit_params *params);
+
+/* Takes a credit for one packet to the peer; the tag goes with it. False: stalled; poll, then try
+ * again. left: packets of the message still to go, with this one; what is lacking is counted once
+ * for each stall. */
+bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer, pen_credit_class packet,
+                            uint32_t left, pen_credit_tag *tag);
+
+/* A GRANT or RECALL of the peer's came. ERR_PROTOCOL: more than there can be, a second recall
+ * before the first was answered, or one that the policy does not know; nothing has changed then. */
+pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t peer,
+                                  const pen_credit_message *message);
+
+/* The next answer to a recall, if any. It counts as sent and goes in order with data packets. */
+bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *peer, pen_credit_message *message);
+bool pen_credit_sender_has_next(const pen_credit_sender *sender);
+
+typedef struct pen_credit_sender_counters {
+    uint32_t quota;   /* as the peer last said */
+    uint32_t hand;    /* credits in hand */
+    uint64_t packets; /* sent, ever */
+    uint64_t stalls;  /* waits for credit, ever */
+    uint64_t recalls; /* answered, ever */
+    uint64_t given;   /* credits given back, ever */
+} pen_credit_sender_counters;
+
+void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t peer,
+                             pen_credit_sender_counters *out);
+
+#endif

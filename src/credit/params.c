@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* params.c: what users choose, checked; how many slots that makes; and the lists of peers. */
+#include "credit/credit_internal.h"
+
+#include <string.h>
+
+/* So that counters that wrap can still be compared. */
+#define SLOTS_MAX (UINT32_C(1) << 30)
+
+static const pen_credit_rules *const policies[PEN_CREDIT_POLICIES] = {
+    [PEN_CREDIT_STATIC] = &pen_credit_static,
+    [PEN_CREDIT_ACTIVITY] = &pen_credit_activity,
+    [PEN_CREDIT_LOAN] = &pen_credit_loan,
+};
+
+const pen_credit_rules *pen_credit_rules_of(pen_credit_policy policy) { return policies[policy]; }
+
+const char *pen_credit_policy_name(pen_credit_policy policy)
+{
+    return (unsigned)policy < PEN_CREDIT_POLICIES ? policies[policy]->name : "unknown";
+}
+
+const char *pen_credit_params_check(const pen_credit_params *params)
+{
+    uint32_t n = params->control;
+    uint32_t least = params->one_way ? 1 : PEN_CREDIT_CONTROL_MIN;
+    if ((unsigned)params->policy >= PEN_CREDIT_POLICIES)
+        return "the policy is none of static, activity and loan";
+    if (n < least || n > PEN_CREDIT_CONTROL_MAX)
+        return params->one_way ? "there must be 1 to 8 control slots"
+                               : "there must be 2 to 8 control slots, since replies need credits";
+    if (params->quota < PEN_CREDIT_QUOTA_MIN(n))
+        return "the quota must be at least one more than the control slots";
+    if (params->peers == 0 || (uint64_t)params->peers * params->quota > SLOTS_MAX)
+        return "peers times quota must be 1 to 2^30";
+    if (params->step == 0 || params->epoch == 0)
+        return "the step and the epoch must be at least 1";
+    if (!(params->hysteresis >= 1)) /* also if it is no number */
+        return "the hysteresis must be at least 1";
+    return NULL;
+}
+
+static bool find_policy(const char *name, pen_credit_policy *out)
+{
+    for (unsigned i = 0; name != NULL && i < PEN_CREDIT_POLICIES; i++) {
+        if (strcmp(name, policies[i]->name) == 0) {
+            *out = (pen_credit_policy)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Outside of what 32 bits hold: 0, which no parameter may be. */
+static uint32_t narrow(int64_t value)
+{
+    return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+const char *pen_credit_params_make(const pen_credit_settings *settings, uint32_t peers,
+                                   bool one_way, pen_credit_params *out)
+{
+    pen_credit_params made = {
+        .policy = PEN_CREDIT_POLICIES,
+        .peers = peers,
+        .quota = narrow(settings->quota),
+        .control = narrow(settings->control),
+        .step = narrow(settings->step),
+        .hysteresis = settings->hysteresis,
+        .epoch = narrow(settings->epoch),
+        .one_way = one_way,
+    };
+    (void)find_policy(settings->policy, &made.policy); /* none: refused by the check */
+    const char *wrong = pen_credit_params_check(&made);
+    if (wrong == NULL)
+        *out = made;
+    return wrong;
+}
+
+uint32_t pen_credit_slots(const pen_credit_params *params) { return params->peers * params->quota; }
+
+uint32_t pen_credit_start(const pen_credit_params *params)
+{
+    return policies[params->policy]->shares_all ? params->quota
+                                                : PEN_CREDIT_QUOTA_MIN(params->control);
+}
+
+uint64_t pen_credit_mailbox_slots(const pen_credit_params *params)
+{
+    uint32_t recall = policies[params->policy]->shares_all ? 0 : PEN_CREDIT_CONTROL_RECALL;
+    return (uint64_t)params->peers * (params->quota + params->control + recall);
+}
+
+void pen_credit_list_open(pen_credit_list *list, pen_credit_link *links, uint32_t peers)
+{
+    *list = (pen_credit_list){ PEN_CREDIT_NONE, PEN_CREDIT_NONE, links };
+    for (uint32_t i = 0; i < peers; i++)
+        links[i] = (pen_credit_link){ PEN_CREDIT_NONE, false };
+}
+
+void pen_credit_list_push(pen_credit_list *list, uint32_t peer)
+{
+    if (list->links[peer].listed)
+        return;
+    list->links[peer] = (pen_credit_link){ PEN_CREDIT_NONE, true };
+    if (list->first == PEN_CREDIT_NONE)
+        list->first = peer;
+    else
+        list->links[list->last].next = peer;
+    list->last = peer;
+}
+
+bool pen_credit_list_pop(pen_credit_list *list, uint32_t *peer)
+{
+    if (list->first == PEN_CREDIT_NONE)
+        return false;
+    *peer = list->first;
+    list->first = list->links[*peer].next;
+    list->links[*peer].listed = false;
+    return true;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* receiver.c: the granting receiver. Two ledgers are kept: of quotas (what each peer is entitled
+ * to) and of slots (what each has, out or recovered). They may differ for a while, since a credit
+ * that is out cannot be taken from its sender, only asked for; slots are never granted twice. */
+#include "base/compiler.h"
+#include "credit/credit_internal.h"
+
+static uint32_t held(const pen_credit_source *peer) { return peer->exposed + peer->recovered; }
+
+/* The sums are kept beside what they sum up, so that forgetting one of them shows. */
+static void check_sums(const pen_credit_receiver *receiver)
+{
+    PEN_INVARIANT(receiver->quota_free <= receiver->slots && receiver->pool <= receiver->slots);
+    PEN_INVARIANT(receiver->quota_sum + receiver->quota_free == receiver->slots);
+    PEN_INVARIANT(receiver->held_sum + receiver->pool == receiver->slots);
+    PEN_INVARIANT(receiver->occupied <= receiver->slots);
+}
+
+static void check_peer(const pen_credit_receiver *receiver, const pen_credit_source *peer)
+{
+    uint32_t least = PEN_CREDIT_QUOTA_MIN(receiver->params.control);
+    PEN_INVARIANT(peer->quota >= least);
+    PEN_INVARIANT(held(peer) >= least);
+    PEN_INVARIANT(peer->mailbox <= peer->exposed);
+    PEN_INVARIANT(peer->before_count <= receiver->params.control);
+    check_sums(receiver);
+}
+
+static uint32_t threshold(const pen_credit_receiver *receiver, const pen_credit_source *peer)
+{
+    uint32_t base = pen_credit_min(peer->quota, held(peer));
+    return PEN_CREDIT_THRESHOLD(base, receiver->params.control);
+}
+
+static bool grant_is_due(const pen_credit_receiver *receiver, const pen_credit_source *peer)
+{
+    return peer->before_count < receiver->params.control &&
+           PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer), peer->urgent);
+}
+
+/* After anything that can make a control packet due. */
+static void consider(pen_credit_receiver *receiver, uint32_t i)
+{
+    const pen_credit_source *peer = &receiver->peers[i];
+    if (peer->recall_wanted || grant_is_due(receiver, peer))
+        pen_credit_list_push(&receiver->ready, i);
+}
+
+/* ---- moving quota and slots ------------------------------------------------------------------ */
+
+void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t i, int64_t count)
+{
+    receiver->peers[i].quota += (uint32_t)count;
+    receiver->quota_sum += (uint32_t)count;
+    receiver->quota_free -= (uint32_t)count;
+}
+
+/* From the pool to the recovered ones of a peer (count < 0: back). */
+static void slots_add(pen_credit_receiver *receiver, pen_credit_source *peer, int64_t count)
+{
+    peer->recovered += (uint32_t)count;
+    receiver->held_sum += (uint32_t)count;
+    receiver->pool -= (uint32_t)count;
+}
+
+/* One that lacks slots stands in line for them. */
+static void stand_in_line(pen_credit_receiver *receiver, uint32_t i)
+{
+    if (held(&receiver->peers[i]) < receiver->peers[i].quota)
+        pen_credit_list_push(&receiver->deficits, i);
+}
+
+void pen_credit_refill(pen_credit_receiver *receiver, uint32_t i)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    if (held(peer) < peer->quota)
+        slots_add(receiver, peer, pen_credit_min(peer->quota - held(peer), receiver->pool));
+    stand_in_line(receiver, i);
+    consider(receiver, i);
+}
+
+/* The pool feeds the peers that lack slots, in the order in which they came to lack them. One that
+ * is fed in part goes to the end. */
+static void feed(pen_credit_receiver *receiver)
+{
+    uint32_t i = 0;
+    while (receiver->pool > 0 && pen_credit_list_pop(&receiver->deficits, &i))
+        pen_credit_refill(receiver, i);
+}
+
+void pen_credit_recall(pen_credit_receiver *receiver, uint32_t i)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    if (peer->recall_open)
+        return;
+    peer->recall_open = peer->recall_wanted = true;
+    receiver->recalls_open++;
+    pen_credit_list_push(&receiver->ready, i);
+}
+
+void pen_credit_settle(pen_credit_receiver *receiver, uint32_t i)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    uint32_t owed = held(peer) > peer->quota ? held(peer) - peer->quota : 0;
+    /* One that hurries has none in hand, and must get one. */
+    uint32_t spare = PEN_CREDIT_SPARE(peer->recovered, peer->urgent ? 1U : 0U);
+    slots_add(receiver, peer, -(int64_t)pen_credit_min(owed, spare));
+    if (receiver->rules->ask(receiver, i) > 0)
+        pen_credit_recall(receiver, i);
+    /* No grant comes due: the threshold falls by no more than was taken. */
+}
+
+/* ---- what happened --------------------------------------------------------------------------- */
+
+/* Forgets the grants that the sender must have consumed, since it has shown more credits than it
+ * had without them. */
+static void forget_consumed(pen_credit_source *peer)
+{
+    uint8_t gone = 0;
+    while (gone < peer->before_count && (int32_t)(peer->shown - peer->before[gone]) > 0)
+        gone++;
+    for (uint8_t i = gone; i < peer->before_count; i++)
+        peer->before[i - gone] = peer->before[i];
+    peer->before_count = (uint8_t)(peer->before_count - gone);
+}
+
+static void show(pen_credit_receiver *receiver, uint32_t i, uint32_t count)
+{
+    receiver->peers[i].shown += count;
+    forget_consumed(&receiver->peers[i]);
+}
+
+pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t i,
+                                       pen_credit_tag tag)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    if (peer->exposed == peer->mailbox || tag.need > PEN_CREDIT_NEED_MAX)
+        return PEN_ERR_PROTOCOL;
+    peer->mailbox++;
+    peer->packets++;
+    receiver->occupied++;
+    PEN_INVARIANT(receiver->occupied <= receiver->slots);
+    show(receiver, i, 1);
+    if (tag.urgent && peer->exposed == peer->mailbox) /* else a grant is under way to it */
+        peer->urgent = true;
+    if (receiver->rules->arrival != NULL)
+        receiver->rules->arrival(receiver);
+    if (tag.need > 0 && receiver->rules->need != NULL)
+        receiver->rules->need(receiver, i, tag.need);
+    consider(receiver, i);
+    check_peer(receiver, peer);
+    return PEN_OK;
+}
+
+void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t i, uint64_t now)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    PEN_INVARIANT(peer->mailbox > 0);
+    peer->mailbox--;
+    receiver->occupied--;
+    peer->exposed--;
+    if (PEN_CREDIT_IS_KEPT(peer->exposed, peer->recovered, peer->quota, peer->urgent)) {
+        peer->recovered++;
+    } else {
+        receiver->held_sum--;
+        receiver->pool++;
+    }
+    peer->round_freed++;
+    if (receiver->rules->round != NULL &&
+        peer->round_freed >= PEN_CREDIT_ROUND(peer->quota, receiver->params.control))
+        receiver->rules->round(receiver, i, now);
+    stand_in_line(receiver, i);
+    feed(receiver);
+    consider(receiver, i);
+    check_peer(receiver, peer);
+}
+
+pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t i,
+                                    const pen_credit_message *message)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    uint32_t count = message->count;
+    if (message->kind != PEN_CREDIT_GIVE || !peer->recall_open || peer->recall_wanted ||
+        count > peer->asked || count > peer->exposed - peer->mailbox)
+        return PEN_ERR_PROTOCOL;
+    peer->recall_open = false;
+    receiver->recalls_open--;
+    peer->exposed -= count;
+    receiver->held_sum -= count;
+    receiver->pool += count;
+    show(receiver, i, count);
+    if (receiver->rules->gives_quota) {
+        pen_credit_quota_add(receiver, i, -(int64_t)count);
+        peer->told -= count;
+    }
+    receiver->rules->given(receiver, i, count);
+    /* First the peer itself: what was freed meanwhile may have gone to others already. */
+    pen_credit_refill(receiver, i);
+    feed(receiver);
+    check_peer(receiver, peer);
+    return PEN_OK;
+}
+
+/* ---- what to send ---------------------------------------------------------------------------- */
+
+static int32_t tell_quota(pen_credit_source *peer)
+{
+    int32_t raised = (int32_t)(peer->quota - peer->told);
+    peer->told = peer->quota;
+    return raised;
+}
+
+/* Grants what is recovered, at most count_max. */
+static void grant(pen_credit_source *peer, uint32_t count_max, pen_credit_message *out)
+{
+    uint32_t count = pen_credit_min(peer->recovered, count_max);
+    *out = (pen_credit_message){ PEN_CREDIT_GRANT, count, tell_quota(peer), peer->epoch_ended };
+    peer->recovered -= count;
+    peer->exposed += count;
+    peer->granted += count;
+    peer->urgent = peer->epoch_ended = false;
+}
+
+/* False: by now there is nothing to ask back. */
+static bool take_recall(pen_credit_receiver *receiver, uint32_t i, pen_credit_message *out)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    peer->recall_wanted = false;
+    uint32_t count = receiver->rules->ask(receiver, i);
+    if (count == 0) {
+        peer->recall_open = false;
+        receiver->recalls_open--;
+        return false;
+    }
+    *out = (pen_credit_message){ PEN_CREDIT_RECALL, count, tell_quota(peer), false };
+    peer->asked = count;
+    peer->recalls++;
+    return true;
+}
+
+bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *out_peer,
+                              pen_credit_message *message)
+{
+    uint32_t i = 0;
+    while (pen_credit_list_pop(&receiver->ready, &i)) {
+        pen_credit_source *peer = &receiver->peers[i];
+        bool found = peer->recall_wanted && take_recall(receiver, i, message);
+        if (!found && grant_is_due(receiver, peer)) {
+            PEN_INVARIANT(peer->before_count < receiver->params.control);
+            peer->before[peer->before_count++] = peer->granted;
+            grant(peer, UINT32_MAX, message);
+            peer->grants++;
+            found = true;
+        }
+        consider(receiver, i);
+        if (found) {
+            *out_peer = i;
+            check_peer(receiver, peer);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver)
+{
+    return !pen_credit_list_empty(&receiver->ready);
+}
+
+bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t i, uint32_t count_max,
+                              pen_credit_message *message)
+{
+    pen_credit_source *peer = &receiver->peers[i];
+    if (peer->recovered == 0 || count_max == 0)
+        return false;
+    grant(peer, count_max, message);
+    peer->rides++;
+    check_peer(receiver, peer);
+    return true;
+}
+
+/* ---- making and looking ---------------------------------------------------------------------- */
+
+size_t pen_credit_receiver_size(const pen_credit_params *params)
+{
+    return sizeof(pen_credit_receiver) +
+           params->peers * (sizeof(pen_credit_source) + 2 * sizeof(pen_credit_link));
+}
+
+pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_params *params,
+                                              uint64_t now)
+{
+    PEN_INVARIANT(pen_credit_params_check(params) == NULL);
+    pen_credit_receiver *receiver = memory;
+    uint32_t slots = pen_credit_slots(params), start = pen_credit_start(params);
+    *receiver = (pen_credit_receiver){
+        .rules = pen_credit_rules_of(params->policy),
+        .params = *params,
+        .slots = slots,
+        .quota_free = slots - params->peers * start,
+        .quota_sum = params->peers * start,
+        .pool = slots - params->peers * start,
+        .held_sum = params->peers * start,
+    };
+    for (uint32_t i = 0; i < params->peers; i++)
+        receiver->peers[i] = (pen_credit_source){
+            .quota = start, .told = start, .exposed = start, .granted = start, .round_start = now
+        };
+    pen_credit_link *links = (pen_credit_link *)&receiver->peers[params->peers];
+    pen_credit_list_open(&receiver->deficits, links, params->peers);
+    pen_credit_list_open(&receiver->ready, links + params->peers, params->peers);
+    check_sums(receiver);
+    return receiver;
+}
+
+void pen_credit_receiver_audit(const pen_credit_receiver *receiver)
+{
+    uint64_t quota = 0, slots = 0, mailbox = 0;
+    for (uint32_t i = 0; i < receiver->params.peers; i++) {
+        const pen_credit_source *peer = &receiver->peers[i];
+        check_peer(receiver, peer);
+        quota += peer->quota;
+        slots += held(peer);
+        mailbox += peer->mailbox;
+        PEN_INVARIANT(peer->granted - peer->shown == peer->exposed - peer->mailbox);
+        PEN_INVARIANT(!grant_is_due(receiver, peer) || receiver->ready.links[i].listed);
+        PEN_INVARIANT(held(peer) >= peer->quota || receiver->deficits.links[i].listed);
+    }
+    PEN_INVARIANT(quota == receiver->quota_sum);
+    PEN_INVARIANT(slots == receiver->held_sum);
+    PEN_INVARIANT(mailbox == receiver->occupied);
+}
+
+void pen_credit_receiver_count(const pen_credit_receiver *receiver, uint32_t i,
+                               pen_credit_receiver_counters *out)
+{
+    const pen_credit_source *peer = &receiver->peers[i];
+    *out = (pen_credit_receiver_counters){
+        .quota = peer->quota,
+        .exposed = peer->exposed,
+        .recovered = peer->recovered,
+        .mailbox = peer->mailbox,
+        .packets = peer->packets,
+        .grants = peer->grants,
+        .rides = peer->rides,
+        .recalls = peer->recalls,
+    };
+}

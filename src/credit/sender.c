@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sender.c: the spending sender. It knows what it has in hand, and what it must leave there. */
+#include "base/compiler.h"
+#include "credit/credit_internal.h"
+
+static uint32_t used(const pen_credit_target *peer)
+{
+    return peer->quota > peer->hand ? peer->quota - peer->hand : 0;
+}
+
+static void note_used(pen_credit_target *peer)
+{
+    if (used(peer) > peer->used_max)
+        peer->used_max = used(peer);
+}
+
+bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t i, pen_credit_class packet,
+                            uint32_t left, pen_credit_tag *tag)
+{
+    pen_credit_target *peer = &sender->peers[i];
+    PEN_ASSERT(left > 0);
+    uint32_t reserve = packet == PEN_CREDIT_REQUEST ? sender->reserve : 0;
+    if (!PEN_CREDIT_MAY_TAKE(peer->hand, reserve)) {
+        if (peer->need == 0) {
+            uint64_t lacking = (uint64_t)left + reserve - peer->hand;
+            peer->need = (uint8_t)(lacking < PEN_CREDIT_NEED_MAX ? lacking : PEN_CREDIT_NEED_MAX);
+            peer->stalls++;
+            if (peer->stalled < UINT16_MAX)
+                peer->stalled++;
+        }
+        return false;
+    }
+    peer->hand--;
+    peer->packets++;
+    note_used(peer);
+    *tag = (pen_credit_tag){
+        .urgent = sender->reserve > 0 && PEN_CREDIT_IS_URGENT(peer->hand),
+        .need = peer->need,
+    };
+    peer->need = 0;
+    return true;
+}
+
+static void fade(pen_credit_target *peer)
+{
+    peer->stalled = (uint16_t)(peer->stalled >> PEN_CREDIT_FADE_SHIFT);
+    peer->given = (uint16_t)(peer->given >> PEN_CREDIT_FADE_SHIFT);
+    peer->used_max >>= PEN_CREDIT_FADE_SHIFT;
+    note_used(peer);
+}
+
+static pen_status hear_grant(const pen_credit_sender *sender, pen_credit_target *peer,
+                             const pen_credit_message *message, uint32_t quota)
+{
+    if (message->count > sender->slots || peer->hand > sender->slots - message->count)
+        return PEN_ERR_PROTOCOL;
+    peer->hand += message->count;
+    peer->quota = quota;
+    if (message->epoch)
+        fade(peer);
+    return PEN_OK;
+}
+
+pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t i,
+                                  const pen_credit_message *message)
+{
+    pen_credit_target *peer = &sender->peers[i];
+    int64_t quota = (int64_t)peer->quota + message->raised;
+    if (quota < 0 || quota > sender->slots)
+        return PEN_ERR_PROTOCOL;
+    if (message->kind == PEN_CREDIT_GRANT)
+        return hear_grant(sender, peer, message, (uint32_t)quota);
+    if (message->kind != PEN_CREDIT_RECALL || sender->rules->give == NULL || peer->asked > 0 ||
+        message->count == 0)
+        return PEN_ERR_PROTOCOL;
+    peer->asked = message->count;
+    peer->quota = (uint32_t)quota;
+    pen_credit_list_push(&sender->answers, i);
+    return PEN_OK;
+}
+
+bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *out_peer,
+                            pen_credit_message *message)
+{
+    uint32_t i = 0;
+    if (!pen_credit_list_pop(&sender->answers, &i))
+        return false;
+    pen_credit_target *peer = &sender->peers[i];
+    uint32_t count = sender->rules->give(sender, i, peer->asked);
+    PEN_INVARIANT(count <= peer->asked && count <= peer->hand);
+    peer->asked = 0;
+    peer->hand -= count;
+    if (sender->rules->gives_quota)
+        peer->quota -= count;
+    peer->given = (uint16_t)pen_credit_min(peer->given + count, UINT16_MAX);
+    peer->given_ever += count;
+    peer->recalls++;
+    *message = (pen_credit_message){ PEN_CREDIT_GIVE, count, 0, false };
+    *out_peer = i;
+    return true;
+}
+
+bool pen_credit_sender_has_next(const pen_credit_sender *sender)
+{
+    return !pen_credit_list_empty(&sender->answers);
+}
+
+size_t pen_credit_sender_size(const pen_credit_params *params)
+{
+    return sizeof(pen_credit_sender) +
+           params->peers * (sizeof(pen_credit_target) + sizeof(pen_credit_link));
+}
+
+pen_credit_sender *pen_credit_sender_open(void *memory, const pen_credit_params *params)
+{
+    PEN_INVARIANT(pen_credit_params_check(params) == NULL);
+    pen_credit_sender *sender = memory;
+    uint32_t start = pen_credit_start(params);
+    *sender = (pen_credit_sender){
+        .rules = pen_credit_rules_of(params->policy),
+        .params = *params,
+        .slots = pen_credit_slots(params),
+        .reserve = params->one_way ? 0 : PEN_CREDIT_RESERVE,
+    };
+    for (uint32_t i = 0; i < params->peers; i++)
+        sender->peers[i] = (pen_credit_target){ .hand = start, .quota = start };
+    pen_credit_list_open(&sender->answers, (pen_credit_link *)&sender->peers[params->peers],
+                         params->peers);
+    return sender;
+}
+
+void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t i,
+                             pen_credit_sender_counters *out)
+{
+    const pen_credit_target *peer = &sender->peers[i];
+    *out = (pen_credit_sender_counters){
+        .quota = peer->quota,
+        .hand = peer->hand,
+        .packets = peer->packets,
+        .stalls = peer->stalls,
+        .recalls = peer->recalls,
+        .given = peer->given_ever,
+    };
+}
