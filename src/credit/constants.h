@@ -29,8 +29,9 @@
 #define PEN_CREDIT_MAY_TAKE(hand, reserve) ((hand) > (reserve))
 #define PEN_CREDIT_IS_URGENT(hand)         ((hand) == 0)
 
-/* What a recall may take of what is in hand. It leaves the reserve, as a request does. */
-#define PEN_CREDIT_SPARE(hand, reserve) ((hand) > (reserve) ? (hand) - (reserve) : 0)
+/* What a recall may take of what is in hand. It leaves the reserve, as a request does. (The models'
+ * language writes ?: in another way.) */
+#define PEN_CREDIT_SPARE(hand, reserve) (((hand) - (reserve)) * ((hand) > (reserve)))
 
 /* Whether recovered credits go back now. */
 #define PEN_CREDIT_IS_DUE(recovered, threshold, urgent) \

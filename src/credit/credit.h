@@ -145,21 +145,21 @@ uint32_t pen_credit_start(const pen_credit_params *params);
 /* A data packet of the peer's was found in the mailbox, with this tag. ERR_PROTOCOL: it had no
  * credit for it, or the tag is none; nothing has changed then, and the peer is not to be trusted
  * any more. */
-pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer,
+pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer_i,
                                        pen_credit_tag tag);
 
 /* The slot of one data packet that had arrived is free again: copied out, or its handler ran. */
-void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer, uint64_t now);
+void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now);
 
 /* A GIVE of the peer's was found in the mailbox. ERR_PROTOCOL: none was asked for, or it is more
  * than was asked or can be; nothing has changed then. */
-pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer,
+pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer_i,
                                     const pen_credit_message *message);
 
 /* The next control packet to send, if any: its peer and what it says. It counts as sent. To be
  * asked after the three calls above until it answers false; waiting is allowed, and joins grants.
  */
-bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer,
+bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
                               pen_credit_message *message);
 
 /* Whether the call above would answer true, now or after looking twice. */
@@ -167,7 +167,7 @@ bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver);
 
 /* A data packet is about to go to the peer: what it can carry as a grant, of at most count_max
  * credits, without a control packet. False: nothing. It counts as sent. */
-bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer, uint32_t count_max,
+bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
                               pen_credit_message *message);
 
 /* Compares every peer with the sums, which takes as long as there are peers. Ends the process if
@@ -185,7 +185,7 @@ typedef struct pen_credit_receiver_counters {
     uint64_t recalls;   /* recalls sent, ever */
 } pen_credit_receiver_counters;
 
-void pen_credit_receiver_count(const pen_credit_receiver *receiver, uint32_t peer,
+void pen_credit_receiver_count(const pen_credit_receiver *receiver, uint32_t peer_i,
                                pen_credit_receiver_counters *out);
 
 /* ---- the spending sender --------------------------------------------------------------------- */
@@ -198,16 +198,17 @@ pen_credit_sender *pen_credit_sender_open(void *memory, const pen_credit_params 
 /* Takes a credit for one packet to the peer; the tag goes with it. False: stalled; poll, then try
  * again. left: packets of the message still to go, with this one; what is lacking is counted once
  * for each stall. */
-bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer, pen_credit_class packet,
+bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i, pen_credit_class packet,
                             uint32_t left, pen_credit_tag *tag);
 
 /* A GRANT or RECALL of the peer's came. ERR_PROTOCOL: more than there can be, a second recall
  * before the first was answered, or one that the policy does not know; nothing has changed then. */
-pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t peer,
+pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t peer_i,
                                   const pen_credit_message *message);
 
 /* The next answer to a recall, if any. It counts as sent and goes in order with data packets. */
-bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *peer, pen_credit_message *message);
+bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *peer_i,
+                            pen_credit_message *message);
 bool pen_credit_sender_has_next(const pen_credit_sender *sender);
 
 typedef struct pen_credit_sender_counters {
@@ -219,7 +220,7 @@ typedef struct pen_credit_sender_counters {
     uint64_t given;   /* credits given back, ever */
 } pen_credit_sender_counters;
 
-void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t peer,
+void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t peer_i,
                              pen_credit_sender_counters *out);
 
 #endif

@@ -20,8 +20,8 @@ typedef struct pen_credit_list {
 } pen_credit_list;
 
 void pen_credit_list_open(pen_credit_list *list, pen_credit_link *links, uint32_t peers);
-void pen_credit_list_push(pen_credit_list *list, uint32_t peer); /* unless it is in the list */
-bool pen_credit_list_pop(pen_credit_list *list, uint32_t *peer);
+void pen_credit_list_push(pen_credit_list *list, uint32_t peer_i); /* unless it is in the list */
+bool pen_credit_list_pop(pen_credit_list *list, uint32_t *peer_i);
 
 static inline bool pen_credit_list_empty(const pen_credit_list *list)
 {
@@ -92,12 +92,12 @@ typedef struct pen_credit_rules {
     const char *name;
     bool shares_all;  /* all slots are shared out at the start, and nothing is recalled */
     bool gives_quota; /* with credits a sender gives back the quota for them */
-    void (*round)(pen_credit_receiver *receiver, uint32_t peer, uint64_t now);
-    void (*need)(pen_credit_receiver *receiver, uint32_t peer, uint32_t need);
+    void (*round)(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now);
+    void (*need)(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t need);
     void (*arrival)(pen_credit_receiver *receiver);
-    uint32_t (*ask)(const pen_credit_receiver *receiver, uint32_t peer);
-    void (*given)(pen_credit_receiver *receiver, uint32_t peer, uint32_t count);
-    uint32_t (*give)(const pen_credit_sender *sender, uint32_t peer, uint32_t asked);
+    uint32_t (*ask)(const pen_credit_receiver *receiver, uint32_t peer_i);
+    void (*given)(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count);
+    uint32_t (*give)(const pen_credit_sender *sender, uint32_t peer_i, uint32_t asked);
 } pen_credit_rules;
 
 extern const pen_credit_rules pen_credit_static, pen_credit_activity, pen_credit_loan;
@@ -105,14 +105,14 @@ const pen_credit_rules *pen_credit_rules_of(pen_credit_policy policy);
 uint32_t pen_credit_slots(const pen_credit_params *params); /* data slots of all peers */
 
 /* Quota: from the free quota to the peer (count < 0: back). */
-void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer, int64_t count);
+void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer_i, int64_t count);
 /* Slots: from the pool to the peer, up to its quota; the peer is remembered if it lacks some. */
-void pen_credit_refill(pen_credit_receiver *receiver, uint32_t peer);
+void pen_credit_refill(pen_credit_receiver *receiver, uint32_t peer_i);
 /* After a quota went down: what is recovered beyond it goes to the pool, and what is out beyond it
  * is recalled. */
-void pen_credit_settle(pen_credit_receiver *receiver, uint32_t peer);
+void pen_credit_settle(pen_credit_receiver *receiver, uint32_t peer_i);
 /* Asks for credits of the peer, unless that has been done. */
-void pen_credit_recall(pen_credit_receiver *receiver, uint32_t peer);
+void pen_credit_recall(pen_credit_receiver *receiver, uint32_t peer_i);
 
 static inline uint32_t pen_credit_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 

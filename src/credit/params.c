@@ -98,24 +98,24 @@ void pen_credit_list_open(pen_credit_list *list, pen_credit_link *links, uint32_
         links[i] = (pen_credit_link){ PEN_CREDIT_NONE, false };
 }
 
-void pen_credit_list_push(pen_credit_list *list, uint32_t peer)
+void pen_credit_list_push(pen_credit_list *list, uint32_t peer_i)
 {
-    if (list->links[peer].listed)
+    if (list->links[peer_i].listed)
         return;
-    list->links[peer] = (pen_credit_link){ PEN_CREDIT_NONE, true };
+    list->links[peer_i] = (pen_credit_link){ PEN_CREDIT_NONE, true };
     if (list->first == PEN_CREDIT_NONE)
-        list->first = peer;
+        list->first = peer_i;
     else
-        list->links[list->last].next = peer;
-    list->last = peer;
+        list->links[list->last].next = peer_i;
+    list->last = peer_i;
 }
 
-bool pen_credit_list_pop(pen_credit_list *list, uint32_t *peer)
+bool pen_credit_list_pop(pen_credit_list *list, uint32_t *peer_i)
 {
     if (list->first == PEN_CREDIT_NONE)
         return false;
-    *peer = list->first;
-    list->first = list->links[*peer].next;
-    list->links[*peer].listed = false;
+    *peer_i = list->first;
+    list->first = list->links[*peer_i].next;
+    list->links[*peer_i].listed = false;
     return true;
 }

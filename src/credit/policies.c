@@ -21,14 +21,14 @@ static uint64_t round_time(const pen_credit_source *peer, uint64_t now)
 
 /* The slowest of those that have something to lose and are enough slower than peer i; of equals
  * the one with the largest quota. */
-static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t i, uint64_t now)
+static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
-    double limit = receiver->params.hysteresis * (double)receiver->peers[i].round_time;
+    double limit = receiver->params.hysteresis * (double)receiver->peers[peer_i].round_time;
     uint32_t found = PEN_CREDIT_NONE, found_quota = 0;
     uint64_t found_time = 0;
     for (uint32_t v = 0; v < receiver->params.peers; v++) {
         const pen_credit_source *peer = &receiver->peers[v];
-        if (v == i || peer->quota <= least(&receiver->params))
+        if (v == peer_i || peer->quota <= least(&receiver->params))
             continue;
         uint64_t time = round_time(peer, now);
         if ((double)time <= limit || time < found_time ||
@@ -42,14 +42,14 @@ static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t i, uin
 }
 
 /* A peer has used its quota up: it gets some of the free quota, else some of a slower peer's. */
-static void activity_round(pen_credit_receiver *receiver, uint32_t i, uint64_t now)
+static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     peer->round_time = now - peer->round_start;
     peer->round_start = now;
     peer->round_freed = 0;
     if (receiver->quota_free == 0) {
-        uint32_t victim = find_victim(receiver, i, now);
+        uint32_t victim = find_victim(receiver, peer_i, now);
         if (victim == PEN_CREDIT_NONE)
             return;
         uint32_t has = receiver->peers[victim].quota - least(&receiver->params);
@@ -57,35 +57,36 @@ static void activity_round(pen_credit_receiver *receiver, uint32_t i, uint64_t n
                              -(int64_t)pen_credit_min(has, receiver->params.step));
         pen_credit_settle(receiver, victim);
     }
-    pen_credit_quota_add(receiver, i, pen_credit_min(receiver->quota_free, receiver->params.step));
+    pen_credit_quota_add(receiver, peer_i,
+                         pen_credit_min(receiver->quota_free, receiver->params.step));
 }
 
 /* What a peer owes and what does not come back by itself, when packets in the mailbox are freed. */
-static uint32_t activity_ask(const pen_credit_receiver *receiver, uint32_t i)
+static uint32_t activity_ask(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    const pen_credit_source *peer = &receiver->peers[i];
+    const pen_credit_source *peer = &receiver->peers[peer_i];
     return PEN_CREDIT_SPARE(peer->exposed - peer->mailbox, peer->quota);
 }
 
 /* What was not given was sent before the answer and is in the mailbox. Only for what
  * the peer was granted, or came to owe, since then is it asked again. */
-static void activity_given(pen_credit_receiver *receiver, uint32_t i, uint32_t count)
+static void activity_given(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)
 {
     (void)count;
-    if (activity_ask(receiver, i) > 0)
-        pen_credit_recall(receiver, i);
+    if (activity_ask(receiver, peer_i) > 0)
+        pen_credit_recall(receiver, peer_i);
 }
 
-static uint32_t activity_give(const pen_credit_sender *sender, uint32_t i, uint32_t asked)
+static uint32_t activity_give(const pen_credit_sender *sender, uint32_t peer_i, uint32_t asked)
 {
-    return pen_credit_min(asked, PEN_CREDIT_SPARE(sender->peers[i].hand, sender->reserve));
+    return pen_credit_min(asked, PEN_CREDIT_SPARE(sender->peers[peer_i].hand, sender->reserve));
 }
 
 /* ---- loan ------------------------------------------------------------------------------------ */
 
-static bool can_ask_back(const pen_credit_receiver *receiver, uint32_t i)
+static bool can_ask_back(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    const pen_credit_source *peer = &receiver->peers[i];
+    const pen_credit_source *peer = &receiver->peers[peer_i];
     return peer->quota > least(&receiver->params) && !peer->recall_open && !peer->asked_in_vain &&
            peer->requested == 0;
 }
@@ -105,9 +106,9 @@ static void scavenge(pen_credit_receiver *receiver)
     }
 }
 
-static void loan_need(pen_credit_receiver *receiver, uint32_t i, uint32_t need)
+static void loan_need(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t need)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->requested < UINT16_MAX)
         peer->requested++;
     uint32_t count = pen_credit_min(need, receiver->quota_free);
@@ -118,9 +119,9 @@ static void loan_need(pen_credit_receiver *receiver, uint32_t i, uint32_t need)
         return;
     }
     peer->borrowed = (uint16_t)(peer->borrowed + count);
-    pen_credit_quota_add(receiver, i, count);
+    pen_credit_quota_add(receiver, peer_i, count);
     peer->urgent = true; /* it waits for these */
-    pen_credit_refill(receiver, i);
+    pen_credit_refill(receiver, peer_i);
 }
 
 /* What was noted about peers counts less with every epoch. */
@@ -138,21 +139,21 @@ static void loan_arrival(pen_credit_receiver *receiver)
     }
 }
 
-static uint32_t loan_ask(const pen_credit_receiver *receiver, uint32_t i)
+static uint32_t loan_ask(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    return receiver->peers[i].quota - least(&receiver->params);
+    return receiver->peers[peer_i].quota - least(&receiver->params);
 }
 
-static void loan_given(pen_credit_receiver *receiver, uint32_t i, uint32_t count)
+static void loan_given(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)
 {
     if (count == 0)
-        receiver->peers[i].asked_in_vain = true;
+        receiver->peers[peer_i].asked_in_vain = true;
 }
 
 /* A borrower keeps all while it stalls, else what it has used lately. */
-static uint32_t loan_give(const pen_credit_sender *sender, uint32_t i, uint32_t asked)
+static uint32_t loan_give(const pen_credit_sender *sender, uint32_t peer_i, uint32_t asked)
 {
-    const pen_credit_target *peer = &sender->peers[i];
+    const pen_credit_target *peer = &sender->peers[peer_i];
     uint32_t keep = least(&sender->params);
     if (peer->stalled > 0 || peer->given >= PEN_CREDIT_LOAN_MAX)
         return 0;

@@ -39,18 +39,18 @@ static bool grant_is_due(const pen_credit_receiver *receiver, const pen_credit_s
 }
 
 /* After anything that can make a control packet due. */
-static void consider(pen_credit_receiver *receiver, uint32_t i)
+static void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    const pen_credit_source *peer = &receiver->peers[i];
+    const pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->recall_wanted || grant_is_due(receiver, peer))
-        pen_credit_list_push(&receiver->ready, i);
+        pen_credit_list_push(&receiver->ready, peer_i);
 }
 
 /* ---- moving quota and slots ------------------------------------------------------------------ */
 
-void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t i, int64_t count)
+void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer_i, int64_t count)
 {
-    receiver->peers[i].quota += (uint32_t)count;
+    receiver->peers[peer_i].quota += (uint32_t)count;
     receiver->quota_sum += (uint32_t)count;
     receiver->quota_free -= (uint32_t)count;
 }
@@ -64,19 +64,19 @@ static void slots_add(pen_credit_receiver *receiver, pen_credit_source *peer, in
 }
 
 /* One that lacks slots stands in line for them. */
-static void stand_in_line(pen_credit_receiver *receiver, uint32_t i)
+static void stand_in_line(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    if (held(&receiver->peers[i]) < receiver->peers[i].quota)
-        pen_credit_list_push(&receiver->deficits, i);
+    if (held(&receiver->peers[peer_i]) < receiver->peers[peer_i].quota)
+        pen_credit_list_push(&receiver->deficits, peer_i);
 }
 
-void pen_credit_refill(pen_credit_receiver *receiver, uint32_t i)
+void pen_credit_refill(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     if (held(peer) < peer->quota)
         slots_add(receiver, peer, pen_credit_min(peer->quota - held(peer), receiver->pool));
-    stand_in_line(receiver, i);
-    consider(receiver, i);
+    stand_in_line(receiver, peer_i);
+    consider(receiver, peer_i);
 }
 
 /* The pool feeds the peers that lack slots, in the order in which they came to lack them. One that
@@ -88,25 +88,25 @@ static void feed(pen_credit_receiver *receiver)
         pen_credit_refill(receiver, i);
 }
 
-void pen_credit_recall(pen_credit_receiver *receiver, uint32_t i)
+void pen_credit_recall(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->recall_open)
         return;
     peer->recall_open = peer->recall_wanted = true;
     receiver->recalls_open++;
-    pen_credit_list_push(&receiver->ready, i);
+    pen_credit_list_push(&receiver->ready, peer_i);
 }
 
-void pen_credit_settle(pen_credit_receiver *receiver, uint32_t i)
+void pen_credit_settle(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t owed = held(peer) > peer->quota ? held(peer) - peer->quota : 0;
     /* One that hurries has none in hand, and must get one. */
     uint32_t spare = PEN_CREDIT_SPARE(peer->recovered, peer->urgent ? 1U : 0U);
     slots_add(receiver, peer, -(int64_t)pen_credit_min(owed, spare));
-    if (receiver->rules->ask(receiver, i) > 0)
-        pen_credit_recall(receiver, i);
+    if (receiver->rules->ask(receiver, peer_i) > 0)
+        pen_credit_recall(receiver, peer_i);
     /* No grant comes due: the threshold falls by no more than was taken. */
 }
 
@@ -124,37 +124,37 @@ static void forget_consumed(pen_credit_source *peer)
     peer->before_count = (uint8_t)(peer->before_count - gone);
 }
 
-static void show(pen_credit_receiver *receiver, uint32_t i, uint32_t count)
+static void show(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)
 {
-    receiver->peers[i].shown += count;
-    forget_consumed(&receiver->peers[i]);
+    receiver->peers[peer_i].shown += count;
+    forget_consumed(&receiver->peers[peer_i]);
 }
 
-pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t i,
+pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer_i,
                                        pen_credit_tag tag)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->exposed == peer->mailbox || tag.need > PEN_CREDIT_NEED_MAX)
         return PEN_ERR_PROTOCOL;
     peer->mailbox++;
     peer->packets++;
     receiver->occupied++;
     PEN_INVARIANT(receiver->occupied <= receiver->slots);
-    show(receiver, i, 1);
+    show(receiver, peer_i, 1);
     if (tag.urgent && peer->exposed == peer->mailbox) /* else a grant is under way to it */
         peer->urgent = true;
     if (receiver->rules->arrival != NULL)
         receiver->rules->arrival(receiver);
     if (tag.need > 0 && receiver->rules->need != NULL)
-        receiver->rules->need(receiver, i, tag.need);
-    consider(receiver, i);
+        receiver->rules->need(receiver, peer_i, tag.need);
+    consider(receiver, peer_i);
     check_peer(receiver, peer);
     return PEN_OK;
 }
 
-void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t i, uint64_t now)
+void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     PEN_INVARIANT(peer->mailbox > 0);
     peer->mailbox--;
     receiver->occupied--;
@@ -168,17 +168,17 @@ void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t i, uint64
     peer->round_freed++;
     if (receiver->rules->round != NULL &&
         peer->round_freed >= PEN_CREDIT_ROUND(peer->quota, receiver->params.control))
-        receiver->rules->round(receiver, i, now);
-    stand_in_line(receiver, i);
+        receiver->rules->round(receiver, peer_i, now);
+    stand_in_line(receiver, peer_i);
     feed(receiver);
-    consider(receiver, i);
+    consider(receiver, peer_i);
     check_peer(receiver, peer);
 }
 
-pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t i,
+pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer_i,
                                     const pen_credit_message *message)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t count = message->count;
     if (message->kind != PEN_CREDIT_GIVE || !peer->recall_open || peer->recall_wanted ||
         count > peer->asked || count > peer->exposed - peer->mailbox)
@@ -188,14 +188,14 @@ pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t i,
     peer->exposed -= count;
     receiver->held_sum -= count;
     receiver->pool += count;
-    show(receiver, i, count);
+    show(receiver, peer_i, count);
     if (receiver->rules->gives_quota) {
-        pen_credit_quota_add(receiver, i, -(int64_t)count);
+        pen_credit_quota_add(receiver, peer_i, -(int64_t)count);
         peer->told -= count;
     }
-    receiver->rules->given(receiver, i, count);
+    receiver->rules->given(receiver, peer_i, count);
     /* First the peer itself: what was freed meanwhile may have gone to others already. */
-    pen_credit_refill(receiver, i);
+    pen_credit_refill(receiver, peer_i);
     feed(receiver);
     check_peer(receiver, peer);
     return PEN_OK;
@@ -222,11 +222,11 @@ static void grant(pen_credit_source *peer, uint32_t count_max, pen_credit_messag
 }
 
 /* False: by now there is nothing to ask back. */
-static bool take_recall(pen_credit_receiver *receiver, uint32_t i, pen_credit_message *out)
+static bool take_recall(pen_credit_receiver *receiver, uint32_t peer_i, pen_credit_message *out)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     peer->recall_wanted = false;
-    uint32_t count = receiver->rules->ask(receiver, i);
+    uint32_t count = receiver->rules->ask(receiver, peer_i);
     if (count == 0) {
         peer->recall_open = false;
         receiver->recalls_open--;
@@ -238,7 +238,7 @@ static bool take_recall(pen_credit_receiver *receiver, uint32_t i, pen_credit_me
     return true;
 }
 
-bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *out_peer,
+bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
                               pen_credit_message *message)
 {
     uint32_t i = 0;
@@ -254,7 +254,7 @@ bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *out_peer,
         }
         consider(receiver, i);
         if (found) {
-            *out_peer = i;
+            *peer_i = i;
             check_peer(receiver, peer);
             return true;
         }
@@ -267,10 +267,10 @@ bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver)
     return !pen_credit_list_empty(&receiver->ready);
 }
 
-bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t i, uint32_t count_max,
+bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
                               pen_credit_message *message)
 {
-    pen_credit_source *peer = &receiver->peers[i];
+    pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->recovered == 0 || count_max == 0)
         return false;
     grant(peer, count_max, message);
@@ -331,10 +331,10 @@ void pen_credit_receiver_audit(const pen_credit_receiver *receiver)
     PEN_INVARIANT(mailbox == receiver->occupied);
 }
 
-void pen_credit_receiver_count(const pen_credit_receiver *receiver, uint32_t i,
+void pen_credit_receiver_count(const pen_credit_receiver *receiver, uint32_t peer_i,
                                pen_credit_receiver_counters *out)
 {
-    const pen_credit_source *peer = &receiver->peers[i];
+    const pen_credit_source *peer = &receiver->peers[peer_i];
     *out = (pen_credit_receiver_counters){
         .quota = peer->quota,
         .exposed = peer->exposed,

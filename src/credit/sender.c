@@ -14,10 +14,10 @@ static void note_used(pen_credit_target *peer)
         peer->used_max = used(peer);
 }
 
-bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t i, pen_credit_class packet,
+bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i, pen_credit_class packet,
                             uint32_t left, pen_credit_tag *tag)
 {
-    pen_credit_target *peer = &sender->peers[i];
+    pen_credit_target *peer = &sender->peers[peer_i];
     PEN_ASSERT(left > 0);
     uint32_t reserve = packet == PEN_CREDIT_REQUEST ? sender->reserve : 0;
     if (!PEN_CREDIT_MAY_TAKE(peer->hand, reserve)) {
@@ -61,10 +61,10 @@ static pen_status hear_grant(const pen_credit_sender *sender, pen_credit_target 
     return PEN_OK;
 }
 
-pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t i,
+pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t peer_i,
                                   const pen_credit_message *message)
 {
-    pen_credit_target *peer = &sender->peers[i];
+    pen_credit_target *peer = &sender->peers[peer_i];
     int64_t quota = (int64_t)peer->quota + message->raised;
     if (quota < 0 || quota > sender->slots)
         return PEN_ERR_PROTOCOL;
@@ -75,11 +75,11 @@ pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t i,
         return PEN_ERR_PROTOCOL;
     peer->asked = message->count;
     peer->quota = (uint32_t)quota;
-    pen_credit_list_push(&sender->answers, i);
+    pen_credit_list_push(&sender->answers, peer_i);
     return PEN_OK;
 }
 
-bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *out_peer,
+bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *peer_i,
                             pen_credit_message *message)
 {
     uint32_t i = 0;
@@ -96,7 +96,7 @@ bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *out_peer,
     peer->given_ever += count;
     peer->recalls++;
     *message = (pen_credit_message){ PEN_CREDIT_GIVE, count, 0, false };
-    *out_peer = i;
+    *peer_i = i;
     return true;
 }
 
@@ -129,10 +129,10 @@ pen_credit_sender *pen_credit_sender_open(void *memory, const pen_credit_params 
     return sender;
 }
 
-void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t i,
+void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t peer_i,
                              pen_credit_sender_counters *out)
 {
-    const pen_credit_target *peer = &sender->peers[i];
+    const pen_credit_target *peer = &sender->peers[peer_i];
     *out = (pen_credit_sender_counters){
         .quota = peer->quota,
         .hand = peer->hand,

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mutants.py SRC TESTS GENERATED RUNS PACKETS: faults put into the credit library, one at a time,
-which the randomized runs, or else the unit tests, must notice. A fault whose place in the source is gone is an error, and so
-is a library without a fault that fails.
+"""mutants.py SRC TESTS GENERATED RUNS PACKETS [-v]: faults put into the credit library, one at a
+time, which the randomized runs, or else the unit tests, must notice. All faults are compiled into the
+same programs, each behind mutant == <its number>. A fault whose place in the source is gone is an
+error, and so is a library without a fault that fails.
 """
 
 import concurrent.futures
@@ -13,100 +14,151 @@ import subprocess
 import sys
 import tempfile
 
-# name, file, what is there, what stands there instead
+# name, file, what is there, what stands there instead; the latter two are both expressions, or, if
+# they end in a semicolon, statements
 MUTANTS = [
     # The rules for requests and replies.
-    ("no_reserve", "sender.c", r"packet == PEN_CREDIT_REQUEST \? sender->reserve : 0", "0"),
-    ("one_control_slot", "constants.h", r"\(PEN_CREDIT_RESERVE \+ 1\)", "1"),
-    ("never_urgent", "constants.h", r"\(\(hand\) == 0\)", "0"),
-    ("urgent_not_heeded", "constants.h", r" \|\| \(\(urgent\) && \(recovered\) > 0\)", ""),
-    ("debtor_not_hurried", "constants.h", r" \|\| \(\(urgent\) && \(recovered\) == 0\)", ""),
-    ("recall_takes_reserve", "policies.c", r"(asked, PEN_CREDIT_SPARE\(sender->peers\[i\]\.hand, )sender->reserve", r"\g<1>0"),
-    ("loan_takes_reserve", "policies.c", r"(asked, PEN_CREDIT_SPARE\(peer->hand, )sender->reserve", r"\g<1>0"),
-    ("requests_not_stashed", "credit.h", r"context == PEN_CREDIT_OUTSIDE \|\| packet == PEN_CREDIT_REPLY", "context == context || packet == PEN_CREDIT_REPLY"),
-    ("replies_stashed", "credit.h", r"(PEN_CREDIT_OUTSIDE) \|\| packet == PEN_CREDIT_REPLY", r"\1 && packet == packet"),
+    ("no_reserve", "sender.c", "packet == PEN_CREDIT_REQUEST ? sender->reserve : 0", "0"),
+    ("one_control_slot", "constants.h", "(PEN_CREDIT_RESERVE + 1)", "1"),
+    ("never_urgent", "constants.h", "((hand) == 0)", "0"),
+    ("urgent_not_heeded", "constants.h", "((urgent) && (recovered) > 0)", "0"),
+    ("debtor_not_hurried", "constants.h", "((urgent) && (recovered) == 0)", "0"),
+    ("recall_takes_reserve", "policies.c",
+     "PEN_CREDIT_SPARE(sender->peers[peer_i].hand, sender->reserve)", "sender->peers[peer_i].hand"),
+    ("loan_takes_reserve", "policies.c", "PEN_CREDIT_SPARE(peer->hand, sender->reserve)",
+     "peer->hand"),
+    ("requests_not_stashed", "credit.h", "context == PEN_CREDIT_OUTSIDE", "context == context"),
+    ("replies_stashed", "credit.h", "packet == PEN_CREDIT_REPLY;", "packet != packet;"),
     # Thresholds and control slots.
-    ("threshold_high", "constants.h", r"\(\(q\) / \(\(n\) \+ 1\) \+ 1\)", "((q) / ((n) + 1) + 2)"),
-    ("grants_not_counted", "receiver.c", r"peer->before_count < receiver->params\.control &&\n", "peer != NULL &&\n"),
-    ("consumed_too_early", "receiver.c", r"(peer->before\[gone\]\)) > 0", r"\1 >= 0"),
-    ("given_not_shown", "receiver.c", r"    show\(receiver, i, count\);\n", ""),
+    ("threshold_high", "constants.h", "((q) / ((n) + 1) + 1)", "((q) / ((n) + 1) + 2)"),
+    ("grants_not_counted", "receiver.c", "peer->before_count < receiver->params.control &&\n",
+     "peer != NULL &&\n"),
+    ("consumed_too_early", "receiver.c", "(int32_t)(peer->shown - peer->before[gone]) > 0",
+     "(int32_t)(peer->shown - peer->before[gone]) >= 0"),
+    ("given_not_shown", "receiver.c", "show(receiver, peer_i, count);", ";"),
     # The two ledgers.
-    ("lends_what_is_out", "receiver.c", r"pen_credit_min\(peer->quota - held\(peer\), receiver->pool\)", "peer->quota - held(peer)"),
-    ("debt_not_collected", "constants.h", r"\(exposed\) \+ \(recovered\) < \(quota\) \|\|", "(exposed) + (recovered) <= (quota) ||"),
-    ("debt_collected_twice", "receiver.c", r"    receiver->pool \+= count;\n", ""),
-    ("pool_feeds_nobody", "receiver.c", r"while \(receiver->pool > 0 && ", "while (receiver->pool > receiver->slots && "),
-    ("others_fed_first", "receiver.c", r"    pen_credit_refill\(receiver, i\);\n    feed\(receiver\);", "    feed(receiver);\n    pen_credit_refill(receiver, i);"),
-    ("deficit_forgotten", "receiver.c", r"    stand_in_line\(receiver, i\);\n    consider\(receiver, i\);\n", "    consider(receiver, i);\n"),
-    ("victim_below_least", "policies.c", r"(uint32_t has = receiver->peers\[victim\]\.quota) - least\(&receiver->params\)", r"\1"),
+    ("lends_what_is_out", "receiver.c",
+     "pen_credit_min(peer->quota - held(peer), receiver->pool)", "peer->quota - held(peer)"),
+    ("debt_not_collected", "constants.h", "(exposed) + (recovered) < (quota)",
+     "(exposed) + (recovered) <= (quota)"),
+    ("debt_collected_twice", "receiver.c", "receiver->pool += count;", ";"),
+    ("pool_feeds_nobody", "receiver.c", "receiver->pool > 0", "receiver->pool > receiver->slots"),
+    ("others_fed_first", "receiver.c",
+     "pen_credit_refill(receiver, peer_i);\n    feed(receiver);",
+     "feed(receiver);\n    pen_credit_refill(receiver, peer_i);"),
+    ("deficit_forgotten", "receiver.c", "stand_in_line(receiver, peer_i);\n    feed(receiver);",
+     "feed(receiver);"),
+    ("victim_below_least", "policies.c",
+     "receiver->peers[victim].quota - least(&receiver->params)", "receiver->peers[victim].quota"),
     # Recalls.
-    ("never_recalled", "receiver.c", r"if \(receiver->rules->ask\(receiver, i\) > 0\)", "if (receiver == NULL)"),
-    ("recalled_once", "policies.c", r"if \(activity_ask\(receiver, i\) > 0\)", "if (receiver == NULL)"),
-    ("recalled_twice_at_once", "receiver.c", r"if \(peer->recall_open\)", "if (peer->recall_wanted)"),
-    ("given_kept_in_hand", "sender.c", r"    peer->hand -= count;\n", ""),
-    ("loan_lends_the_lent", "policies.c", r"pen_credit_min\(need, receiver->quota_free\)", "need"),
-    ("loan_quota_kept", "receiver.c", r"        pen_credit_quota_add\(receiver, i, -\(int64_t\)count\);\n", ""),
+    ("never_recalled", "receiver.c", "receiver->rules->ask(receiver, peer_i) > 0", "false"),
+    ("recalled_once", "policies.c", "activity_ask(receiver, peer_i) > 0", "false"),
+    ("recalled_twice_at_once", "receiver.c", "if (peer->recall_open)\n        return;",
+     "if (peer->recall_wanted)\n        return;"),
+    ("given_kept_in_hand", "sender.c", "peer->hand -= count;", ";"),
+    ("loan_lends_the_lent", "policies.c", "pen_credit_min(need, receiver->quota_free)", "need"),
+    ("loan_quota_kept", "receiver.c",
+     "pen_credit_quota_add(receiver, peer_i, -(int64_t)count);", ";"),
 ]
 
 
-def run(build, program):
+def choice(number, old, new):
+    """Both, of which the number of the mutant chooses."""
+    if not old.endswith(";"):
+        end = " &&\n" if old.endswith(" &&\n") else ""
+        old, new = old.removesuffix(end), new.removesuffix(end)
+        return f"(mutant == {number} ? ({new}) : ({old})){end}"
+    if old.startswith("packet"):
+        return f"(mutant == {number} ? {new[:-1]} : {old[:-1]});"
+    return f"if (mutant == {number}) {{ {new} }} else {{ {old} }}"
+
+
+def put_in(folder):
+    """Puts all mutants into the copy; returns what is missing."""
+    missing = []
+    for number, (name, file, old, new) in enumerate(MUTANTS, 1):
+        path = os.path.join(folder, "credit", file)
+        with open(path, encoding="utf-8") as opened:
+            text = opened.read()
+        # Where lines are broken says nothing.
+        pattern = r"\s+".join(re.escape(word) for word in old.split())
+        found = list(re.finditer(pattern, text))
+        if len(found) != 1:
+            missing.append(f"{name}: {len(found)} places in {file} instead of one")
+            continue
+        changed = choice(number, old, new)
+        if file == "constants.h":
+            changed = changed.replace("\n", " ")
+        with open(path, "w", encoding="utf-8") as opened:
+            opened.write(text[: found[0].start()] + changed + text[found[0].end() :])
+    return missing
+
+
+def build(folders, work, name, test_files):
+    """A program of one file, since most of a short compilation is its beginning."""
+    source, tests, generated = folders
+    library = sorted(os.listdir(os.path.join(work, "credit")))
+    files = [f"credit/{file}" for file in library if file.endswith(".c")]
+    with open(os.path.join(work, name + ".c"), "w", encoding="utf-8") as opened:
+        opened.write("#include <stdlib.h>\nstatic int mutant;\n#define main test_main\n")
+        opened.writelines(f"#include <{file}>\n" for file in [*files, "base/invariant.c"])
+        opened.writelines(f'#include "{os.path.join(tests, file)}"\n' for file in test_files)
+        opened.write("#undef main\nint main(int argc, char **argv) { mutant = atoi(argv[1]);\n")
+        takes = "argc - 1, argv + 1" if name == "runs" else ""
+        opened.write(f"    (void)argc; return test_main({takes}); }}\n")
+    program = os.path.join(work, name)
+    command = ["gcc", "-std=gnu11", "-O1", "-w", "-I", work, "-I", source, "-I", tests]
+    command += ["-I", generated, program + ".c", "-o", program, "-lcmocka"]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    return built.stderr if built.returncode != 0 else None
+
+
+def run(command):
     """What went wrong; None if nothing did. A program that does not end is wrong, too."""
-    built = subprocess.run(build, capture_output=True, text=True, check=False)
-    if built.returncode != 0:
-        sys.exit(f"does not compile: {built.stderr}")
     try:
-        ran = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except subprocess.TimeoutExpired:
         return "does not end"
     return None if ran.returncode == 0 else ran.stderr or "failed"
 
 
-def build_and_run(folders, mutant, numbers):
-    source, tests, generated = folders
-    with tempfile.TemporaryDirectory() as work:
-        shutil.copytree(os.path.join(source, "credit"), os.path.join(work, "credit"))
-        if mutant is not None:
-            name, file, pattern, text = mutant
-            path = os.path.join(work, "credit", file)
-            with open(path, encoding="utf-8") as opened:
-                changed, count = re.subn(pattern, text, opened.read())
-            if count != 1:
-                return f"{name}: {count} places in {file} instead of one"
-            with open(path, "w", encoding="utf-8") as opened:
-                opened.write(changed)
-        else:
-            name = "none"
-        program = os.path.join(work, "runs")
-        # One file, since most of a short compilation is its beginning.
-        library = sorted(os.listdir(os.path.join(work, "credit")))
-        files = [f"credit/{file}" for file in library if file.endswith(".c")]
-        files += ["credit/net.c", "credit/runs.c", "base/invariant.c"]
-        with open(os.path.join(work, "all.c"), "w", encoding="utf-8") as opened:
-            opened.write("".join(f"#include <{file}>\n" for file in files))
-        command = ["gcc", "-std=gnu11", "-O1", "-w", "-I", work, "-I", source, "-I", tests]
-        command += ["-I", generated]
-        said = run(command + [os.path.join(work, "all.c"), "-o", program], [program, *numbers])
-        if said is None:
-            units = [os.path.join(work, file) for file in files[:-3]]
-            units += [os.path.join(source, "base/invariant.c")]
-            for test in ("credit_test.c", "policies_test.c"):
-                sources = [*units, os.path.join(tests, "unit/credit", test), "-lcmocka"]
-                said = said or run(command + [*sources, "-o", program], [program])
-        if "-v" in sys.argv:
-            print(name, (said or "fine").strip().replace("\n", " | ")[-150:])
-        if mutant is None:
-            return None if said is None else f"the library as it is fails: {said}"
-        return None if said is not None else f"{name}: not noticed in {numbers[0]} runs"
-
-
 def main():
-    folders, numbers = sys.argv[1:4], sys.argv[4:6]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = [None, *MUTANTS]
-        results = pool.map(lambda mutant: build_and_run(folders, mutant, numbers), rows)
-        wrong = [result for result in results if result is not None]
+    folders = [os.path.abspath(folder) for folder in sys.argv[1:4]]
+    numbers = sys.argv[4:6]
+    verbose = "-v" in sys.argv
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(
+        os.cpu_count()
+    ) as pool:
+        shutil.copytree(os.path.join(folders[0], "credit"), os.path.join(work, "credit"))
+        wrong = put_in(work)
+        programs = {
+            "credit_test": ["unit/credit/credit_test.c"],
+            "policies_test": ["unit/credit/policies_test.c"],
+            "runs": ["credit/net.c", "credit/runs.c"],
+        }
+        jobs = [pool.submit(build, folders, work, name, files) for name, files in programs.items()]
+        errors = [job.result() for job in jobs if job.result() is not None]
+        if errors:
+            sys.exit(f"does not compile: {errors[0]}")
+
+        def judge(number):
+            said = None
+            for name in programs:
+                words = numbers if name == "runs" else []
+                said = said or run([os.path.join(work, name), str(number), *words])
+            return said
+
+        results = list(pool.map(judge, range(len(MUTANTS) + 1)))
+    if results[0] is not None:
+        wrong.append(f"the library as it is fails: {results[0]}")
+    for (name, *_), said in zip(MUTANTS, results[1:]):
+        if said is None:
+            wrong.append(f"{name}: not noticed in {numbers[0]} runs")
+        elif verbose:
+            print(f"{name}: {said.strip().splitlines()[0][:150]}")
     for line in wrong:
         print(line, file=sys.stderr)
-    print(f"{len(MUTANTS) - len(wrong)} of {len(MUTANTS)} faults found")
+    print(f"{sum(said is not None for said in results[1:])} of {len(MUTANTS)} faults found")
     return 1 if wrong else 0
 
 

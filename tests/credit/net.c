@@ -50,7 +50,7 @@ typedef struct net {
 static uint32_t draw(uint64_t *state, uint32_t below)
 {
     *state = *state * 6364136223846793005U + 1442695040888963407U;
-    return (uint32_t)(*state >> 33) % below;
+    return below > 0 ? (uint32_t)(*state >> 33) % below : 0;
 }
 
 static void fail(net *w, const char *what)
