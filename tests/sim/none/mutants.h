@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mutants.h: of the program without mutants: none. */
+#ifndef PEN_TESTS_SIM_NONE_MUTANTS_H
+#define PEN_TESTS_SIM_NONE_MUTANTS_H
+
+#include <stddef.h>
+
+static const char *const sim_mutants[] = { NULL };
+
+#endif
