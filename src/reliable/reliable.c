@@ -147,6 +147,7 @@ static void turn_host(reliable_link *link, pen_host *lent)
         .release = lent_release,
         .shared = lent_shared,
         .wake = lent_wake,
+        .counters = link->host->counters,
         .sleeping = link->host->sleeping != NULL ? lent_sleeping : NULL,
     };
 }
