@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* datagram.c: the decoder of the udp conduit, with bytes of anybody and of a rank that has the key.
+ * The first byte of the input says which: 0 no seal at all, 1 as it comes to a sealed link, 2 the
+ * input is the frames, which are sealed as a rank would. Memory has exactly the datagram's length.
+ */
+#include "conduits/udp/datagram.h"
+
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { US = 0, PEER = 1, RANKS = 2, EPOCH = 0x31415926 };
+
+static const udp_expect us = { EPOCH, US, RANKS }, peer = { EPOCH, PEER, RANKS };
+
+static pen_seal *seal_open(pen_peer self, pen_seal_mode mode)
+{
+    static const uint8_t key[PEN_SEAL_KEY_LEN], salts[RANKS][PEN_SEAL_SALT_LEN];
+    pen_seal *seal = NULL;
+    const pen_seal_params params = { key, "fuzz", mode, PEN_SEAL_CHACHA20_POLY1305, self, RANKS };
+    if (pen_seal_open(&params, salts, sizeof salts[0], &seal) != PEN_OK)
+        abort();
+    return seal;
+}
+
+/* Every frame of what was found to be sound lies in it, where the engine wants it. */
+static void read_frames(uint8_t *bytes, size_t payload_len)
+{
+    size_t off = UDP_HEADER_LEN, end = UDP_HEADER_LEN + payload_len;
+    while (off < end) {
+        udp_frame frame;
+        if (!udp_frame_read(bytes, end, &off, &frame))
+            abort();
+        uint8_t *head = frame.head, *body = frame.body;
+        if (frame.lane >= PEN_LANES || frame.head_len > PEN_FRAME_HEAD_MAX ||
+            frame.head_len % 8 != 0 || (head - bytes) % 8 != 0 ||
+            head + frame.head_len > bytes + end)
+            abort();
+        memset(head, 1, frame.head_len);
+        if (body == NULL)
+            continue;
+        if ((body - bytes) % UDP_ALIGN != 0 || frame.body_len == 0)
+            abort();
+        memset(body, 2, frame.body_len);
+    }
+    if (off != end)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+{
+    void *memory = NULL;
+    if (len == 0)
+        return 0;
+    unsigned kind = *input++ % 3;
+    len--;
+    size_t whole = kind == 2 ? len + UDP_DATAGRAM_EXTRA : len;
+    if (posix_memalign(&memory, UDP_ALIGN, whole != 0 ? whole : 1) != 0)
+        return 0;
+    uint8_t *bytes = memory;
+    pen_seal *ours = seal_open(US, kind == 0 ? PEN_SEAL_NONE : PEN_SEAL_ENCRYPT);
+    if (kind == 2) {
+        pen_seal *theirs = seal_open(PEER, PEN_SEAL_ENCRYPT);
+        udp_header_write(bytes, &peer, US);
+        if (len != 0)
+            memcpy(bytes + UDP_HEADER_LEN, input, len);
+        if (!pen_seal_protect(theirs, US, bytes, UDP_HEADER_LEN, len))
+            abort();
+        pen_seal_close(theirs);
+    } else if (len != 0) {
+        memcpy(bytes, input, len);
+    }
+    pen_peer from = PEN_PEER_ANY;
+    size_t payload_len = 0;
+    udp_verdict verdict = udp_datagram_open(ours, &us, bytes, whole, &from, &payload_len);
+    if (kind == 1 && verdict == UDP_GENUINE) /* nobody guesses a tag */
+        abort();
+    if (verdict == UDP_GENUINE && from < RANKS)
+        read_frames(bytes, payload_len);
+    free(memory);
+    pen_seal_close(ours);
+    return 0;
+}

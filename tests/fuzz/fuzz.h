@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fuzz.h: what libFuzzer, and replay.c in its place, calls of a target. */
+#ifndef PEN_TESTS_FUZZ_H
+#define PEN_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len); /* answers 0 */
+
+#endif
