@@ -50,7 +50,7 @@ typedef struct pen_root {
     const void *host_kind_cdata;         /* of GEX_MK_HOST */
     pen_coll_functions *coll_functions;  /* of gasnet_coll_init; NULL: not called */
     pthread_key_t thread_key;            /* its destructor returns a thread's state; PAR only */
-    gex_RankInfo_t *nbrhd;               /* ranks that share our memory */
+    gex_RankInfo_t *nbrhd; /* ranks that share our memory; behind them all of this host */
     uint32_t nbrhd_count, nbrhd_mine;
     pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;       /* resigned is that */

@@ -203,7 +203,8 @@ void pen_api_close_modules(pen_job *job)
 static pen_status find_neighbours(pen_job *job)
 {
     pen_root *root = &pen_api_root;
-    root->nbrhd = pen_job_calloc(job, job->size, sizeof *root->nbrhd, "the list of neighbours");
+    root->nbrhd =
+        pen_job_calloc(job, 2 * (size_t)job->size, sizeof *root->nbrhd, "the list of neighbours");
     if (root->nbrhd == NULL)
         return PEN_ERR_MEMORY;
     for (uint32_t rank = 0; rank < job->size; rank++) {
@@ -212,6 +213,8 @@ static pen_status find_neighbours(pen_job *job)
         if (rank == job->rank || job->routes[rank].same_host)
             root->nbrhd[root->nbrhd_count++].gex_jobrank = rank;
     }
+    for (uint32_t rank = 0; rank < job->size; rank++) /* as long as boot/ starts them on one */
+        root->nbrhd[root->nbrhd_count + rank].gex_jobrank = rank;
     return PEN_OK;
 }
 

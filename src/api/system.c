@@ -64,9 +64,16 @@ char *gasnet_getenv(const char *name)
 
 /* ---- who is near ---------------------------------------------------------------------------- */
 
-static void tell_near(const char *call, gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
+/* A conduit reaches all ranks of a host through memory, or none: with udp each rank is a
+ * neighbourhood of its own. */
+static gex_Rank_t nbrhd_of(const pen_job *job, uint32_t rank)
 {
-    (void)pen_api_job(call);
+    return pen_api_root.nbrhd_count == job->size ? 0 : rank;
+}
+
+void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
+{
+    (void)pen_api_job("gex_System_QueryNbrhdInfo");
     if (info != NULL)
         *info = pen_api_root.nbrhd;
     if (count != NULL)
@@ -75,26 +82,26 @@ static void tell_near(const char *call, gex_RankInfo_t **info, gex_Rank_t *count
         *mine = pen_api_root.nbrhd_mine;
 }
 
-void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
-{
-    tell_near("gex_System_QueryNbrhdInfo", info, count, mine);
-}
-
-/* All ranks of a host share memory. */
+/* A job is on one host as long as boot/ starts ranks on one only. */
 void gex_System_QueryHostInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
 {
-    tell_near("gex_System_QueryHostInfo", info, count, mine);
+    const pen_job *job = pen_api_job("gex_System_QueryHostInfo");
+    if (info != NULL)
+        *info = pen_api_root.nbrhd + pen_api_root.nbrhd_count;
+    if (count != NULL)
+        *count = job->size;
+    if (mine != NULL)
+        *mine = job->rank;
 }
 
-/* A job is on one host as long as boot/ starts ranks on one only. */
 void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_count, gex_Rank_t *nbrhd_i,
                                 gex_Rank_t *host_count, gex_Rank_t *host_i)
 {
-    (void)pen_api_job("gex_System_QueryMyPosition");
+    const pen_job *job = pen_api_job("gex_System_QueryMyPosition");
     if (nbrhd_count != NULL)
-        *nbrhd_count = 1;
+        *nbrhd_count = nbrhd_of(job, job->size - 1) + 1;
     if (nbrhd_i != NULL)
-        *nbrhd_i = 0;
+        *nbrhd_i = nbrhd_of(job, job->rank);
     if (host_count != NULL)
         *host_count = 1;
     if (host_i != NULL)
@@ -112,7 +119,7 @@ int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int count)
                               job->size);
     for (int i = 0; i < count; i++)
         table[i] = (gasnet_nodeinfo_t){ .host = 0,
-                                        .supernode = 0,
+                                        .supernode = nbrhd_of(job, (uint32_t)i),
                                         .offset = (uintptr_t)job->mem.remote[0][i].delta };
     return GASNET_OK;
 }

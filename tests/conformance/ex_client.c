@@ -107,6 +107,10 @@ static void system_queries(void)
     gex_System_QueryMyPosition(NULL, NULL, NULL, NULL);
     CHECK(positions[1] < positions[0] && positions[3] < positions[2],
           "GASNet-EX System: set ranks lie below set sizes");
+    CHECK((positions[0] == 1) == (near_count == (gex_Rank_t)check_size),
+          "GASNet-EX System: one neighbourhood has all ranks, and several have not");
+    CHECK(host_count == (gex_Rank_t)check_size || positions[2] > 1,
+          "GASNet-EX System: one host has all ranks");
 
     int before = gex_System_GetVerboseErrors();
     CHECK_EQ(before, 1, "GASNet-EX System: verbose errors are on by default");
