@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { US = 0, PEER = 1, RANKS = 2, EPOCH = 0x31415926 };
+enum { CLEAR, FOREIGN, SEALED, KINDS };
 
 static const udp_expect us = { EPOCH, US, RANKS }, peer = { EPOCH, PEER, RANKS };
 
@@ -48,37 +49,43 @@ static void read_frames(uint8_t *bytes, size_t payload_len)
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+/* The datagram that the input stands for, in memory of its own; NULL: there is none. */
+static uint8_t *datagram_of(unsigned kind, const uint8_t *input, size_t len, size_t whole)
 {
     void *memory = NULL;
-    if (len == 0)
-        return 0;
-    unsigned kind = *input++ % 3;
-    len--;
-    size_t whole = kind == 2 ? len + UDP_DATAGRAM_EXTRA : len;
     if (posix_memalign(&memory, UDP_ALIGN, whole != 0 ? whole : 1) != 0)
-        return 0;
+        return NULL;
     uint8_t *bytes = memory;
-    pen_seal *ours = seal_open(US, kind == 0 ? PEN_SEAL_NONE : PEN_SEAL_ENCRYPT);
-    if (kind == 2) {
+    if (len != 0)
+        memcpy(kind == SEALED ? bytes + UDP_HEADER_LEN : bytes, input, len);
+    if (kind == SEALED) {
         pen_seal *theirs = seal_open(PEER, PEN_SEAL_ENCRYPT);
         udp_header_write(bytes, &peer, US);
-        if (len != 0)
-            memcpy(bytes + UDP_HEADER_LEN, input, len);
         if (!pen_seal_protect(theirs, US, bytes, UDP_HEADER_LEN, len))
             abort();
         pen_seal_close(theirs);
-    } else if (len != 0) {
-        memcpy(bytes, input, len);
     }
+    return bytes;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
+{
+    if (len == 0)
+        return 0;
+    unsigned kind = input[0] % KINDS;
+    size_t whole = kind == SEALED ? len - 1 + UDP_DATAGRAM_EXTRA : len - 1;
+    uint8_t *bytes = datagram_of(kind, input + 1, len - 1, whole);
+    if (bytes == NULL)
+        return 0;
+    pen_seal *ours = seal_open(US, kind == CLEAR ? PEN_SEAL_NONE : PEN_SEAL_ENCRYPT);
     pen_peer from = PEN_PEER_ANY;
     size_t payload_len = 0;
     udp_verdict verdict = udp_datagram_open(ours, &us, bytes, whole, &from, &payload_len);
-    if (kind == 1 && verdict == UDP_GENUINE) /* nobody guesses a tag */
+    if (verdict == UDP_GENUINE && (kind == FOREIGN || from >= RANKS)) /* nobody guesses a tag */
         abort();
-    if (verdict == UDP_GENUINE && from < RANKS)
+    if (verdict == UDP_GENUINE)
         read_frames(bytes, payload_len);
-    free(memory);
+    free(bytes);
     pen_seal_close(ours);
     return 0;
 }

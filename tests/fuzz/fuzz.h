@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* libFuzzer's name. NOLINTNEXTLINE(readability-identifier-naming) */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len); /* answers 0 */
 
 #endif
