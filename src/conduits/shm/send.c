@@ -91,24 +91,12 @@ bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots)
     return tx->express.room >= slots;
 }
 
-/* A quarter of the ring on, the reader has told us how far it is. If it has caught up, what comes
- * next lies where the last quarter lay, which is still in both caches; otherwise further on. */
-static inline bool restart_is_due(const shm_link *link, const shm_tx *tx)
-{
-    return tx->ring_next - tx->ring_done >= link->layout.ring_len / 4;
-}
-
 int64_t shm_ring_find(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane, uint32_t record)
 {
     uint32_t ring_len = link->layout.ring_len;
     uint32_t start = tx->ring_next;
     uint32_t left = ring_len - (start & (ring_len - 1));
-    bool restart = false;
-    if (restart_is_due(link, tx)) {
-        refresh(link, peer, tx, lane);
-        restart = tx->ring_done == start && left != ring_len;
-    }
-    if (left < record || restart)
+    if (left < record)
         start += left;
     if (start + record - tx->ring_done > ring_len) {
         refresh(link, peer, tx, lane);
@@ -353,8 +341,7 @@ static inline char *room_at_once(const shm_link *link, const shm_tx *tx, uint32_
 {
     uint32_t ring_len = link->layout.ring_len;
     uint32_t offset = tx->ring_next & (ring_len - 1);
-    if (pen_unlikely(tx->ring_held || restart_is_due(link, tx) || record > ring_len / 4 ||
-                     ring_len - offset < record ||
+    if (pen_unlikely(tx->ring_held || record > ring_len / 4 || ring_len - offset < record ||
                      tx->ring_next + record - tx->ring_done > ring_len))
         return NULL;
     return tx->ring + offset;
