@@ -67,12 +67,15 @@ void pen_meet_arrive(pen_meet *meet, uint64_t content)
         pen_dissemination_arrive(meet, content);
         return;
     }
-    /* Nobody tells us: polls have to look. Before the arrival, because with threads this waits for
-     * what was stored before. */
-    pen_progress_add_work(&meet->job->progress, 1);
+    /* Nobody tells us: polls have to look. With threads before the arrival, because this then waits
+     * for what was stored before; alone after it, while the line is on its way. */
+    pen_progress *progress = &meet->job->progress;
+    bool is_alone = progress->concurrency == PEN_ALONE;
+    if (!is_alone)
+        pen_progress_add_work(progress, 1);
     pen_lines_arrive(meet, content);
-    if (!meet->underway)
-        pen_progress_add_work(&meet->job->progress, -1);
+    if (meet->underway == is_alone)
+        pen_progress_add_work(progress, is_alone ? 1 : -1);
 }
 
 void pen_meet_look(pen_meet *meet)
@@ -135,13 +138,13 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
     static const pen_coll_what what = { .kind = PEN_COLL_BARRIER };
     pen_event *event = PEN_EVENT_DONE;
     pen_lock_take(&coll->lock);
+    if (coll->queue_count == 0) /* first: what follows is done while the line is on its way */
+        pen_meet_arrive(meet, 0);
     uint32_t number = pen_coll_count(world, &what);
     if (world->shared != NULL)
         pen_shared_count(world->shared, &what);
     if (meet->way == PEN_MEET_BY_FLAGS)
         pen_lines_note(meet, number);
-    if (coll->queue_count == 0)
-        pen_meet_arrive(meet, 0);
     if (coll->queue_count != 0 || meet->underway) {
         event = pen_event_new(thread);
         queue_push(coll, (pen_coll_waiting){ event, number });

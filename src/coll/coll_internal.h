@@ -67,7 +67,7 @@ typedef struct pen_meet {
         uint32_t received;                  /* a bit per round */
     } slots[2];
     uint32_t round;    /* BY_MESSAGES: the one whose word we wait for */
-    uint64_t combined; /* BY_MESSAGES: of ours and all received so far */
+    uint64_t combined; /* ours; BY_MESSAGES: and all received so far */
 } pen_meet;
 
 static inline void pen_meet_end(pen_meet *meet, uint64_t result)

@@ -2,7 +2,9 @@
 /* lines.c: meeting through flag lines that all ranks of a host share.
  *
  * Up to four ranks: each writes its word to its own line and reads the others' lines: one hop. A
- * line has a word for each parity, because a quick rank may be one phase ahead of a slow reader.
+ * rank has a line for each parity, because a quick rank may be one phase ahead of a slow reader,
+ * and because nobody polls the line of the next phase yet: it is fetched for writing meanwhile. Its
+ * own lines a rank only writes, for reading them would take them from who polls them.
  *
  * More: a combining tree of nodes with up to eight children each, the ranks at the bottom. A rank
  * adds its word to its node; whoever completes a node carries the node's word up, and whoever
@@ -16,10 +18,11 @@
 /* Lines of a rank: each meeting has its own set. The nodes of a level are spread over the ranks
  * that begin their spans, so every rank has room for one node of each level it begins. */
 enum {
-    LINE_ARRIVAL = 0, /* two words, by parity, and a note */
-    LINE_RELEASE = 1, /* one word: the result, for the bottom group that this rank begins */
-    LINE_NODE = 2,    /* one word a line, by level */
-    LINES_PER_MEET = 8,
+    LINE_ARRIVAL = 0, /* two, by parity, in different pairs of lines: one word each */
+    LINE_NOTE = 1,
+    LINE_RELEASE = 4, /* one word: the result, for the bottom group that this rank begins */
+    LINE_NODE = 5,    /* one word a line, by level */
+    LINES_PER_MEET = 16,
     TREE_RADIX = 8,
     TREE_LEVELS_MAX = LINES_PER_MEET - LINE_NODE,
 };
@@ -36,18 +39,21 @@ static _Atomic uint64_t *line(const pen_meet *meet, uint32_t rank, uint32_t line
     return (_Atomic uint64_t *)(void *)(meet->lines + lines * PEN_CACHE_LINE);
 }
 
-enum { NOTE_WORD = 2 };
+static _Atomic uint64_t *arrival(const pen_meet *meet, uint32_t rank, uint32_t phase)
+{
+    return line(meet, rank, LINE_ARRIVAL + 2 * (phase & 1));
+}
 
 void pen_lines_note(const pen_meet *meet, uint32_t number)
 {
     /* relaxed, here and below: nothing is read through it */
-    atomic_store_explicit(line(meet, meet->job->rank, LINE_ARRIVAL) + NOTE_WORD,
-                          (uint64_t)number + 1, memory_order_relaxed);
+    atomic_store_explicit(line(meet, meet->job->rank, LINE_NOTE), (uint64_t)number + 1,
+                          memory_order_relaxed);
 }
 
 bool pen_lines_noted(const pen_meet *meet, uint32_t rank, uint32_t number)
 {
-    return atomic_load_explicit(line(meet, rank, LINE_ARRIVAL) + NOTE_WORD, memory_order_relaxed) ==
+    return atomic_load_explicit(line(meet, rank, LINE_NOTE), memory_order_relaxed) ==
            (uint64_t)number + 1;
 }
 
@@ -68,14 +74,14 @@ static void wake_all(const pen_meet *meet)
 static void flat_look(pen_meet *meet, memory_order order)
 {
     const pen_job *job = meet->job;
-    uint64_t result = 0;
+    uint64_t result = meet->combined;
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        uint64_t word =
-            atomic_load_explicit(line(meet, rank, LINE_ARRIVAL) + (meet->phase & 1), order);
+        if (rank == job->rank)
+            continue;
+        uint64_t word = atomic_load_explicit(arrival(meet, rank, meet->phase), order);
         if (!pen_word_is_of(word, meet->phase))
             return;
-        result =
-            rank == 0 ? word & PEN_WORD_CONTENT : pen_word_combine(result, word & PEN_WORD_CONTENT);
+        result = pen_word_combine(result, word & PEN_WORD_CONTENT);
     }
     pen_meet_end(meet, result);
 }
@@ -83,12 +89,14 @@ static void flat_look(pen_meet *meet, memory_order order)
 static void flat_arrive(pen_meet *meet, uint64_t content)
 {
     const pen_job *job = meet->job;
-    _Atomic uint64_t *mine = line(meet, job->rank, LINE_ARRIVAL) + (meet->phase & 1);
+    _Atomic uint64_t *mine = arrival(meet, job->rank, meet->phase);
     uint64_t word = pen_word_of(content, meet->phase);
+    meet->combined = content & PEN_WORD_CONTENT;
     if (job->size == 2) {
         /* release: pairs with the acquire in flat_look; what we did before is visible to who sees
          * us */
         atomic_store_explicit(mine, word, memory_order_release);
+        pen_prefetch_to_write(arrival(meet, job->rank, meet->phase + 1));
         wake(meet, 1 - job->rank);
         return;
     }
@@ -96,6 +104,7 @@ static void flat_arrive(pen_meet *meet, uint64_t content)
      * sees everybody, so exactly the arrival that completes the phase wakes sleepers */
     atomic_store_explicit(mine, word, memory_order_seq_cst);
     flat_look(meet, memory_order_seq_cst);
+    pen_prefetch_to_write(arrival(meet, job->rank, meet->phase + 1));
     if (!meet->underway)
         wake_all(meet);
 }

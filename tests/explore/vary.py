@@ -140,8 +140,8 @@ MUTANTS = [
     (
         "phase_parity_dropped",
         "coll/lines.c",
-        r"\+ \(meet->phase & 1\)",
-        r"""+ (explore_is("phase_parity_dropped") ? 0 : meet->phase & 1)""",
+        r"LINE_ARRIVAL \+ 2 \* \(phase & 1\)",
+        r"""LINE_ARRIVAL + (explore_is("phase_parity_dropped") ? 0 : 2 * (phase & 1))""",
     ),
     (
         "phase_not_compared",
