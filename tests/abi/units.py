@@ -47,10 +47,15 @@ class Program:
         subprocess.run([compiler, "-I", INCLUDE, "-c", source, "-o", unit, *flags], check=True)
         return unit
 
+    def static_needs(self):
+        """What a client of the static library links besides it, as pkg-config would say."""
+        with open(os.path.join(self.libraries, "..", "generated", "penstock.pc"), encoding="utf-8") as file:
+            return next(line for line in file if line.startswith("Libs.private:")).split()[1:]
+
     def link(self, way, units, flags):
         program = os.path.join(self.folder, "program")
         compiler = "c++" if way == "mixed languages" else "cc"
-        library = [os.path.join(self.libraries, "libpenstock.a"), "-lpthread", "-ldl", "-lm"] \
+        library = [os.path.join(self.libraries, "libpenstock.a"), *self.static_needs(), "-lm"] \
             if way == "static" else ["-L", self.libraries, "-lpenstock", "-Wl,-rpath," + self.libraries]
         subprocess.run([compiler, *flags, "-o", program, *units, *library], check=True)
         return program

@@ -259,7 +259,9 @@ class Names(Installed):
             self.expect_good(self.build("client.c", *self.flags(mode=mode)))
 
     def test_executables_say_how_they_were_built(self):
-        for extra in ((), ("-static",)):
+        with open(self.in_tree("lib/pkgconfig/penstock.pc"), encoding="utf-8") as file:
+            needs = next(line for line in file if line.startswith("Libs.private:")).split()[1:]
+        for extra in ((), ("-static", *needs)):
             with open(self.build("client.c", *self.flags(mode="parsync"), *extra), "rb") as file:
                 content = file.read()
             for text in (b"$GASNetConduitName: SMP $", b"$GASNetThreadModel: GASNET_PARSYNC $",
