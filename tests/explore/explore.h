@@ -31,7 +31,8 @@ typedef struct explore_scenario {
 
 /* A table for each file of scenarios; ends with a row without a name. */
 extern const explore_scenario explore_channel_scenarios[], explore_inbox_scenarios[],
-    explore_sleep_scenarios[], explore_line_scenarios[], explore_lock_scenarios[];
+    explore_sleep_scenarios[], explore_line_scenarios[], explore_lock_scenarios[],
+    explore_express_scenarios[], explore_shared_scenarios[];
 
 /* ---- for setup ---- */
 

@@ -128,6 +128,10 @@ static uint64_t atomic(machine_op op, bool *cas_done_out)
     if (object->kind == EXPLORE_DATA)
         return perform_data(&op);
     explore_dirty(op.address, op.size);
+    if (op.kind == OP_LOAD && op.size == 4 && object->len == 8) { /* the lower half of a word */
+        op.size = 8;
+        return (uint32_t)explore_perform(&op, cas_done_out);
+    }
     return explore_perform(&op, cas_done_out);
 }
 

@@ -24,6 +24,7 @@ static inline void explore_release(void *memory) { (void)memory; }
 #define syscall(...)              explore_syscall(__VA_ARGS__)
 #define sched_yield()             explore_yield()
 #define malloc(len)               explore_alloc(len, 64)
+#define calloc(count, len)        explore_alloc((count) * (len), 64)
 #define aligned_alloc(align, len) explore_alloc(len, align)
 #define free(memory)              explore_release(memory)
 

@@ -13,8 +13,10 @@
 const char *explore_mutant;
 
 static const explore_scenario *const tables[] = {
-    explore_channel_scenarios, explore_inbox_scenarios, explore_sleep_scenarios,
-    explore_line_scenarios,    explore_lock_scenarios,  NULL,
+    explore_channel_scenarios, explore_inbox_scenarios,
+    explore_sleep_scenarios,   explore_line_scenarios,
+    explore_lock_scenarios,    explore_express_scenarios,
+    explore_shared_scenarios,  NULL,
 };
 
 static const explore_scenario *find(const char *name)

@@ -56,6 +56,10 @@ static const struct mutant {
     { "count_look_relaxed", "incomplete", LOADS, RELAX },
     { "event_give_relaxed", "returned", EXCHANGES, RELAX },
     { "event_take_relaxed", "returned", SWAPS, RELAX },
+    { "turn_store_relaxed", "turn", STORES, RELAX },
+    { "turn_load_relaxed", "turn", LOADS, RELAX },
+    { "progress_store_relaxed", "progress", STORES, RELAX },
+    { "progress_load_relaxed", "progress", LOADS, RELAX },
     { "wake_word_unchanged", "wake", ADDS, DROP },
     { 0 },
 };

@@ -26,6 +26,12 @@ FILES = sorted(
     "os/lock.c",
     "os/futex.c",
     "coll/lines.c",
+    "coll/shared.h",
+    "coll/shared.c",
+    "coll/shared_move.c",
+    "coll/shared_plan.c",
+    "coll/shared_reduce.c",
+    "coll/shared_turn.c",
     "rma/event.c",
 ]
 
@@ -42,6 +48,15 @@ SIZES = [
     (SHM + "send.c", r"- 4 \* link->peers\b", "- explore_inbox_slack()"),
     (SHM + "layout.c", r"slots < 8 \* ranks\b", "slots < 2 * ranks"),
     ("coll/lines.c", r"TREE_RADIX = 8\b", "TREE_RADIX = 2"),
+    ("coll/shared.h", r"SHARED_SLOTS = 63\b", "SHARED_SLOTS = 3"),
+    ("coll/shared.h", r"BODY_OFF = 4096\b", "BODY_OFF = 256"),
+    ("coll/shared.h", r"BODY_LEN = PEN_HOST_SHARE_LEN - PEN_SHARED_BODY_OFF", "BODY_LEN = 256"),
+    ("coll/shared.h", r"BLOCK_LEN = 32 << 10\b", "BLOCK_LEN = 256"),
+    ("coll/shared.h", r"BLOCK_LEN = 128 << 10\b", "BLOCK_LEN = 256"),
+    ("coll/shared.c", r"TELL_EVERY = 8\b", "TELL_EVERY = 2"),
+    ("coll/shared.c", r"TELL_LEN_MAX = 4096\b", "TELL_LEN_MAX = 32"),
+    ("coll/shared_plan.c", r"\{ 2, (\d+ << 10, ){6}", "{ 2, 128, 128, 128, 128, 128, 32, "),
+    ("coll/shared_plan.c", r"\{ 4, (\d+ << 10, ){6}", "{ 4, 128, 128, 128, 128, 128, 32, "),
     ("rma/event.c", r"SLAB_EVENTS = 255\b", "SLAB_EVENTS = 1"),
     ("os/lock.c", r"SPINS_MAX = 100\b", "SPINS_MAX = 1"),
     ("os/lock.c", r"YIELDS_MAX = 16\b", "YIELDS_MAX = 1"),
@@ -170,6 +185,110 @@ MUTANTS = [
         r"if \(pen_progress_poll\(progress\) != 0\)",
         r"""if (!(explore_is("sleep_without_second_look") && waiter->armed) &&
         pen_progress_poll(progress) != 0)""",
+    ),
+    (
+        "express_overruns",
+        SHM + "express.c",
+        r"tx->express\.room--;",
+        r"""tx->express.room -= !explore_is("express_overruns");""",
+    ),
+    (
+        "express_unheard",
+        SHM + "express.c",
+        r"pen_unlikely\(look != 0\)",
+        r"""\g<0> && !explore_is("express_unheard")""",
+    ),
+    (
+        "express_unparked",
+        SHM + "express.c",
+        r"if \(may_park && ",
+        r"""\g<0>!explore_is("express_unparked") && """,
+    ),
+    (
+        "express_looks_early",
+        SHM + "express.c",
+        r"(?s)(    tx->next = next \+ 1;\n)(.*?    uint32_t look = )(atomic_load_explicit\(tx->look, "
+        r"memory_order_relaxed\));(.*?if \(may_park && )",
+        r"""    uint32_t early = explore_is("express_looks_early") ? \3 : 0;
+    if (explore_is("express_looks_early") && may_park &&
+        atomic_load_explicit(tx->awake, memory_order_relaxed) != 0)
+        may_park = false;
+\1\2explore_is("express_looks_early") ? early : \3;\4""",
+    ),
+    (
+        "view_sum_forgotten",
+        SHM + "view.c",
+        r"view->sum \+ change\)",
+        r"""view->sum + (explore_is("view_sum_forgotten") ? 0 : change))""",
+    ),
+    (
+        "view_without_bell",
+        SHM + "view.c",
+        r"lower_half\(&link->page->bell\)",
+        r"""explore_is("view_without_bell") ? &nothing : \g<0>""",
+    ),
+    (
+        "turn_before_words",
+        "coll/shared_turn.c",
+        r"    /\* relaxed: the turn word publishes them \*/",
+        r"""    if (explore_is("turn_before_words"))
+        atomic_store_explicit(&slot->turn, shared->base + shared->turn, memory_order_release);
+\g<0>""",
+    ),
+    (
+        "slots_one_more",
+        "coll/shared_turn.c",
+        r"shared->over >= PEN_SHARED_SLOTS\)",
+        r"""shared->over >= PEN_SHARED_SLOTS + explore_is("slots_one_more"))""",
+    ),
+    (
+        "body_overrun",
+        "coll/shared_turn.c",
+        r"(        shared->body_head \+ body_skip)",
+        r"""explore_is("body_overrun") ||
+\1""",
+    ),
+    (
+        "told_too_seldom",
+        "coll/shared.c",
+        r"(shared->turn % TELL_EVERY == 0)\)",
+        r"""(\1 && !explore_is("told_too_seldom")))""",
+    ),
+    (
+        "told_before_read",
+        "coll/shared.c",
+        r"(            section_begin\(shared, op\);)",
+        r"""{
+\1
+            if (explore_is("told_before_read") && op->act_i == 0)
+                pen_shared_tell(shared, PEN_SHARED_PHASES);
+        }""",
+    ),
+    (
+        "read_not_awaited",
+        "coll/shared_move.c",
+        r"!op->direct \|\| pen_shared_all_reached",
+        r"""explore_is("read_not_awaited") || \g<0>""",
+    ),
+    (
+        "made_not_awaited",
+        "coll/shared_reduce.c",
+        r"!pen_shared_reached\(shared, rank, MADE\)",
+        r"""(!explore_is("made_not_awaited") && \g<0>)""",
+    ),
+    (
+        "post_unheard",
+        "coll/shared_turn.c",
+        r"(slot->turn, shared->base \+ shared->turn, memory_order_release\);\n)    (shared->wake = true;)",
+        r"""\1    if (!explore_is("post_unheard"))
+        \2""",
+    ),
+    (
+        "tell_unheard",
+        "coll/shared_turn.c",
+        r"(memory_order_release\);\n)    (shared->wake = true;\n\}\n\nbool pen_shared_reached)",
+        r"""\1    if (!explore_is("tell_unheard"))
+        \2""",
     ),
 ]
 

@@ -15,6 +15,7 @@ typedef struct world_frame { /* what is to be sent */
     pen_lane lane;
     uint32_t number; /* among the sender's: 0..WORLD_FRAMES_MAX - 1, each once */
     uint32_t head_len, body_len;
+    bool is_express; /* straight from registers, where there is room */
 } world_frame;
 
 typedef struct world_rank {
@@ -29,6 +30,7 @@ typedef struct world_rank {
     uint32_t replies; /* sent */
     pen_peer self;
     bool answers; /* a request with a reply */
+    pen_poll_view view;
 } world_rank;
 
 typedef struct world_job {
@@ -45,7 +47,7 @@ typedef struct world_job {
 } world_job;
 
 /* What happens in a scenario. Threads do not stop at words that nobody changes. */
-enum { WORLD_SLEEPS = 1u << 0, WORLD_RINGS = 1u << 1 };
+enum { WORLD_SLEEPS = 1u << 0, WORLD_RINGS = 1u << 1, WORLD_VIEWS = 1u << 2 };
 
 /* Opens and connects the links of so many ranks. happens: WORLD_... */
 world_job *world_open(uint32_t ranks, const shm_config *config, uint32_t happens);
