@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""check.py SRC [--long] [-v]: explores the models of credit flow control with Spin, all behaviours of
+each, and then each of them without one guard, which Spin must find. Status 77: no spin here.
+"""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "credit.pml")
+STATES = re.compile(r"(\d+) states, stored")
+
+REPLIES = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=1"
+LEDGERS = "RANKS=3 ANSWERS=0 CONTROL=2 EAGER=1 LOWERS=0 ENDLESS=0 QUOTA=3 SLOTS=7"
+MODELS = {
+    "static_replies": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=3",
+    "static_replies_late": f"POLICY=STATIC {REPLIES} EAGER=0 ENDLESS=0 QUOTA=3",
+    "static_ledgers": f"POLICY=STATIC {LEDGERS}",
+    "activity_ledgers": f"POLICY=ACTIVITY {LEDGERS}",
+    "loan_ledgers": f"POLICY=LOAN {LEDGERS}",
+}
+LONG = {
+    "static_replies_spare": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=4",
+    "activity_replies": f"POLICY=ACTIVITY {REPLIES} ENDLESS=1 QUOTA=4",
+    "loan_replies": f"POLICY=LOAN {REPLIES} ENDLESS=1 QUOTA=4",
+}
+# The guard that is gone, and a model in which it matters.
+MUTANTS = [
+    ("NO_RESERVE", "static_replies"),
+    ("NO_URGENT_BIT", "static_replies"),
+    ("NO_URGENT_RETURN", "static_replies"),
+    ("NO_STASH", "static_replies"),
+    ("CONTROL=1 QUOTA=2", "static_replies"),
+    ("NO_RESERVE_AT_RECALL", "activity_replies"),
+    ("NO_HELP_FOR_DEBTORS", "activity_replies"),
+    ("NO_SECOND_LEDGER", "activity_ledgers"),
+    ("NO_RECALL", "activity_ledgers"),
+    ("NO_SECOND_RECALL", "activity_ledgers"),
+    ("NO_SINGLE_RECALL", "activity_ledgers"),
+    ("NO_THRESHOLD_OF_HELD SLOTS=12", "activity_ledgers"),
+    ("NO_GRANT_LIMIT SLOTS=10", "loan_ledgers"),
+]
+
+
+def explore(source, words, optimise):
+    """(whether there is an error, what pan said)."""
+    chosen = {}  # a later word replaces an earlier one
+    for word in words.split():
+        name, _, value = word.partition("=")
+        chosen[name] = value or "1"
+    with tempfile.TemporaryDirectory() as work:
+
+        def run(*command):
+            return subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+
+        defines = [f"-D{name}={value}" for name, value in chosen.items()]
+        steps = [
+            ["gcc", "-E", "-P", "-x", "c", *defines, "-I", source, MODEL, "-o", "model.pml"],
+            ["spin", "-a", "model.pml"],
+            ["gcc", optimise, "-w", "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=4096", "-DMEMLIM=6000",
+             "-o", "pan", "pan.c"],
+        ]
+        for step in steps:
+            done = run(*step)
+            if done.returncode != 0 or "rror:" in done.stdout:
+                raise RuntimeError(f"{step[0]}: {done.stdout}{done.stderr}")
+        said = run("./pan", "-m4000000", "-w20").stdout
+    found = "errors: " in said and "errors: 0" not in said
+    if not found and ("errors: 0" not in said or "Search not completed" in said):
+        raise RuntimeError(f"{words}: not explored to its end: {said}")
+    if "max search depth too small" in said:
+        raise RuntimeError(f"{words}: the search was not deep enough: {said}")
+    return found, said
+
+
+def main():
+    if shutil.which("spin") is None:
+        print("no spin: scripts/deps test installs it")
+        return 77
+    source = os.path.abspath(sys.argv[1])
+    models = {**MODELS, **LONG}
+    wrong = []
+
+    def check_model(name):
+        found, said = explore(source, models[name], "-O1")
+        states = STATES.search(said)[1]
+        print(f"{name}: {states} states: {'WRONG' if found else 'fine'}", flush=True)
+        if found:
+            wrong.append(f"{name}: {said}")
+
+    def check_mutant(mutant):
+        guard, name = mutant
+        found, said = explore(source, f"{models[name]} {guard}", "-O0")
+        if "-v" in sys.argv:
+            print(f"{name} {guard}: {said.splitlines()[0][:160]}", flush=True)
+        if not found:
+            wrong.append(f"{name} with {guard}: nothing found")
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        chosen = LONG if "--long" in sys.argv else MODELS
+        jobs = [pool.submit(check_model, name) for name in chosen]
+        if "--long" not in sys.argv:
+            jobs += [pool.submit(check_mutant, mutant) for mutant in MUTANTS]
+        for job in jobs:
+            job.result()
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
