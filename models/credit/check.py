@@ -87,7 +87,7 @@ def main():
     wrong = []
 
     def check_model(name):
-        found, said = explore(source, models[name], "-O1")
+        found, said = explore(source, models[name], "-O2" if name in LONG else "-O0")
         states = STATES.search(said)[1]
         print(f"{name}: {states} states: {'WRONG' if found else 'fine'}", flush=True)
         if found:
