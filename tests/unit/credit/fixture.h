@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { FIXTURE_MEMORY = 8192 };
+enum { FIXTURE_MEMORY = 32768 };
 
 /* A receiver and a sender with the same parameters, which need not be each other's. */
 typedef struct fixture {

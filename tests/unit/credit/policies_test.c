@@ -62,6 +62,50 @@ static void silent_peer_ages_into_a_victim(void **state)
     assert_int_equal(in_of(&f, 0).quota, 5);
 }
 
+/* One message of 38 packets from each of the first so many peers, drained as it comes; recalls are
+ * answered at once with what is in hand. */
+static void play_messages(fixture *f, uint32_t active, uint64_t now)
+{
+    for (uint32_t packet = 0; packet < 38 * active; packet++) {
+        uint32_t peer = packet % active, whose = 0;
+        pen_credit_message message;
+        arrive(f, peer, 1);
+        pen_credit_receiver_freed(f->receiver, peer, now);
+        while (pen_credit_receiver_next(f->receiver, &whose, &message)) {
+            if (message.kind == PEN_CREDIT_GRANT)
+                continue;
+            message.kind = PEN_CREDIT_GIVE;
+            assert_int_equal(pen_credit_receiver_hear(f->receiver, whose, &message), PEN_OK);
+        }
+    }
+}
+
+/* 64 ranks that talk in groups, after all of them did: the quotas of a group take up what the
+ * others had, so that 5 + 53 k / 63 slots for each peer on average are enough for k active ones. */
+static void active_group_gets_all_that_is_free(void **state)
+{
+    (void)state;
+    static const uint32_t actives[] = { 31, 15, 7 };
+    fixture f;
+    uint64_t now = 0;
+    open_it(&f, PEN_CREDIT_ACTIVITY, 63, 28);
+    for (uint32_t i = 0; i < 100; i++)
+        play_messages(&f, 63, now += 10);
+    for (size_t group = 0; group < sizeof actives / sizeof *actives; group++) {
+        uint32_t k = actives[group], all = 0;
+        for (uint32_t i = 0; i < 300; i++)
+            play_messages(&f, k, now += 10);
+        pen_credit_receiver_audit(f.receiver);
+        for (uint32_t peer = 0; peer < 63; peer++) {
+            if (peer < k)
+                all += in_of(&f, peer).quota - 3;
+            else
+                assert_int_equal(in_of(&f, peer).quota, 3);
+        }
+        assert_int_equal(all, 63 * (28 - 3));
+    }
+}
+
 static void recall_leaves_the_reserve_in_hand(void **state)
 {
     (void)state;
@@ -226,6 +270,7 @@ int main(void)
         cmocka_unit_test(free_quota_goes_to_whoever_is_active),
         cmocka_unit_test(slow_peer_loses_to_a_fast_one),
         cmocka_unit_test(silent_peer_ages_into_a_victim),
+        cmocka_unit_test(active_group_gets_all_that_is_free),
         cmocka_unit_test(recall_leaves_the_reserve_in_hand),
         cmocka_unit_test(debtor_that_hurries_gets_its_slot_back),
         cmocka_unit_test(who_gives_back_is_fed_first),
