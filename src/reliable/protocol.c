@@ -165,7 +165,7 @@ static void tick_acks(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, b
     bool is_due = peer->ack_now || peer->ack_count >= REL_ACK_EVERY ||
                   (peer->ack_count != 0 && (idle || now_ns - peer->heard_ns >= REL_ACK_WAIT_NS));
     if (is_due)
-        rel_send_note(core, peer, now_ns, 0);
+        (void)rel_send_note(core, peer, now_ns, 0);
 }
 
 /* Answers when it has to be looked at again. */

@@ -79,7 +79,7 @@ bool rel_ack_is_possible(const pen_rel_peer *peer, const pen_rel_ack *ack);
 void rel_find_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
 void rel_send_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
 void rel_probe(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
-void rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint32_t flags);
+bool rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint32_t flags);
 uint64_t rel_probe_due(const pen_rel_peer *peer); /* UINT64_MAX: never */
 
 #endif

@@ -102,7 +102,7 @@ static pen_post transmit(pen_rel_core *core, pen_rel_peer *peer, pen_rel_record 
     return result;
 }
 
-void rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint32_t flags)
+bool rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint32_t flags)
 {
     _Alignas(8) unsigned char bytes[PEN_FRAME_HEAD_MAX];
     pen_rel_head head = { .kind = PEN_REL_NOTE,
@@ -113,8 +113,8 @@ void rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint
     fill_ack(core, peer, now_ns, PEN_REL_RANGES_MAX, &head.ack);
     frame.head_len = (uint32_t)pen_rel_encode(&head, bytes);
     pen_post result = hand_down(core, peer, &head, &frame, bytes, NULL);
-    if (result == PEN_POST_DONE)
-        core->counts.notes++;
+    core->counts.notes += result == PEN_POST_DONE;
+    return result == PEN_POST_DONE;
 }
 
 /* ---- posting --------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static void want_credit(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
     if (!peer->has_asked && rel_chain_is_empty(&peer->unacked)) {
         peer->probe_base_ns = now_ns;
         peer->has_asked = true;
-        rel_send_note(core, peer, now_ns, PEN_REL_ASK);
+        (void)rel_send_note(core, peer, now_ns, PEN_REL_ASK);
     }
     peer->wants_credit = true;
     rel_activate(core, peer, rel_probe_due(peer));
@@ -327,10 +327,16 @@ void rel_probe(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
     pen_rel_record *record = rel_first_sent(&peer->lost);
     if (record == NULL)
         record = rel_first_sent(&peer->flying);
+    bool is_sent;
     if (record == NULL)
-        rel_send_note(core, peer, now_ns, PEN_REL_ASK);
-    else if (send_again(core, peer, record, now_ns, PEN_REL_ASK))
-        core->counts.probes++;
+        is_sent = rel_send_note(core, peer, now_ns, PEN_REL_ASK);
+    else
+        is_sent = send_again(core, peer, record, now_ns, PEN_REL_ASK);
+    core->counts.probes += is_sent && record != NULL;
     peer->probe_base_ns = now_ns;
+    if (!is_sent) { /* no room below: that says nothing of the peer */
+        peer->probe_base_ns = now_ns + REL_ACK_WAIT_NS - pen_rel_pace_probe_ns(&peer->pace);
+        return;
+    }
     pen_rel_pace_probed(&peer->pace);
 }
