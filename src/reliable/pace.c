@@ -48,7 +48,7 @@ static void adapt(pen_rel_pace *pace, uint64_t now_ns, uint64_t round_ns, uint32
         window += bytes;
     } else if (round_ns <= target_ns) {
         window += (uint64_t)bytes * pace->window_min / window + 1;
-    } else if (now_ns - pace->cut_ns > pace->smooth_ns) {
+    } else if (now_ns > pace->cut_ns + pace->smooth_ns) {
         uint64_t excess = window * (round_ns - target_ns) / round_ns;
         window -= excess / 2 < window / 2 ? excess / 2 : window / 2;
         pace->cut_ns = now_ns;

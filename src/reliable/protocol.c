@@ -162,8 +162,9 @@ static void drop_lost_peer(pen_rel_core *core, pen_rel_peer *peer)
 
 static void tick_acks(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, bool idle)
 {
-    bool is_due = peer->ack_now || peer->ack_count >= REL_ACK_EVERY ||
-                  (peer->ack_count != 0 && (idle || now_ns - peer->heard_ns >= REL_ACK_WAIT_NS));
+    bool is_due =
+        peer->ack_now || peer->ack_count >= REL_ACK_EVERY ||
+        (peer->ack_count != 0 && (idle || rel_since(now_ns, peer->heard_ns) >= REL_ACK_WAIT_NS));
     if (is_due)
         (void)rel_send_note(core, peer, now_ns, 0);
 }

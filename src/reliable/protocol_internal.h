@@ -54,6 +54,12 @@ static inline pen_rel_record *rel_first_sent(pen_rel_chain *chain)
                : pen_container_of(chain->behind, pen_rel_record, by_transmission);
 }
 
+/* One thread's look at the clock may be older than another's. */
+static inline uint64_t rel_since(uint64_t now_ns, uint64_t then_ns)
+{
+    return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 static inline pen_peer rel_number(const pen_rel_core *core, const pen_rel_peer *peer)
 {
     return (pen_peer)(peer - core->peers);

@@ -11,7 +11,7 @@ enum { REORDER_MAX = 3 }; /* transmissions that overtake a frame before it count
 static void fill_ack(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint32_t ranges_max,
                      pen_rel_ack *ack)
 {
-    uint64_t delay_us = (now_ns - peer->heard_ns) / 1000;
+    uint64_t delay_us = rel_since(now_ns, peer->heard_ns) / 1000;
     ack->base = peer->window.base;
     ack->transmission = peer->heard_transmission;
     ack->delay_us = delay_us < UINT32_MAX ? (uint32_t)delay_us : UINT32_MAX;
@@ -221,7 +221,8 @@ static void acked(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, pen_r
     if (!record->lost)
         peer->flight -= record->charge;
     if (record->transmission == ack->transmission) {
-        uint64_t round_ns = now_ns - record->sent_ns, delay_ns = (uint64_t)ack->delay_us * 1000;
+        uint64_t round_ns = rel_since(now_ns, record->sent_ns),
+                 delay_ns = (uint64_t)ack->delay_us * 1000;
         pen_rel_pace_sample(&peer->pace, now_ns, round_ns > delay_ns ? round_ns - delay_ns : 1,
                             record->charge);
     }
@@ -273,7 +274,7 @@ void rel_find_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
     while ((record = rel_first_sent(&peer->flying)) != NULL &&
            pen_rel_after(peer->acked_transmission, record->transmission)) {
         uint32_t overtaken = peer->acked_transmission - record->transmission;
-        if (overtaken < REORDER_MAX && now_ns - record->sent_ns < wait_ns) {
+        if (overtaken < REORDER_MAX && rel_since(now_ns, record->sent_ns) < wait_ns) {
             peer->loss_ns = record->sent_ns + wait_ns;
             rel_activate(core, peer, peer->loss_ns);
             return;

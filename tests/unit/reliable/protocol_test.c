@@ -350,6 +350,18 @@ static void what_a_lost_peer_was_sent_is_forgotten(void **state)
     assert_int_equal(post(both, 0, PEN_LANE_CONTROL, 8), PEN_POST_FAILED);
 }
 
+static void an_answer_read_with_an_older_look_at_the_clock_took_no_time(void **state)
+{
+    pair *both = (pair *)*state;
+    assert_int_equal(post(both, 0, PEN_LANE_REQUEST, 10), PEN_POST_DONE);
+    both->now_ns -= 1000;
+    read_all(both, 1);
+    pass(both, 500);
+    read_all(both, 0);
+    assert_int_equal(both->sides[0].core.record_bytes, 0);
+    assert_true(both->sides[0].core.peers[1].pace.smooth_ns < MS);
+}
+
 static void an_idle_peer_costs_less_than_a_kibibyte(void **state)
 {
     (void)state;
@@ -370,6 +382,7 @@ int main(void)
         TEST(frames_above_the_credit_are_dropped),
         TEST(a_post_that_finds_no_room_below_leaves_nothing),
         TEST(what_a_lost_peer_was_sent_is_forgotten),
+        TEST(an_answer_read_with_an_older_look_at_the_clock_took_no_time),
         TEST(an_idle_peer_costs_less_than_a_kibibyte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
