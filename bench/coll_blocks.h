@@ -69,8 +69,7 @@ static inline void coll_meet(const coll_bench *bench)
     bench->peer->run(COLL_BARRIER, NULL, NULL, 0);
 }
 
-/* ---- is it right? ------------------------------------------------------------------------------
- */
+/* ---- is it right? ---------------------------------------------------------------------------- */
 
 static inline unsigned char coll_byte(unsigned from, size_t at)
 {
@@ -131,8 +130,7 @@ static inline bool coll_right(const coll_bench *bench, coll_op op, size_t bytes)
     return true;
 }
 
-/* ---- how long? ---------------------------------------------------------------------------------
- */
+/* ---- how long? ------------------------------------------------------------------------------- */
 
 static inline void coll_rounds(const coll_bench *bench, coll_op op, size_t bytes, uint64_t rounds)
 {
@@ -217,8 +215,7 @@ static inline void coll_measure(coll_bench *bench)
     }
 }
 
-/* ---- start -------------------------------------------------------------------------------------
- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* The same place for a rank, whoever started it. */
 static inline void coll_pin(unsigned rank)

@@ -21,8 +21,7 @@ typedef struct am_frame { /* an arrived frame, taken apart; its head word has be
     pen_lane lane;
 } am_frame;
 
-/* ---- calling a handler -------------------------------------------------------------------------
- */
+/* ---- calling a handler ----------------------------------------------------------------------- */
 
 /* clang-format off */
 #define AM_CASE_PAYLOAD(n)                                                                         \

@@ -52,8 +52,7 @@ void pen_coll_team_close(pen_team *team)
     team->coll = NULL;
 }
 
-/* ---- memory that members share ----------------------------------------------------------------
- */
+/* ---- memory that members share --------------------------------------------------------------- */
 
 void pen_coll_offer_make(pen_job *job, pen_coll_offer *out)
 {

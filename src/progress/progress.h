@@ -290,8 +290,7 @@ static inline void pen_wait_step(pen_waiter *waiter)
     }
 }
 
-/* ---- polling without waiting ------------------------------------------------------------------
- */
+/* ---- polling without waiting ----------------------------------------------------------------- */
 
 /* What the library knows of a thread's own polls; zero at first. A loop of them may be the client's
  * way of waiting. */

@@ -267,8 +267,7 @@ void pen_wait_served(pen_waiter *waiter)
         give_away(waiter, false);
 }
 
-/* ---- loops of the client's own ----------------------------------------------------------------
- */
+/* ---- loops of the client's own --------------------------------------------------------------- */
 
 /* Only polls that come close together are a way of waiting; a client that computes in between keeps
  * its core. */

@@ -89,8 +89,7 @@ static gex_AM_Entry_t handlers[] = {
     { FLOOD_END, (gex_AM_Fn_t)on_flood_end, BOTH(SHORT), 0, NULL, NULL },
 };
 
-/* ---- operations: each rank does them at the same time, with the next rank or with all ----------
- */
+/* ---- operations: each rank does them at the same time, with the next rank or with all -------- */
 
 static unsigned replies_wanted;
 
@@ -123,8 +122,7 @@ static void longs(void)
     CHECK_WAIT(replies, ++replies_wanted);
 }
 
-/* ---- a put and a remote atomic that the target has to see to ------------------------------------
- */
+/* ---- a put and a remote atomic that the target has to see to --------------------------------- */
 
 static void set_blocking(void) { gasnet_memset(next, there + 2 * DATA_LEN, 1, BODY_LEN); }
 
@@ -215,8 +213,7 @@ static void split(void)
     gex_TM_Destroy(team, NULL, 0);
 }
 
-/* ---- threads that want one lock, each waiting for a message as well ----------------------------
- */
+/* ---- threads that want one lock, each waiting for a message as well -------------------------- */
 
 static gex_HSL_t lock = GEX_HSL_INITIALIZER;
 static unsigned locked;
@@ -235,8 +232,7 @@ static void locks_of_a_thread(unsigned thread_i)
 
 static void locks(void) { check_on_threads(locks_of_a_thread); }
 
-/* ---- what each of them may take ----------------------------------------------------------------
- */
+/* ---- what each of them may take -------------------------------------------------------------- */
 
 typedef struct operation {
     const char *name;
@@ -359,8 +355,7 @@ static double batches(const void *what)
     return quartile(times_ns);
 }
 
-/* ---- special situations ------------------------------------------------------------------------
- */
+/* ---- special situations ---------------------------------------------------------------------- */
 
 /* All wait long enough to sleep; then rank 0 asks one after the other. */
 static double sleepers(const void *what)
@@ -430,8 +425,7 @@ static void those_who_leave(void)
     CHECK(took_ns <= limit_ns(2), "waiting: who leaves serves its peers");
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void prepare(void)
 {

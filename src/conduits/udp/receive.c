@@ -66,8 +66,7 @@ void udp_receiver_close(udp_link *link)
         host->release(host->ctx, receiver->messages);
 }
 
-/* ---- from the socket ----------------------------------------------------------------------------
- */
+/* ---- from the socket ------------------------------------------------------------------------- */
 
 /* One system call. False: nothing has come. */
 static bool receive_batch(udp_link *link)
@@ -161,8 +160,7 @@ static bool next_of_batch(udp_link *link)
     return false;
 }
 
-/* ---- frames that wait for their lane
- * ------------------------------------------------------------- */
+/* ---- frames that wait for their lane --------------------------------------------------------- */
 
 static void hold(udp_link *link, const udp_frame *frame)
 {
@@ -212,8 +210,7 @@ static unsigned deliver_held(udp_link *link, unsigned lanes, unsigned budget)
     return count;
 }
 
-/* ---- poll
- * ----------------------------------------------------------------------------------------- */
+/* ---- poll ------------------------------------------------------------------------------------ */
 
 static void deliver_one(udp_link *link, const udp_frame *frame)
 {
@@ -283,8 +280,7 @@ unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
     return count;
 }
 
-/* ---- sleeping
- * ------------------------------------------------------------------------------------- */
+/* ---- sleeping -------------------------------------------------------------------------------- */
 
 static int udp_fd(pen_link *base) { return udp_of(base)->fd; }
 

@@ -7,8 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- one bundle --------------------------------------------------------------------------------
- */
+/* ---- one bundle ------------------------------------------------------------------------------ */
 
 static void bundle_reset(udp_bundle *bundle)
 {
@@ -93,8 +92,7 @@ static bool bundle_add(udp_link *link, udp_bundle *bundle, pen_lane lane, const 
     return true;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* The peer's bundle, or an empty one; NULL: all are others', and none of them goes now. */
 static udp_bundle *bundle_of(udp_link *link, pen_peer to)

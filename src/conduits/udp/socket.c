@@ -81,8 +81,7 @@ void udp_socket_close(udp_link *link)
     link->fd = -1;
 }
 
-/* ---- connected sockets ------------------------------------------------------------------------
- */
+/* ---- connected sockets ----------------------------------------------------------------------- */
 
 static int hot_connect(const udp_sockaddr *from, const udp_sockaddr *to)
 {
@@ -139,8 +138,7 @@ static void hot_promote(udp_link *link, pen_peer to)
     link->peers[to].hot = (uint16_t)(i + 1);
 }
 
-/* ---- sending -----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 typedef struct udp_way { /* the socket, and where to, if it is not connected */
     int fd;

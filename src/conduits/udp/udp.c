@@ -58,8 +58,7 @@ static size_t udp_shared_len(pen_peer peers, const void *config)
     return 0;
 }
 
-/* ---- introductions ------------------------------------------------------------------------------
- */
+/* ---- introductions --------------------------------------------------------------------------- */
 
 static pen_status udp_address_of(pen_link *base, void *blob)
 {
@@ -140,8 +139,7 @@ static pen_status udp_connect(pen_link *base, const void *blobs, pen_peer count)
     return status;
 }
 
-/* ---- opening and closing
- * ------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void udp_close(pen_link *base)
 {

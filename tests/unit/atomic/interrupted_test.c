@@ -25,8 +25,7 @@
 #endif
 
 #if CAN_STEP
-/* ---- somebody else ----------------------------------------------------------------------------
- */
+/* ---- somebody else --------------------------------------------------------------------------- */
 
 static _Alignas(8) unsigned char word[8];
 static uint32_t word_type;
@@ -81,8 +80,7 @@ static __attribute__((noinline)) uint64_t step_through(uint32_t op, const uint64
     return old;
 }
 
-/* ---- one operation, disturbed everywhere ------------------------------------------------------
- */
+/* ---- one operation, disturbed everywhere ----------------------------------------------------- */
 
 /* It and the disturbance came one after the other, this way or that. */
 static bool makes_sense(uint32_t op, const uint64_t operands[2], uint64_t before, uint64_t old)
