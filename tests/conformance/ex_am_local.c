@@ -18,7 +18,7 @@ enum {
     MEDIUM_REQ,
     PING_REQ,
     PING_REP,
-    LEN = 200000, /* several frames */
+    LEN = 200000, /* several frames, where a message may be so long */
     COUNT = 6,
     RANKS_MAX = 16
 };
@@ -27,6 +27,7 @@ enum {
 static char memory[RANKS_MAX * LEN] __attribute__((aligned(65536)));
 static char sources[COUNT][LEN];
 static char *bases[RANKS_MAX];
+static size_t long_len; /* LEN, or the most that may be sent */
 static check_count longs, replies, mediums, pongs;
 
 static char *place(gex_Rank_t at, gex_Rank_t from) { return bases[at] + (size_t)from * LEN; }
@@ -47,7 +48,7 @@ static void long_req(gex_Token_t token, void *payload, size_t len, gex_AM_Arg_t 
 static void long_rep(gex_Token_t token, void *payload, size_t len, gex_AM_Arg_t seed)
 {
     (void)token, (void)payload, (void)len;
-    memset(sources[seed % COUNT], 0, LEN); /* legal from here on */
+    memset(sources[seed % COUNT], 0, long_len); /* legal from here on */
     check_add(&replies, 1);
 }
 
@@ -78,10 +79,10 @@ static void arrived(unsigned *expected)
 static void send_long(gex_Rank_t peer, unsigned seed, gex_Event_t *local, gex_Flags_t flags)
 {
     char *source = sources[seed % COUNT];
-    check_fill(source, LEN, seed);
-    int status =
-        gex_AM_RequestLong2(ex_tm, peer, LONG_REQ, source, LEN, place(peer, (gex_Rank_t)check_rank),
-                            local, flags, (gex_AM_Arg_t)seed, 0);
+    check_fill(source, long_len, seed);
+    int status = gex_AM_RequestLong2(ex_tm, peer, LONG_REQ, source, long_len,
+                                     place(peer, (gex_Rank_t)check_rank), local, flags,
+                                     (gex_AM_Arg_t)seed, 0);
     CHECK_EQ(status, 0, "GASNet-EX AM: without IMMEDIATE a Long is not refused");
 }
 
@@ -93,7 +94,7 @@ static void by_event(gex_Rank_t peer, unsigned *expected)
         send_long(peer, i, &local, flags[i]);
         CHECK(local != GEX_EVENT_NO_OP, "GASNet-EX AM: the event is written");
         gex_Event_Wait(local);
-        memset(sources[i], 0, LEN);
+        memset(sources[i], 0, long_len);
         arrived(expected);
     }
 }
@@ -102,38 +103,38 @@ static void by_group(gex_Rank_t peer, unsigned *expected)
 {
     send_long(peer, 3, GEX_EVENT_GROUP, 0);
     gex_NBI_Wait(GEX_EC_AM, 0);
-    memset(sources[3], 0, LEN);
+    memset(sources[3], 0, long_len);
     arrived(expected);
     gex_NBI_BeginAccessRegion(0);
     send_long(peer, 4, GEX_EVENT_GROUP, 0);
     gex_Event_Wait(gex_NBI_EndAccessRegion(0));
-    memset(sources[4], 0, LEN);
+    memset(sources[4], 0, long_len);
     arrived(expected);
     send_long(peer, 5, GEX_EVENT_NOW, 0);
-    memset(sources[5], 0, LEN);
+    memset(sources[5], 0, long_len);
     arrived(expected);
 }
 
 static void asynchronously(gex_Rank_t peer, unsigned *expected)
 {
     unsigned before = check_counted(&replies);
-    check_fill(sources[0], LEN, 6);
-    (void)gasnet_AMRequestLongAsync2(peer, LONG_REQ, sources[0], LEN,
+    check_fill(sources[0], long_len, 6);
+    (void)gasnet_AMRequestLongAsync2(peer, LONG_REQ, sources[0], long_len,
                                      place(peer, (gex_Rank_t)check_rank), 6, 1);
     CHECK_WAIT(replies, before + 1);
-    CHECK(check_all(sources[0], LEN, 0), "GASNet-1 AM: the source is the reply handler's");
+    CHECK(check_all(sources[0], long_len, 0), "GASNet-1 AM: the source is the reply handler's");
     arrived(expected);
 }
 
 /* Refused, it has not happened; taken, the source is ours. */
 static void immediately(gex_Rank_t peer, unsigned *expected)
 {
-    check_fill(sources[1], LEN, 7);
-    while (gex_AM_RequestLong2(ex_tm, peer, LONG_REQ, sources[1], LEN,
+    check_fill(sources[1], long_len, 7);
+    while (gex_AM_RequestLong2(ex_tm, peer, LONG_REQ, sources[1], long_len,
                                place(peer, (gex_Rank_t)check_rank), GEX_EVENT_NOW,
                                GEX_FLAG_IMMEDIATE, 7, 0) != 0)
         gasnet_AMPoll();
-    memset(sources[1], 0, LEN);
+    memset(sources[1], 0, long_len);
     arrived(expected);
 }
 
@@ -178,6 +179,7 @@ int main(int argc, char **argv)
              "GASNet-EX Segments: publishing");
     for (gex_Rank_t peer = 0; peer < (gex_Rank_t)check_size; peer++)
         bases[peer] = ex_base(peer);
+    long_len = gex_AM_LUBRequestLong() < LEN ? gex_AM_LUBRequestLong() : LEN;
     ex_barrier();
     for (unsigned step = 0; step < 2; step++) { /* oneself, and the next */
         gex_Rank_t peer = check_next(step);

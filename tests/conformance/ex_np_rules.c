@@ -154,7 +154,8 @@ static void long_lengths(gex_Rank_t peer)
     static char ours[LONG_LEN / 4];
     static const size_t lens[] = { 1, 5000, 65536, LONG_LEN / 4 };
     for (size_t i = 0; i < sizeof lens / sizeof lens[0]; i++) {
-        const size_t len = lens[i];
+        const size_t most = gex_AM_MaxRequestLong(ex_tm, peer, NULL, 0, 1);
+        const size_t len = lens[i] < most ? lens[i] : most;
         for (unsigned is_ours = 0; is_ours < 2; is_ours++) {
             gex_Event_t local = GEX_EVENT_NO_OP;
             gex_AM_SrcDesc_t desc = gex_AM_PrepareRequestLong(
