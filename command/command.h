@@ -35,4 +35,8 @@ const char *command_nearest(const char *typed, const char *const *words);
  * Answers COMMAND_USAGE. nearest may be NULL. */
 int command_unknown(const char *who, const char *kind, const char *typed, const char *nearest);
 
+/* Sends what is left of the output on its way. Answers 0, or 1 when some of all that was written
+ * did not arrive, which a line says. */
+int command_written(const char *who);
+
 #endif

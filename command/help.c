@@ -2,6 +2,9 @@
 /* help.c: `penstock help`, and the table of subcommands that it prints. */
 #include "command/command.h"
 
+#include "diag/log.h"
+
+#include <stdbool.h>
 #include <string.h>
 
 static const char run_text[] =
@@ -83,6 +86,20 @@ void command_print_help(FILE *out, const command *about)
                  "\nMore: man penstock\n");
 }
 
+int command_written(const char *who)
+{
+    /* A buffer that could not be written is gone, and only the stream remembers: all that is left
+     * may go out well. */
+    bool all_went = fflush(stdout) == 0;
+    if (all_went && ferror(stdout) == 0)
+        return 0;
+    pen_log log;
+    pen_log_init(&log, who);
+    pen_log_error(&log, "cannot write to the standard output: it is cut short; see whether the "
+                        "disk is full");
+    return 1;
+}
+
 int command_help(char **arguments)
 {
     const command *about = NULL;
@@ -95,5 +112,5 @@ int command_help(char **arguments)
         }
     }
     command_print_help(stdout, about);
-    return fflush(stdout) == 0 ? 0 : 1;
+    return command_written("help");
 }

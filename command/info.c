@@ -162,5 +162,6 @@ int command_info(char **arguments)
         info_print_json(stdout, &gathered);
     else
         info_print_text(stdout, &gathered);
-    return fflush(stdout) == 0 && has_usable(&gathered) ? 0 : 1;
+    int status = command_written("info");
+    return status == 0 && has_usable(&gathered) ? 0 : 1;
 }

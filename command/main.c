@@ -10,7 +10,7 @@
 static int version(void)
 {
     printf("penstock %s\n", PEN_VERSION_STRING);
-    return fflush(stdout) == 0 ? 0 : 1;
+    return command_written("command");
 }
 
 static int unknown_command(const char *typed)

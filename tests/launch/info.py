@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import unittest
 
 import support
 from support import LaunchTest
@@ -86,7 +87,21 @@ class Info(LaunchTest):
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             for words in (["info"], ["help"], ["--version"]):
-                self.assertEqual(subprocess.run([support.PENSTOCK, *words], stdout=full, check=False).returncode, 1)
+                job = self.written_to(full, words)
+                self.assertEqual(job.returncode, 1)
+                self.assertRegex(job.stderr, r"^penstock\[\w+\] error: cannot write to the standard output: .*\n$")
+
+    @unittest.skipIf(support.SANITIZED, "leaks are not looked for under strace")
+    def test_output_of_which_only_the_beginning_is_lost_is_an_error_too(self):
+        fails_once = ["-e", "trace=write", "-e", "inject=write:error=ENOSPC:when=1"]
+        job = support.Job(["strace", "-o", os.devnull, *fails_once, support.PENSTOCK, "info", "--json"])
+        self.assertEqual(job.status, 1, job.err)
+        self.assertIn("cannot write to the standard output", job.err)
+        self.assertTrue(job.out.endswith("}\n"), "what came later did arrive")
+
+    @staticmethod
+    def written_to(full, words):
+        return subprocess.run([support.PENSTOCK, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
 
 
 if __name__ == "__main__":
