@@ -30,6 +30,12 @@ def sources(folder, endings=(".c", ".h")):
     return found
 
 
+def folders(folder):
+    """The folders in a folder; none when it is not there."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [path for path in (os.path.join(folder, name) for name in names) if os.path.isdir(path)]
+
+
 def project_files(root):
     """Every file of the project: tracked ones, and new ones that git does not ignore."""
     listing = subprocess.run(
@@ -133,8 +139,8 @@ def library_objects(root, build):
         source = os.path.relpath(entry["file"], root)
         words = shlex.split(entry["command"])
         path = os.path.join(entry["directory"], words[words.index("-o") + 1])
-        if source.startswith("src/"):
-            units.append(Unit(os.path.dirname(source)[4:], source, path))
+        if source.startswith(("src/", "softnic/")):
+            units.append(Unit(os.path.dirname(source).removeprefix("src/"), source, path))
     missing = [unit.source for unit in units if not os.path.isfile(unit.path)]
     if missing:
         raise SystemExit(f"not built yet: {' '.join(missing[:5])}")

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* velo2.h: VELO, small messages into another endpoint's mailbox: the user library's interface of an
+ * EXTOLL network card, second revision. Our own text; names, arguments, return codes and the layout
+ * of words are the vendor's. It knows nothing of who uses it. card.h says what stands in for the
+ * driver here; docs/conduits/extoll-device.md, what the device promises and which faults it can
+ * have.
+ *
+ * A port is an endpoint: an address (node, VPID) and one mailbox, a ring of slots that everybody
+ * sends to. A message is one packet of at most velo2_port_max_len bytes and takes one slot. Packets
+ * from one port to another arrive, once, in the order in which they were sent. A mailbox that is
+ * full pushes back: velo2_send waits or answers VELO2_RET_TRY_AGAIN, as the card is set.
+ *
+ * Receiving has four steps, which can be taken apart: look at the packet at the read pointer
+ * (velo2_check), copy (velo2_recv_payload), step over it (velo2_recv_complete), and tell the card
+ * how far one has got (velo2_recv_commit). Only the last one frees slots, and it is meant to be
+ * done seldom. velo2_recv and velo2_probe_recv do all four and commit once per so many slots.
+ *
+ * Threads: the calls that send by one port exclude each other, and so do those that receive at it;
+ * one thread may send while another one receives. Different ports have nothing to do with each
+ * other. */
+#ifndef PEN_SOFTNIC_EXTOLL_VELO2_H
+#define PEN_SOFTNIC_EXTOLL_VELO2_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum velo2_ret {
+    VELO2_RET_SUCCESS = 0,
+    VELO2_RET_INV_MSG,      /* too long, or a slot holds what no card can have written */
+    VELO2_RET_ERROR,        /* the port or connection is not open */
+    VELO2_RET_NO_MSG,       /* nothing has arrived */
+    VELO2_RET_NO_MATCH,     /* what has arrived is of another message type */
+    VELO2_RET_ERR_FDOPEN,   /* no card, or no free VPID */
+    VELO2_RET_ERR_MMAP,     /* no memory */
+    VELO2_RET_INVALID_MBOX, /* nobody has that VPID open */
+    VELO2_RET_INVALID_NODE, /* there is no such node */
+    VELO2_RET_TRY_AGAIN,    /* the mailbox is full: nothing was sent */
+    VELO2_RET_INV_MTT,      /* a message type above 3 */
+} velo2_ret_t;
+
+/* The most bytes of a message with slots of 64 and of 128 bytes. */
+#define VELO2_MAX_MSG_SIZE_64 56
+#define VELO2_MAX_MSG_SIZE    120
+
+#define VELO2_VPIDS_MAX       256
+#define VELO2_NODES_MAX       0xfffe
+
+/* An address: node 0-15, VPID 16-25, bit 31 multicast (which this card does not have). */
+#define VELO2_ADDRESS(node, vpid) ((uint32_t)(node) | (uint32_t)(vpid) << 16)
+#define VELO2_ADDRESS_NODE(raw)   ((uint16_t)(raw))
+#define VELO2_ADDRESS_VPID(raw)   ((uint16_t)((raw) >> 16 & 0x3ff))
+
+/* The header word of a packet that is sent: address 0-31, message type 32-33, interrupt request 34,
+ * tag 40-47, length 48-54. */
+#define VELO2_HEADER(raw, mtt, tag, len) \
+    ((uint64_t)(raw) | (uint64_t)(mtt) << 32 | (uint64_t)(tag) << 40 | (uint64_t)(len) << 48)
+
+/* The status word of a packet that has arrived: source address 0-25, message type 32-33, end of
+ * message 36, error 37, tag 40-47, length 48-54. Bits 55-63 are the card's own: the number of the
+ * ring's lap, which tells a new packet from the last one in its slot. */
+#define VELO2_STATUS_SOURCE(status) ((uint32_t)((status) & 0x3ffffff))
+#define VELO2_STATUS_MTT(status)    ((uint8_t)((status) >> 32 & 3))
+#define VELO2_STATUS_EOM            (UINT64_C(1) << 36)
+#define VELO2_STATUS_ERROR          (UINT64_C(1) << 37)
+#define VELO2_STATUS_TAG(status)    ((uint8_t)((status) >> 40))
+#define VELO2_STATUS_LEN(status)    ((uint32_t)((status) >> 48 & 0x7f))
+#define VELO2_STATUS_LAP(status)    ((uint32_t)((status) >> 55))
+
+/* Receives any message type. */
+#define VELO2_MTT_ANY 0xff
+
+/* Fields are the library's. */
+typedef struct velo2_port {
+    struct pen_card *card; /* NULL: not open */
+    struct velo_mailbox *mailbox;
+    unsigned char *slots;
+    uint64_t *due; /* of each slot, with a latency model or delays; else NULL */
+    uint32_t raw;  /* own address */
+    uint32_t mask; /* of slot numbers */
+    uint32_t slot_len, max_len;
+    uint32_t period; /* of lazy commits */
+    uint32_t yields; /* what follows is of those that receive */
+    uint64_t read, committed;
+    uint64_t wire_free; /* of those that send, as is what follows */
+    uint64_t random;
+    struct velo_counters *counters;
+} velo2_port_t;
+
+typedef struct velo2_connection {
+    union {
+        uint32_t raw;
+    } dest;
+    velo2_port_t *port;
+    struct velo_mailbox *mailbox; /* NULL: not connected */
+    unsigned char *slots;
+    uint64_t *due;
+    void *state_map; /* the card's state of this port's packets under way: none here */
+} velo2_connection_t;
+
+/* Opens a free VPID of the card that the calling thread uses (pen_card_use). */
+velo2_ret_t velo2_open(velo2_port_t *port);
+velo2_ret_t velo2_close(velo2_port_t *port);
+uint16_t velo2_get_nodeid(const velo2_port_t *port);
+uint16_t velo2_get_vpid(const velo2_port_t *port);
+
+/* The most bytes of a message: 56 or 120. */
+size_t velo2_port_max_len(const velo2_port_t *port);
+
+/* Local: nothing goes over the wire, and the peer need not be there yet. The connection refers to
+ * the port, which must stay where it is. */
+velo2_ret_t velo2_connect(velo2_port_t *port, velo2_connection_t *connection, uint16_t node,
+                          uint16_t vpid);
+velo2_ret_t velo2_disconnect(velo2_port_t *port, velo2_connection_t *connection);
+
+/* Sends one message. The buffer is free when the call returns. INVALID_MBOX: nobody is there. */
+velo2_ret_t velo2_send(velo2_connection_t *connection, const void *buf, size_t len, uint8_t tag,
+                       uint8_t mtt);
+
+/* The same, with hdr_quadwords 8-byte words of hdr before the len bytes of buf. */
+velo2_ret_t velo2_send_header(velo2_connection_t *connection, const uint64_t *hdr,
+                              size_t hdr_quadwords, const void *buf, size_t len, uint8_t tag,
+                              uint8_t mtt);
+
+/* Whether a packet would find room now. It needs no system call and takes nothing. */
+velo2_ret_t velo2_send_check(const velo2_connection_t *connection);
+
+/* ---- receiving in steps ---- */
+
+/* Looks at the packet at the read pointer: SUCCESS, NO_MSG, or INV_MSG, which is to be stepped
+ * over. One load when nothing is there. Outputs may be NULL. */
+velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len, uint8_t *mtt,
+                        uint8_t *tag);
+
+/* Copies len bytes from offset on of the packet that velo2_check has just found. INV_MSG: it is not
+ * that long. */
+velo2_ret_t velo2_recv_payload(velo2_port_t *port, void *buf, size_t offset, size_t len);
+
+/* The packet in the mailbox itself, until its slot is committed. Its sender's process could still
+ * change it: what is to be checked is to be copied first. */
+const void *velo2_recv_peek(const velo2_port_t *port);
+
+/* Steps over the packet. How many slots are uncommitted now. */
+uint32_t velo2_recv_complete(velo2_port_t *port);
+
+/* Frees the slots of all packets that were stepped over. */
+velo2_ret_t velo2_recv_commit(velo2_port_t *port);
+
+/* ---- receiving at once ---- */
+
+/* Waits for the next message. mtt: of this type, or VELO2_MTT_ANY. NO_MATCH: the next message is of
+ * another type, and stays. A message longer than maxlen is cut; *mlen is its true length. */
+velo2_ret_t velo2_recv(velo2_port_t *port, void *buf, size_t maxlen, size_t *mlen, uint32_t *srcid,
+                       uint8_t *tag, uint8_t mtt);
+
+/* Does not wait (NO_MSG), and takes any type. */
+velo2_ret_t velo2_probe_recv(velo2_port_t *port, void *buf, size_t maxlen, size_t *mlen,
+                             uint32_t *srcid, uint8_t *tag, uint8_t *mtt);
+
+/* The name of a return code. */
+const char *velo2_strerror(velo2_ret_t code);
+
+#endif
