@@ -21,6 +21,7 @@
 #ifndef PEN_SOFTNIC_EXTOLL_VELO2_H
 #define PEN_SOFTNIC_EXTOLL_VELO2_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,45 +57,55 @@ typedef enum velo2_ret {
     ((uint64_t)(raw) | (uint64_t)(mtt) << 32 | (uint64_t)(tag) << 40 | (uint64_t)(len) << 48)
 
 /* The status word of a packet that has arrived: source address 0-25, message type 32-33, end of
- * message 36, error 37, tag 40-47, length 48-54. Bits 55-63 are the card's own: the number of the
- * ring's lap, which tells a new packet from the last one in its slot. */
+ * message 36, error 37, tag 40-47, length 48-54. Bits 38 and 55-63 are this
+ * card's own: the packet comes late; the ring's lap, which tells it from the last one in its slot.
+ */
 #define VELO2_STATUS_SOURCE(status) ((uint32_t)((status) & 0x3ffffff))
 #define VELO2_STATUS_MTT(status)    ((uint8_t)((status) >> 32 & 3))
 #define VELO2_STATUS_EOM            (UINT64_C(1) << 36)
 #define VELO2_STATUS_ERROR          (UINT64_C(1) << 37)
+#define VELO2_STATUS_LATE           (UINT64_C(1) << 38)
 #define VELO2_STATUS_TAG(status)    ((uint8_t)((status) >> 40))
 #define VELO2_STATUS_LEN(status)    ((uint32_t)((status) >> 48 & 0x7f))
-#define VELO2_STATUS_LAP(status)    ((uint32_t)((status) >> 55))
+#define VELO2_STATUS_LAP(status)    ((status) >> 55)
 
 /* Receives any message type. */
 #define VELO2_MTT_ANY 0xff
 
+/* Where a mailbox is. */
+typedef struct velo2_mailbox {
+    struct velo_box *box; /* NULL: nowhere */
+    unsigned char *slots;
+    uint64_t *due; /* when a slot's packet is there, of those that come late */
+} velo2_mailbox_t;
+
 /* Fields are the library's. */
 typedef struct velo2_port {
     struct pen_card *card; /* NULL: not open */
-    struct velo_mailbox *mailbox;
-    unsigned char *slots;
-    uint64_t *due; /* of each slot, with a latency model or delays; else NULL */
-    uint32_t raw;  /* own address */
-    uint32_t mask; /* of slot numbers */
-    uint32_t slot_len, max_len;
-    uint32_t period; /* of lazy commits */
-    uint32_t yields; /* what follows is of those that receive */
-    uint64_t read, committed;
-    uint64_t wire_free; /* of those that send, as is what follows */
-    uint64_t random;
+    velo2_mailbox_t mailbox;
     struct velo_counters *counters;
+    uint32_t raw; /* own address */
+    uint32_t slot_len, max_len, slot_count;
+    uint32_t mask, shift; /* of slot numbers in a ring; of their laps */
+    /* Of those that receive. */
+    const unsigned char *word; /* the status word that is looked at */
+    uint64_t lap;              /* that it must have */
+    uint64_t status;           /* of the packet that was found */
+    uint64_t read, committed;
+    uint32_t period; /* of lazy commits */
+    /* Of those that send. */
+    bool is_timed, may_stall;
+    uint32_t full_one_in;
+    uint64_t wire_free, random;
 } velo2_port_t;
 
 typedef struct velo2_connection {
     union {
         uint32_t raw;
     } dest;
-    velo2_port_t *port;
-    struct velo_mailbox *mailbox; /* NULL: not connected */
-    unsigned char *slots;
-    uint64_t *due;
-    void *state_map; /* the card's state of this port's packets under way: none here */
+    velo2_port_t *port; /* NULL: not connected */
+    velo2_mailbox_t mailbox;
+    void *state_map; /* the card's state of packets under way, which this card has none of */
 } velo2_connection_t;
 
 /* Opens a free VPID of the card that the calling thread uses (pen_card_use). */

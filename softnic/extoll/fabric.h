@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fabric.h: what lies in a fabric's shared memory, and a card's view of it. Words of the fabric are
+ * bounded where they are used. */
+#ifndef PEN_SOFTNIC_EXTOLL_FABRIC_H
+#define PEN_SOFTNIC_EXTOLL_FABRIC_H
+
+#include "base/compiler.h"
+#include "softnic/extoll/card.h"
+#include "softnic/extoll/rma2.h"
+#include "softnic/extoll/velo2.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+/* The first page. */
+typedef struct fabric_head {
+    _Atomic uint64_t digest; /* of the config; 0: nobody has been here */
+} fabric_head;
+
+enum { FABRIC_FREE, FABRIC_OPENING, FABRIC_OPEN }; /* of a VPID */
+
+/* A ring's positions, which only grow. Producers claim slots at `write`, whose lines they share;
+ * only the owner writes `read`. */
+typedef struct fabric_ring {
+    PEN_CACHE_ALIGNED _Atomic uint64_t write;
+    _Atomic uint64_t seen;                   /* `read`, as a producer last saw it */
+    _Atomic uint32_t state;                  /* of the VPID */
+    _Atomic int32_t pid;                     /* its process */
+    PEN_CACHE_ALIGNED _Atomic uint64_t read; /* slots before it are free */
+} fabric_ring;
+
+typedef struct velo_box {
+    fabric_ring ring;
+} velo_box;
+
+/* A row of a port's address table. len 0: not valid. */
+typedef struct fabric_row {
+    _Atomic uint64_t start, len;
+} fabric_row;
+
+typedef struct fabric_rma {
+    fabric_ring ring; /* of the notification queue */
+    PEN_CACHE_ALIGNED _Atomic int32_t locks[2][RMA2_LOCKS];
+} fabric_rma;
+
+typedef struct fabric_entry {
+    _Atomic uint64_t word[2];
+} fabric_entry;
+
+/* Where things are; of the config alone. */
+typedef struct fabric_layout {
+    uint32_t mailbox_ring, noti_ring; /* slots: powers of two */
+    size_t velo_due, velo_stride;     /* of one VPID: mailbox, slots, times */
+    size_t rma_rows, rma_queue, rma_due, rma_stride;
+    size_t rma_start, len;
+} fabric_layout;
+
+typedef struct velo_counters {
+    struct velo_counters *next;
+    PEN_CACHE_ALIGNED _Atomic uint64_t sent;
+    _Atomic uint64_t bytes, stalls, retries;
+    PEN_CACHE_ALIGNED _Atomic uint64_t received;
+    _Atomic uint64_t commits, malformed;
+} velo_counters;
+
+typedef struct rma_counters {
+    struct rma_counters *next;
+    PEN_CACHE_ALIGNED _Atomic uint64_t commands;
+    _Atomic uint64_t fragments, notifications, errors, queue_full, by_kernel, directly;
+} rma_counters;
+
+/* A counter of one thread at a time that others may read. */
+static inline void fabric_count(_Atomic uint64_t *counter, uint64_t more)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, now + more, memory_order_relaxed);
+}
+
+/* A range of another port's memory that is mapped here. */
+typedef struct card_mapping {
+    uint32_t endpoint_i;
+    uint64_t theirs;
+    size_t len;
+    unsigned char *ours;
+    struct card_mapping *next;
+} card_mapping;
+
+struct pen_card {
+    unsigned char *memory;
+    pen_card_config config;
+    fabric_layout layout;
+    uint16_t node;
+    card_mapping *mappings;
+    pthread_mutex_t lock; /* of what follows */
+    velo_counters *velo;
+    rma_counters *rma;
+    uint32_t ports_made; /* number of the next one, for its random numbers */
+};
+
+/* The card that the calling thread uses, or NULL (use.c). */
+pen_card *fabric_card_used(void);
+
+/* The number of an endpoint in the fabric; false: there is none. */
+bool fabric_endpoint(const pen_card *card, uint32_t node, uint32_t vpid, uint32_t *endpoint_i);
+
+/* Parts of an endpoint. */
+velo2_mailbox_t fabric_mailbox(const pen_card *card, uint32_t endpoint_i);
+fabric_rma *fabric_rma_of(const pen_card *card, uint32_t endpoint_i);
+fabric_row *fabric_rows(const pen_card *card, uint32_t endpoint_i);
+fabric_entry *fabric_queue(const pen_card *card, uint32_t endpoint_i);
+uint64_t *fabric_noti_due(const pen_card *card, uint32_t endpoint_i);
+
+/* Claims a free VPID of the card's node in the rings for VELO or RMA; UINT32_MAX: none is free. The
+ * caller makes its ring ready and opens it. */
+uint32_t fabric_claim(const pen_card *card, bool is_rma);
+
+/* A claimed ring: empty from where its producers are. Answers the position. */
+uint64_t fabric_ring_open(fabric_ring *ring);
+void fabric_ring_close(fabric_ring *ring);
+
+static inline bool fabric_ring_is_open(const fabric_ring *ring)
+{
+    return atomic_load_explicit(&ring->state, memory_order_acquire) == FABRIC_OPEN;
+}
+
+/* Whether a ring of which so many slots may be used has one free at `write`. Signed: `write` may be
+ * older than what it is compared with, and then nobody can claim it. Acquire: the owner has done
+ * with the slots before `read`, whoever saw that first. */
+static inline bool fabric_ring_has_room(fabric_ring *ring, uint64_t write, uint32_t slots)
+{
+    if (pen_likely((int64_t)(write - atomic_load_explicit(&ring->seen, memory_order_acquire)) <
+                   (int64_t)slots))
+        return true;
+    uint64_t read = atomic_load_explicit(&ring->read, memory_order_acquire);
+    if ((int64_t)(write - read) >= (int64_t)slots)
+        return false;
+    atomic_store_explicit(&ring->seen, read, memory_order_release);
+    return true;
+}
+
+/* Claims the next slot. False: no room. */
+static inline bool fabric_ring_claim(fabric_ring *ring, uint32_t slots, uint64_t *slot_i)
+{
+    uint64_t write = atomic_load_explicit(&ring->write, memory_order_relaxed);
+    do {
+        if (!fabric_ring_has_room(ring, write, slots))
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&ring->write, &write, write + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    *slot_i = write;
+    return true;
+}
+
+/* The lap of a slot, 9 bits; a ring begins with 1, so that zeroed memory is no packet. */
+static inline uint64_t velo_lap(const velo2_port_t *port, uint64_t slot_i)
+{
+    return ((slot_i >> port->shift) + 1) & 0x1ff;
+}
+
+/* After the read pointer moved. */
+static inline void velo_look_at(velo2_port_t *port)
+{
+    size_t place = (uint32_t)port->read & port->mask;
+    port->word = port->mailbox.slots + place * port->slot_len + port->max_len;
+    port->lap = velo_lap(port, port->read);
+}
+
+/* Chance: true once in so many times. */
+uint64_t fabric_random(uint64_t *state);
+static inline bool fabric_strikes(uint64_t *state, uint32_t one_in)
+{
+    return pen_unlikely(one_in > 0) && fabric_random(state) % one_in == 0;
+}
+
+/* The processor is busy until then. */
+void fabric_wait_until(uint64_t time);
+
+uint64_t fabric_seed(pen_card *card, uint32_t kind); /* of a new port; never 0 */
+
+#endif

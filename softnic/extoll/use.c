@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* use.c: which card a thread opens ports on. The vendor's calls do not name one: a process has one
+ * device file. This is the one variable of the library. */
+#include "softnic/extoll/fabric.h"
+
+static _Thread_local pen_card *the_card;
+
+void pen_card_use(pen_card *card) { the_card = card; }
+
+pen_card *fabric_card_used(void) { return the_card; }
