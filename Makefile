@@ -4,19 +4,21 @@
 
 N      ?= 4
 PROG   ?= randomaccess
+SEEDS  ?= 1000000
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 R       = build/release
 
 export JOBS
 
-.PHONY: help run test test-long bench bench-check bench-peers build install format reference check clean \
+.PHONY: help run test test-long sim bench bench-check bench-peers build install format reference check clean \
         distclean deps deps-test deps-bench configure
 
 help:
 	@echo 'make run            build, then play random access with $(N) ranks (N=, ARGS=, PROG=)'
 	@echo 'make test           everything CI runs: gates, tests, sanitizers'
 	@echo 'make test-long      make test, and the tests labelled slow'
+	@echo 'make sim            simulate whole jobs under faults: SEEDS=$(SEEDS), goes on where it was interrupted'
 	@echo 'make check          the gates only: format, layers, symbols, headers, clang-tidy'
 	@echo 'make bench          build and run the benchmarks'
 	@echo 'make bench-check    the same, and fail if an operation costs more than its limit'
@@ -55,6 +57,11 @@ test: deps-test
 
 test-long: deps-test
 	@scripts/stages --long
+
+# Whole jobs with clock and network made up, a seed each: the next ones that build/sim.next names.
+sim: configure
+	@cmake --build $(R) -j $(JOBS) --target sim_engine
+	@$(R)/bin/sim_engine --resume build/sim.next $(SEEDS)
 
 check: deps-test
 	@scripts/stages gates

@@ -271,6 +271,12 @@ pen_status pen_boot_barrier(pen_boot *boot)
     } else {
         while (atomic_load_explicit(&page->boot_generation, memory_order_acquire) == generation) {
             int code;
+            if (boot->turns != NULL) {
+                boot->turns->wait(boot->turns->ctx);
+                if (pen_boot_check(boot, &code))
+                    return PEN_ERR_PEER_LOST;
+                continue;
+            }
             uint64_t until_ns = pen_now_ns() + BARRIER_LOOK_NS;
             pen_futex_wait(&page->boot_generation, generation, BARRIER_LOOK_NS);
             if (pen_now_ns() >= until_ns && pen_boot_check(boot, &code))

@@ -13,6 +13,7 @@
 #include "boot/host_page.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "os/turns.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,6 +39,8 @@ typedef struct pen_boot {
     char **environment;   /* the spawning console's, as "NAME=value"; NULL-terminated; never NULL */
     const char *launcher; /* "penstock run", "GASNET_PSHM_NODES", "none": for messages and info */
     uint32_t exchanges;   /* done so far: the two areas are used by turns */
+    const pen_turns
+        *turns; /* NULL: this process is one rank, whose waiting is the kernel's business */
     /* what the supervisor has said, whoever read it: pen_boot_heard */
     _Atomic uint32_t heard;
     _Atomic int end_code;

@@ -24,8 +24,8 @@ static void host_peer_lost(void *ctx, pen_peer peer, pen_status why)
 
 static uint64_t host_now_ns(void *ctx)
 {
-    (void)ctx;
-    return pen_now_ns();
+    const pen_turns *turns = ((pen_job *)ctx)->boot.turns;
+    return turns == NULL ? pen_now_ns() : turns->now_ns(turns->ctx);
 }
 
 static void host_log(void *ctx, int level, const char *format, ...)

@@ -38,6 +38,7 @@ static pen_status job_open_progress(pen_job *job)
                       &job->counters);
     job->progress.on_idle = pen_job_idle;
     job->progress.on_idle_ctx = job;
+    job->progress.turns = job->boot.turns;
     return PEN_OK;
 }
 

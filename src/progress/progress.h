@@ -17,6 +17,7 @@
 #include "diag/counters.h"
 #include "os/lock.h"
 #include "os/os.h"
+#include "os/turns.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -96,6 +97,7 @@ struct pen_progress {
     /* Called by waiting threads about ten times a second at most, under no lock; may be NULL. */
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
+    const pen_turns *turns; /* NULL: the policy of wait.c; see turns.h */
     _Atomic uint64_t on_idle_next_ns;
 };
 

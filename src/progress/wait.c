@@ -241,6 +241,11 @@ static void idle_roomy(pen_waiter *waiter)
 void pen_wait_idle(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
+    if (progress->turns != NULL) {
+        look_around(progress, progress->turns->now_ns(progress->turns->ctx));
+        progress->turns->wait(progress->turns->ctx);
+        return;
+    }
     if (waiter->armed) {
         nap(waiter);
         return;
@@ -263,7 +268,10 @@ void pen_wait_idle(pen_waiter *waiter)
 /* Somebody keeps us busy, but what we wait for may come from a rank that waits for our core. */
 void pen_wait_served(pen_waiter *waiter)
 {
-    if (!is_roomy(waiter->progress))
+    const pen_turns *turns = waiter->progress->turns;
+    if (turns != NULL)
+        turns->wait(turns->ctx);
+    else if (!is_roomy(waiter->progress))
         give_away(waiter, false);
 }
 

@@ -409,3 +409,5 @@ pen_rel_counts pen_reliable_read(pen_link *base)
     pen_lock_drop(&link->lock);
     return counts;
 }
+
+const pen_rel_core *pen_reliable_core(pen_link *base) { return &reliable_of(base)->core; }

@@ -23,4 +23,7 @@ pen_status pen_reliable_open(pen_link *inner, pen_host *lent, const pen_host *ho
 /* What happened so far; base: made by pen_reliable_open. */
 pen_rel_counts pen_reliable_read(pen_link *base);
 
+/* Its protocol's state, for who checks that state between two calls. */
+const pen_rel_core *pen_reliable_core(pen_link *base);
+
 #endif

@@ -10,6 +10,7 @@
 #ifndef PEN_TESTS_SIM_SIM_H
 #define PEN_TESTS_SIM_SIM_H
 
+#include "dice.h"
 #include "reliable/protocol.h"
 
 #include <setjmp.h>
@@ -21,15 +22,6 @@ enum { SIM_RANKS_MAX = 64, SIM_WHAT_MAX = 160 };
 
 #define SIM_MS     UINT64_C(1000000)
 #define SIM_SECOND UINT64_C(1000000000)
-
-typedef struct sim_dice {
-    uint64_t state;
-} sim_dice;
-
-uint64_t sim_next(sim_dice *dice);
-uint32_t sim_below(sim_dice *dice, uint32_t bound);
-bool sim_hits(sim_dice *dice, double probability);
-uint64_t sim_log_uniform(sim_dice *dice, uint64_t least, uint64_t most);
 
 /* What a seed means. */
 typedef struct sim_plan {

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dice.c: see dice.h. */
+#include "dice.h"
+
+uint64_t sim_next(sim_dice *dice) /* splitmix64 */
+{
+    uint64_t x = dice->state += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+uint32_t sim_below(sim_dice *dice, uint32_t bound)
+{
+    return (uint32_t)((sim_next(dice) >> 32) * bound >> 32);
+}
+
+bool sim_hits(sim_dice *dice, double probability)
+{
+    return (double)(sim_next(dice) >> 11) * 0x1p-53 < probability;
+}
+
+/* Doublings are equally likely. */
+uint64_t sim_log_uniform(sim_dice *dice, uint64_t least, uint64_t most)
+{
+    uint64_t doublings = 0;
+    while (least << (doublings + 1) <= most)
+        doublings++;
+    uint64_t low = least << sim_below(dice, (uint32_t)doublings + 1);
+    uint64_t high = low * 2 - 1 < most ? low * 2 - 1 : most;
+    return low + sim_next(dice) % (high - low + 1);
+}
