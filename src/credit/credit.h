@@ -8,7 +8,7 @@
  * Three policies decide how many credits a peer may have:
  *   static    every peer the same, for good;
  *   activity  the receiver measures how long each peer takes to use its quota up and moves credits
- *             from the slowest to the faster ones;
+ *             from those whose quota lasts longer to those that use theirs up sooner;
  *   loan      a sender that stalls says how many credits it lacked; the receiver lends them from a
  *             reserve, and asks others to give back when the reserve is empty.
  *
@@ -52,16 +52,21 @@ typedef enum pen_credit_policy {
       "loan (to those that ask).")                                                             \
     X(quota, QUOTA, INT, "56", "Data slots of the mailbox for each peer, on average.")         \
     X(control, CONTROL, INT, "2", "Control slots of the mailbox for each peer's grants: 2-8.") \
-    X(step, STEP, INT, "4", "Credits that one decision of the activity policy moves.")         \
-    X(hysteresis, HYSTERESIS, REAL, "1.25",                                                    \
-      "How many times slower than another peer one must be to lose credits to it.")            \
-    X(epoch, EPOCH, INT, "1024", "Packets after which the loan policy forgets a part.")
+    X(step, STEP, INT, "4",                                                                    \
+      "Credits that one decision of the activity policy may move; more for large quotas.")     \
+    X(hysteresis, HYSTERESIS, REAL, "1.5",                                                     \
+      "Peers that differ by less than this factor count as equally active.")                   \
+    X(epoch, EPOCH, INT, "1024", "Packets after which the loan policy forgets a part.")        \
+    X(start, START, INT, "0",                                                                  \
+      "Credits that a peer has at first: 0 for the least, with static for the quota.")         \
+    X(period, PERIOD, INT, "128",                                                              \
+      "Packets over which a peer's activity is measured, more than come in one burst.")
 
 typedef struct pen_credit_settings {
     const char *policy;
     int64_t quota, control, step;
     double hysteresis;
-    int64_t epoch;
+    int64_t epoch, start, period;
 } pen_credit_settings;
 
 typedef struct pen_credit_params {
@@ -69,8 +74,10 @@ typedef struct pen_credit_params {
     uint32_t peers;
     uint32_t quota;    /* data slots for each peer on average; the mailbox has peers times that */
     uint32_t control;  /* n: control slots for grants, for each peer */
-    uint32_t step;     /* activity: credits moved at once */
+    uint32_t start;    /* credits of each peer at first; 0: the quota if static, else the least */
+    uint32_t step;     /* activity: credits moved at once, for small quotas */
     double hysteresis; /* activity: at least 1 */
+    uint32_t period;   /* activity: packets; 0: the default */
     uint32_t epoch;    /* loan: packets */
     bool one_way;      /* packets are always drained and never answered under way, as between the
                           ranks of a two-sided library: no reserve is left and nobody is hurried */

@@ -49,7 +49,11 @@ typedef struct pen_credit_source {
     uint16_t borrowed;  /* loan: what it was lent lately */
     uint32_t asked;     /* by the recall that is under way */
     uint32_t round_freed;
-    uint64_t round_start, round_time; /* activity: of this round; how long the last one took */
+    /* Activity. */
+    uint32_t period_freed; /* in this period, up to its last round */
+    bool has_enough;       /* nobody had anything for it in this period */
+    uint64_t period_start, last_freed;
+    double pace; /* time for a packet in the last period; 0: none has ended */
     uint64_t packets, grants, rides, recalls;
 } pen_credit_source;
 
@@ -57,6 +61,7 @@ struct pen_credit_receiver {
     const struct pen_credit_rules *rules;
     pen_credit_params params;
     uint32_t slots;                 /* data slots */
+    uint32_t period;                /* activity: packets */
     uint32_t quota_free, quota_sum; /* together: slots */
     uint32_t pool, held_sum;        /* together: slots; held: exposed and recovered */
     uint32_t occupied;              /* packets in the mailbox */
@@ -115,5 +120,6 @@ void pen_credit_settle(pen_credit_receiver *receiver, uint32_t peer_i);
 void pen_credit_recall(pen_credit_receiver *receiver, uint32_t peer_i);
 
 static inline uint32_t pen_credit_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline uint32_t pen_credit_max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 #endif

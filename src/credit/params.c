@@ -20,6 +20,13 @@ const char *pen_credit_policy_name(pen_credit_policy policy)
     return (unsigned)policy < PEN_CREDIT_POLICIES ? policies[policy]->name : "unknown";
 }
 
+static bool can_start(const pen_credit_params *params)
+{
+    bool is_all = policies[params->policy]->shares_all;
+    return params->start <= params->quota &&
+           params->start >= (is_all ? params->quota : PEN_CREDIT_QUOTA_MIN(params->control));
+}
+
 const char *pen_credit_params_check(const pen_credit_params *params)
 {
     uint32_t n = params->control;
@@ -31,8 +38,13 @@ const char *pen_credit_params_check(const pen_credit_params *params)
                                : "there must be 2 to 8 control slots, since replies need credits";
     if (params->quota < PEN_CREDIT_QUOTA_MIN(n))
         return "the quota must be at least one more than the control slots";
+    if (params->start > 0 && !can_start(params))
+        return "the start must be 0, or the least quota (control slots and one) to the quota; with "
+               "the static policy it is the quota";
     if (params->peers == 0 || (uint64_t)params->peers * params->quota > SLOTS_MAX)
         return "peers times quota must be 1 to 2^30";
+    if (params->period > SLOTS_MAX)
+        return "the period must be at most 2^30";
     if (params->step == 0 || params->epoch == 0)
         return "the step and the epoch must be at least 1";
     if (!(params->hysteresis >= 1)) /* also if it is no number */
@@ -51,10 +63,16 @@ static bool find_policy(const char *name, pen_credit_policy *out)
     return false;
 }
 
-/* Outside of what 32 bits hold: 0, which no parameter may be. */
+/* Outside of what 32 bits hold: 0, which most parameters may not be. */
 static uint32_t narrow(int64_t value)
 {
     return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+/* The same for one of which 0 means something, and the largest number nothing. */
+static uint32_t narrow_or_zero(int64_t value)
+{
+    return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
 const char *pen_credit_params_make(const pen_credit_settings *settings, uint32_t peers,
@@ -64,9 +82,11 @@ const char *pen_credit_params_make(const pen_credit_settings *settings, uint32_t
         .policy = PEN_CREDIT_POLICIES,
         .peers = peers,
         .quota = narrow(settings->quota),
+        .start = narrow_or_zero(settings->start),
         .control = narrow(settings->control),
         .step = narrow(settings->step),
         .hysteresis = settings->hysteresis,
+        .period = narrow_or_zero(settings->period),
         .epoch = narrow(settings->epoch),
         .one_way = one_way,
     };
@@ -81,6 +101,8 @@ uint32_t pen_credit_slots(const pen_credit_params *params) { return params->peer
 
 uint32_t pen_credit_start(const pen_credit_params *params)
 {
+    if (params->start > 0)
+        return params->start;
     return policies[params->policy]->shares_all ? params->quota
                                                 : PEN_CREDIT_QUOTA_MIN(params->control);
 }

@@ -4,6 +4,10 @@
 #include "base/compiler.h"
 #include "credit/credit_internal.h"
 
+/* Of peers that are measured within one tick of the clock. */
+#define PACE_MIN     1e-9
+#define PACE_STOPPED 1e30
+
 static uint32_t least(const pen_credit_params *params)
 {
     return PEN_CREDIT_QUOTA_MIN(params->control);
@@ -11,54 +15,96 @@ static uint32_t least(const pen_credit_params *params)
 
 /* ---- activity -------------------------------------------------------------------------------- */
 
-/* How long a peer takes to use its quota up. One that is slower by now than it was last time is
- * that slow, so that those that stopped become victims by and by. */
-static uint64_t round_time(const pen_credit_source *peer, uint64_t now)
+/* A peer's pace is the time that it takes for a packet, measured over a period of many, so that
+ * packets which come in bursts do not make it look fast. One that is slower by now than it was is
+ * that slow. One from which nothing has come for a whole period of the peer that asks has stopped:
+ * all that it does not need for beginning again is better used elsewhere. */
+static double pace_of(const pen_credit_receiver *receiver, const pen_credit_source *peer,
+                      double own, uint64_t now)
 {
-    uint64_t present = now - peer->round_start;
-    return present > peer->round_time ? present : peer->round_time;
+    uint32_t round = PEN_CREDIT_ROUND(peer->quota, receiver->params.control);
+    double present = (double)(now - peer->period_start) / ((double)receiver->period + round);
+    if ((double)(now - peer->last_freed) > own * receiver->period)
+        return PACE_STOPPED;
+    return present > peer->pace ? present : peer->pace;
 }
 
-/* The slowest of those that have something to lose and are enough slower than peer i; of equals
- * the one with the largest quota. */
-static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
+/* A round has ended: false: the peer has no pace yet. */
+static bool measure(const pen_credit_receiver *receiver, pen_credit_source *peer, uint64_t now)
 {
-    double limit = receiver->params.hysteresis * (double)receiver->peers[peer_i].round_time;
-    uint32_t found = PEN_CREDIT_NONE, found_quota = 0;
-    uint64_t found_time = 0;
+    peer->period_freed += peer->round_freed;
+    peer->round_freed = 0;
+    if (peer->period_freed < receiver->period)
+        return peer->pace > 0;
+    peer->pace = (double)(now - peer->period_start) / peer->period_freed;
+    if (peer->pace < PACE_MIN)
+        peer->pace = PACE_MIN;
+    peer->period_start = now;
+    peer->period_freed = 0;
+    peer->has_enough = false;
+    return true;
+}
+
+/* What of another peer's pace counts beside one's own: only by how much they differ beyond the
+ * hysteresis, so that of peers that are about equally active quotas alone are compared. */
+static double pace_beside(double own, double other, double hysteresis)
+{
+    if (other > own * hysteresis)
+        return other / hysteresis;
+    return other * hysteresis < own ? other * hysteresis : own;
+}
+
+/* The peer whose quota lasts longest, of those that have something to lose; and how many credits
+ * it would have to lose for both quotas to last equally long. */
+static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now,
+                            uint32_t *count)
+{
+    const pen_credit_source *self = &receiver->peers[peer_i];
+    double own = self->pace, longest = 0, victims = 0;
+    uint32_t found = PEN_CREDIT_NONE;
     for (uint32_t v = 0; v < receiver->params.peers; v++) {
         const pen_credit_source *peer = &receiver->peers[v];
         if (v == peer_i || peer->quota <= least(&receiver->params))
             continue;
-        uint64_t time = round_time(peer, now);
-        if ((double)time <= limit || time < found_time ||
-            (time == found_time && peer->quota <= found_quota))
+        double pace =
+            pace_beside(own, pace_of(receiver, peer, own, now), receiver->params.hysteresis);
+        if (pace * peer->quota <= longest)
             continue;
         found = v;
-        found_time = time;
-        found_quota = peer->quota;
+        longest = pace * peer->quota;
+        victims = pace;
     }
+    double lasts = own * self->quota;
+    *count = longest > lasts ? (uint32_t)((longest - lasts) / (victims + own)) : 0;
     return found;
 }
 
-/* A peer has used its quota up: it gets some of the free quota, else some of a slower peer's. */
+/* Moves quota of the slowest to the free one, at most so much. */
+static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
+                              uint64_t now)
+{
+    uint32_t count = 0, victim = find_victim(receiver, peer_i, now, &count);
+    if (victim == PEN_CREDIT_NONE || count == 0) {
+        receiver->peers[peer_i].has_enough = true;
+        return;
+    }
+    uint32_t has = receiver->peers[victim].quota - least(&receiver->params);
+    count = pen_credit_min(pen_credit_min(count, count_max), has);
+    pen_credit_quota_add(receiver, victim, -(int64_t)count);
+    pen_credit_settle(receiver, victim);
+}
+
+/* A peer has used its quota up: it gets some of the free quota, else some of a slower peer's. The
+ * more it has, the more it gets at once, so that quotas follow a change of pattern in a number of
+ * rounds that hardly depends on their size. */
 static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
-    peer->round_time = now - peer->round_start;
-    peer->round_start = now;
-    peer->round_freed = 0;
-    if (receiver->quota_free == 0) {
-        uint32_t victim = find_victim(receiver, peer_i, now);
-        if (victim == PEN_CREDIT_NONE)
-            return;
-        uint32_t has = receiver->peers[victim].quota - least(&receiver->params);
-        pen_credit_quota_add(receiver, victim,
-                             -(int64_t)pen_credit_min(has, receiver->params.step));
-        pen_credit_settle(receiver, victim);
-    }
-    pen_credit_quota_add(receiver, peer_i,
-                         pen_credit_min(receiver->quota_free, receiver->params.step));
+    bool is_measured = measure(receiver, peer, now);
+    uint32_t count_max = pen_credit_max(receiver->params.step, peer->quota / 2);
+    if (receiver->quota_free == 0 && is_measured && !peer->has_enough)
+        take_from_slowest(receiver, peer_i, count_max, now);
+    pen_credit_quota_add(receiver, peer_i, pen_credit_min(receiver->quota_free, count_max));
 }
 
 /* What a peer owes and what does not come back by itself, when packets in the mailbox are freed. */

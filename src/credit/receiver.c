@@ -166,6 +166,7 @@ void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, u
         receiver->pool++;
     }
     peer->round_freed++;
+    peer->last_freed = now;
     if (receiver->rules->round != NULL &&
         peer->round_freed >= PEN_CREDIT_ROUND(peer->quota, receiver->params.control))
         receiver->rules->round(receiver, peer_i, now);
@@ -297,15 +298,19 @@ pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_par
         .rules = pen_credit_rules_of(params->policy),
         .params = *params,
         .slots = slots,
+        .period = params->period > 0 ? params->period : PEN_CREDIT_PERIOD_DEFAULT,
         .quota_free = slots - params->peers * start,
         .quota_sum = params->peers * start,
         .pool = slots - params->peers * start,
         .held_sum = params->peers * start,
     };
     for (uint32_t i = 0; i < params->peers; i++)
-        receiver->peers[i] = (pen_credit_source){
-            .quota = start, .told = start, .exposed = start, .granted = start, .round_start = now
-        };
+        receiver->peers[i] = (pen_credit_source){ .quota = start,
+                                                  .told = start,
+                                                  .exposed = start,
+                                                  .granted = start,
+                                                  .period_start = now,
+                                                  .last_freed = now };
     pen_credit_link *links = (pen_credit_link *)&receiver->peers[params->peers];
     pen_credit_list_open(&receiver->deficits, links, params->peers);
     pen_credit_list_open(&receiver->ready, links + params->peers, params->peers);

@@ -50,6 +50,14 @@ MUTANTS = [
      "feed(receiver);"),
     ("victim_below_least", "policies.c",
      "receiver->peers[victim].quota - least(&receiver->params)", "receiver->peers[victim].quota"),
+    # Who loses to whom.
+    ("burst_measured", "policies.c", "peer->period_freed < receiver->period",
+     "peer->period_freed < 1"),
+    ("stopped_not_seen", "policies.c", "return PACE_STOPPED;", "return peer->pace;"),
+    ("steps_do_not_grow", "policies.c", "peer->quota / 2", "0"),
+    ("jitter_counts", "policies.c", "receiver->params.hysteresis", "1.0"),
+    ("start_below_least", "params.c",
+     "(is_all ? params->quota : PEN_CREDIT_QUOTA_MIN(params->control))", "0"),
     # Recalls.
     ("never_recalled", "receiver.c", "receiver->rules->ask(receiver, peer_i) > 0", "false"),
     ("recalled_once", "policies.c", "activity_ask(receiver, peer_i) > 0", "false"),

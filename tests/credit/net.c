@@ -44,13 +44,14 @@ typedef struct net {
     uint64_t random, now, packets;
     uint32_t phase, pattern;
     uint32_t sleepy, slow_from, slow_to; /* a rank, and a pair's way, that are far behind */
+    uint32_t in_vain;                    /* steps, lately */
     const char *wrong;
 } net;
 
 static uint32_t draw(uint64_t *state, uint32_t below)
 {
     *state = *state * 6364136223846793005U + 1442695040888963407U;
-    return below > 0 ? (uint32_t)(*state >> 33) % below : 0;
+    return (uint32_t)(((*state >> 32) * below) >> 32);
 }
 
 static void fail(net *w, const char *what)
@@ -290,19 +291,30 @@ static bool deliver(net *w, uint32_t from, uint32_t to)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
+/* So many bits of a number that was drawn, as a number below. */
+static uint32_t part(uint64_t drawn, unsigned shift, uint32_t below)
+{
+    return (uint32_t)((((drawn >> shift) & 0xffff) * below) >> 16);
+}
+
+/* Most steps find nothing to do, so all their choices are parts of one number. Who is behind goes
+ * on when others have not been able to for long. */
 static void step_at_random(net *w)
 {
-    uint32_t ranks = w->params->ranks, i = draw(&w->random, ranks);
-    uint32_t from = draw(&w->random, ranks);
-    bool behind = draw(&w->random, w->params->lag) > 0;
+    uint64_t drawn = (w->random = w->random * 6364136223846793005U + 1442695040888963407U);
+    drawn ^= drawn >> 29;
+    uint32_t ranks = w->params->ranks, i = part(drawn, 48, ranks), from = part(drawn, 32, ranks);
+    bool behind = w->in_vain < 16 * ranks && part(drawn, 16, w->params->lag) > 0, did = false;
     w->now++;
-    if (draw(&w->random, 2) == 0) {
+    if ((drawn & 1) == 0) {
         if (!behind || from != w->slow_from || i != w->slow_to)
-            (void)deliver(w, from, i);
-    } else if (draw(&w->random, 16) >= w->params->nap && (!behind || i != w->sleepy)) {
-        if (step_rank(w, i, draw(&w->random, 4)))
+            did = deliver(w, from, i);
+    } else if (((drawn >> 1) & 15) >= w->params->nap && (!behind || i != w->sleepy)) {
+        did = step_rank(w, i, (uint32_t)(drawn >> 5) & 3);
+        if (did)
             pen_credit_receiver_audit(w->ranks[i].receiver);
     }
+    w->in_vain = did ? 0 : w->in_vain + 1;
 }
 
 /* Everything that can be done, once; false: nothing. A round of many steps at random may miss
@@ -437,6 +449,10 @@ void net_draw(net_params *params, uint64_t seed, uint32_t packets)
     uint32_t n = one_way ? 1 + draw(&random, 3) : PEN_CREDIT_CONTROL_MIN + draw(&random, 2);
     uint32_t ranks = draw(&random, 4) == 0 ? 2 + draw(&random, 2) : 4 + draw(&random, 3);
     uint32_t more = draw(&random, 2) == 0 ? 0 : draw(&random, 8);
+    pen_credit_policy policy = (pen_credit_policy)(seed % PEN_CREDIT_POLICIES);
+    uint32_t start = PEN_CREDIT_QUOTA_MIN(n) + draw(&random, more + 1);
+    if (policy == PEN_CREDIT_STATIC || draw(&random, 3) > 0)
+        start = 0;
     *params = (net_params){
         .seed = seed,
         .ranks = ranks,
@@ -448,12 +464,14 @@ void net_draw(net_params *params, uint64_t seed, uint32_t packets)
         .nap = draw(&random, 12),
         .lag = 8U << draw(&random, 4),
         .credit = {
-            .policy = (pen_credit_policy)(seed % PEN_CREDIT_POLICIES),
+            .policy = policy,
             .peers = ranks - 1,
             .quota = PEN_CREDIT_QUOTA_MIN(n) + more,
             .control = n,
             .step = 1 + draw(&random, 6),
+            .start = start,
             .hysteresis = 1 + draw(&random, 3) * 0.5,
+            .period = 1 + draw(&random, 16),
             .epoch = 1 + draw(&random, 64),
             .one_way = one_way,
         },

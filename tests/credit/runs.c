@@ -22,6 +22,16 @@ static void on_abort(int signal)
     _exit(1);
 }
 
+enum { ENOUGH_RUNS = 200 };
+
+/* Of each policy some runs must be such: the least quota, four ranks or more, replies longer than a
+ * quota, and patterns that change. */
+static bool is_hardest(const net_params *params)
+{
+    return params->credit.quota == PEN_CREDIT_QUOTA_MIN(params->credit.control) &&
+           params->ranks >= 4 && params->reply_max > params->credit.quota && params->phases > 1;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) {
@@ -31,6 +41,7 @@ int main(int argc, char **argv)
     uint64_t runs = strtoull(argv[1], NULL, 10), all = 0;
     uint32_t packets = (uint32_t)strtoul(argv[2], NULL, 10);
     uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    uint64_t hardest[PEN_CREDIT_POLICIES] = { 0 };
     signal(SIGABRT, on_abort);
     for (uint64_t seed = first; seed - first < runs; seed++) {
         net_params params;
@@ -46,7 +57,20 @@ int main(int argc, char **argv)
             return 1;
         }
         all += went;
+        hardest[params.credit.policy] += is_hardest(&params);
     }
-    printf("%" PRIu64 " runs, %" PRIu64 " packets: no overflow, no deadlock\n", runs, all);
+    for (unsigned i = 0; i < PEN_CREDIT_POLICIES && runs >= ENOUGH_RUNS; i++) {
+        if (hardest[i] == 0) {
+            fprintf(stderr,
+                    "%s: no run at the least quota with long replies among 4 ranks: draw "
+                    "such in net.c\n",
+                    pen_credit_policy_name((pen_credit_policy)i));
+            return 1;
+        }
+    }
+    printf("%" PRIu64 " runs, %" PRIu64 " packets: no overflow, no deadlock\n"
+           "hardest: static %" PRIu64 ", activity %" PRIu64 ", loan %" PRIu64 "\n",
+           runs, all, hardest[PEN_CREDIT_STATIC], hardest[PEN_CREDIT_ACTIVITY],
+           hardest[PEN_CREDIT_LOAN]);
     return 0;
 }

@@ -24,9 +24,9 @@ typedef struct fixture {
 
 static inline void open_it(fixture *f, pen_credit_policy policy, uint32_t peers, uint32_t quota)
 {
-    f->params =
-        (pen_credit_params){ policy,    peers, quota, .control = 2, .step = 4, .hysteresis = 1.25,
-                             .epoch = 8 };
+    f->params = (pen_credit_params){ policy,       peers,     quota,
+                                     .control = 2, .step = 4, .hysteresis = 1.25,
+                                     .period = 6,  .epoch = 8 };
     assert_true(pen_credit_receiver_size(&f->params) <= FIXTURE_MEMORY);
     assert_true(pen_credit_sender_size(&f->params) <= FIXTURE_MEMORY);
     f->receiver = pen_credit_receiver_open(f->in, &f->params, 0);

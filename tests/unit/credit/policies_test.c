@@ -32,7 +32,22 @@ static void free_quota_goes_to_whoever_is_active(void **state)
     assert_int_equal(in_of(&f, 1).quota, 15);
 }
 
-static void slow_peer_loses_to_a_fast_one(void **state)
+/* The more a peer has, the more it gets at once. */
+static void quotas_grow_faster_the_larger_they_are(void **state)
+{
+    (void)state;
+    static const uint32_t quotas[] = { 7, 11, 16, 24, 36, 54 };
+    fixture f;
+    open_it(&f, PEN_CREDIT_ACTIVITY, 4, 60);
+    for (uint32_t i = 0; i < sizeof quotas / sizeof *quotas; i++) {
+        play_round(&f, 1, 10 * (i + 1));
+        assert_int_equal(in_of(&f, 1).quota, quotas[i]);
+    }
+}
+
+/* Peer 0 has 9, of which it uses 12 in 10; peer 1 has 3. Of 12 in all 7 and 5 last equally long,
+ * when the paces differ by 1.6 of which 1.25 do not count. */
+static void whose_quota_lasts_longer_loses_what_makes_both_last_equally(void **state)
 {
     (void)state;
     fixture f;
@@ -40,26 +55,69 @@ static void slow_peer_loses_to_a_fast_one(void **state)
     play_round(&f, 0, 10);
     play_round(&f, 0, 20);
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 1, 20); /* in 20, and the other one takes 10 */
+    play_round(&f, 1, 28); /* 6 in 28: its quota lasts longer than the other one's */
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 1, 28); /* in 8: the other one is slower, but not enough at a factor of 1.25 */
-    assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 1, 35); /* in 7 */
-    assert_int_equal(in_of(&f, 0).quota, 5);
-    assert_int_equal(in_of(&f, 1).quota, 7);
-    assert_int_equal(in_of(&f, 0).recalls, 1);
+    play_round(&f, 0, 30);
+    play_round(&f, 1, 36); /* 6 in 8 */
+    assert_int_equal(in_of(&f, 0).quota, 7);
+    assert_int_equal(in_of(&f, 1).quota, 5);
+    assert_true(in_of(&f, 0).recalls <= 1);
 }
 
-static void silent_peer_ages_into_a_victim(void **state)
+static void stopped_peer_is_a_victim_whatever_its_quota(void **state)
 {
     (void)state;
     fixture f;
     open_it(&f, PEN_CREDIT_ACTIVITY, 2, 6);
-    play_round(&f, 0, 1);
-    play_round(&f, 0, 2);
+    play_round(&f, 0, 10);
+    play_round(&f, 0, 20);
     play_round(&f, 1, 1000); /* slow itself, as slow as the silent one is by now */
+    assert_int_equal(in_of(&f, 0).quota, 9);
     play_round(&f, 1, 1100); /* faster than it */
     assert_int_equal(in_of(&f, 0).quota, 5);
+    play_round(&f, 1, 1200);
+    play_round(&f, 1, 1300);
+    assert_int_equal(in_of(&f, 0).quota, 3);
+    assert_int_equal(in_of(&f, 1).quota, 9);
+}
+
+/* One burst of less than a period says nothing of a peer's pace. */
+static void burst_is_not_taken_for_activity(void **state)
+{
+    (void)state;
+    fixture f;
+    open_it(&f, PEN_CREDIT_ACTIVITY, 2, 6);
+    f.receiver->period = 12;
+    play_round(&f, 0, 1000);
+    play_round(&f, 0, 2000);
+    assert_int_equal(in_of(&f, 0).quota, 9);
+    play_round(&f, 1, 2001);
+    assert_int_equal(in_of(&f, 0).quota, 9);
+    play_round(&f, 0, 3000);
+    play_round(&f, 1, 3001); /* 12 in 3001 */
+    assert_int_equal(in_of(&f, 0).quota, 9);
+}
+
+/* As lenders with a bank begin: each peer has a part of what it may have on average. */
+static void peers_begin_with_what_was_chosen(void **state)
+{
+    (void)state;
+    fixture f;
+    pen_credit_params params;
+    open_it(&f, PEN_CREDIT_LOAN, 3, 10);
+    params = f.params;
+    params.start = 5;
+    assert_null(pen_credit_params_check(&params));
+    pen_credit_receiver *receiver = pen_credit_receiver_open(f.in, &params, 0);
+    f.sender = pen_credit_sender_open(f.out, &params);
+    assert_int_equal(out_of(&f, 2).hand, 5);
+    assert_int_equal(in_of(&f, 2).quota, 5);
+    assert_int_equal(receiver->quota_free, 15);
+    pen_credit_receiver_audit(receiver);
+    params.policy = PEN_CREDIT_STATIC;
+    assert_non_null(pen_credit_params_check(&params));
+    params.start = 10;
+    assert_null(pen_credit_params_check(&params));
 }
 
 /* One message of 38 packets from each of the first so many peers, drained as it comes; recalls are
@@ -78,6 +136,39 @@ static void play_messages(fixture *f, uint32_t active, uint64_t now)
             assert_int_equal(pen_credit_receiver_hear(f->receiver, whose, &message), PEN_OK);
         }
     }
+}
+
+static void peers_about_equally_active_get_the_same(void **state)
+{
+    (void)state;
+    fixture f;
+    uint64_t now = 0;
+    open_it(&f, PEN_CREDIT_ACTIVITY, 3, 20);
+    for (int i = 0; i < 40; i++)
+        play_messages(&f, 1, now += 10);
+    assert_int_equal(in_of(&f, 0).quota, 54);
+    for (int i = 0; i < 40; i++)
+        play_messages(&f, 3, now += 10 + (uint64_t)i % 3);
+    for (uint32_t peer = 0; peer < 3; peer++)
+        assert_in_range(in_of(&f, peer).quota, 19, 21);
+}
+
+/* One in 10, the other in 12: less than a quarter of difference is none. */
+static void difference_within_the_hysteresis_moves_nothing(void **state)
+{
+    (void)state;
+    fixture f;
+    open_it(&f, PEN_CREDIT_ACTIVITY, 2, 30);
+    f.receiver->period = 60;
+    raise_quota(&f, 0, 27);
+    raise_quota(&f, 1, 27);
+    for (uint64_t i = 1, j = 1; i < 60; i++) {
+        if (j * 396 <= i * 330)
+            play_round(&f, 0, j++ * 396);
+        play_round(&f, 1, i * 330);
+    }
+    assert_int_equal(in_of(&f, 0).quota, 30);
+    assert_int_equal(in_of(&f, 1).quota, 30);
 }
 
 /* 64 ranks that talk in groups, after all of them did: the quotas of a group take up what the
@@ -268,8 +359,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_quota_goes_to_whoever_is_active),
-        cmocka_unit_test(slow_peer_loses_to_a_fast_one),
-        cmocka_unit_test(silent_peer_ages_into_a_victim),
+        cmocka_unit_test(quotas_grow_faster_the_larger_they_are),
+        cmocka_unit_test(whose_quota_lasts_longer_loses_what_makes_both_last_equally),
+        cmocka_unit_test(peers_about_equally_active_get_the_same),
+        cmocka_unit_test(stopped_peer_is_a_victim_whatever_its_quota),
+        cmocka_unit_test(burst_is_not_taken_for_activity),
+        cmocka_unit_test(peers_begin_with_what_was_chosen),
+        cmocka_unit_test(difference_within_the_hysteresis_moves_nothing),
         cmocka_unit_test(active_group_gets_all_that_is_free),
         cmocka_unit_test(recall_leaves_the_reserve_in_hand),
         cmocka_unit_test(debtor_that_hurries_gets_its_slot_back),
