@@ -77,6 +77,8 @@ class Injection:
     def start(self, leave=(), seconds=SECONDS):
         command = [self.options.traffic, str(seconds), *leave]
         environment = dict(os.environ, PENSTOCK_CHAOS_TAG=self.tag, TMPDIR=self.scratch)
+        if self.options.conduit:
+            environment['PENSTOCK_CONDUIT'] = self.options.conduit
         if self.self_fork:
             environment['GASNET_PSHM_NODES'] = str(self.size)
         else:
@@ -214,6 +216,7 @@ def main():
     parser.add_argument('--count', type=int, default=210)
     parser.add_argument('--seed', type=int, default=int(time.time()))
     parser.add_argument('--jobs', type=int, default=2)
+    parser.add_argument('--conduit', help='instead of the one that jobs choose')
     parser.add_argument('--kind', choices=sorted(KINDS))
     options = parser.parse_args()
     options.penstock, options.traffic = map(os.path.abspath, (options.penstock, options.traffic))
@@ -227,6 +230,7 @@ def main():
                 print(f'FAILED {done.kind}, {done.size} ranks, victim {done.victim}, after {done.delay:.3f} s'
                       f'{", self-fork" if done.self_fork else ""}:', *done.problems, sep='\n    ')
                 print(f'  repeat: {sys.argv[0]} {options.penstock} {options.traffic} --count 1 --seed {done.seed}'
+                      f'{" --conduit " + options.conduit if options.conduit else ""}'
                       f'{" --kind " + options.kind if options.kind else ""}', flush=True)
     print(f'{options.count} injections, seed {options.seed}: {failed} failed;',
           ', '.join(f'{k} {n}' for k, n in sorted(kinds.items())))

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the shadow-memory checker in every constellation until enough operations are checked.
 
-    run.py <penstock> <folder of shadow.seq, .par and .everything> --ops N [--seed N] [--short]
+    run.py <penstock> <folder of shadow.seq, .par and .everything> --ops N [--seed N] [--short] [--udp [--lossy]]
 
 Each constellation gets its share of N; all have to end well, and together they have to have checked
 N operations. --seed: the first of the seeds, one more for each run, so that the same command makes the
-same operations. --short: few and small constellations, for builds that are slow.
+same operations. --short: few and small constellations, for builds that are slow. --udp: over datagrams, where
+no rank sees another's memory; --lossy: over a network that loses 10 % of them, doubles 1 %, reorders 5 %, damages
+0.1 %.
 """
 import argparse
 import os
@@ -38,6 +40,14 @@ THREADS_ONLY = [ # what ThreadSanitizer can see
     ("par", 1, ["--threads", "4", "--memory", "mixed"], 50, {}),
     ("par", 2, ["--threads", "3", "--memory", "own"], 50, {}),
 ]
+UDP = [
+    ("seq", 2, ["--memory", "own"], 35, {}),
+    ("seq", 4, ["--memory", "own"], 15, {}),
+    ("par", 2, ["--threads", "2", "--memory", "own"], 25, {}),
+    ("par", 3, ["--threads", "2", "--memory", "own"], 15, {}),
+    ("everything", 2, ["--threads", "2"], 10, {}),
+]
+LOSSY = {"DROP": "0.1", "DUPLICATE": "0.01", "REORDER": "0.05", "CORRUPT": "0.001"}
 DONE = re.compile(r"shadow: (\d+) operations checked, 0 mismatches")
 
 
@@ -60,13 +70,19 @@ def main():
     parser.add_argument("--limit", type=int, default=600, help="seconds for one constellation")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--threads-only", action="store_true")
+    parser.add_argument("--udp", action="store_true")
+    parser.add_argument("--lossy", action="store_true")
     arguments = parser.parse_args()
     rows = THREADS_ONLY if arguments.threads_only else SHORT if arguments.short else CONSTELLATIONS
+    if arguments.udp:
+        rows = [row[:4] + (LOSSY if arguments.lossy else {},) for row in UDP]
     shares = sum(row[3] for row in rows)
     total, faults, begin = 0, 0, time.monotonic()
     for i, (program, ranks, options, share, impair) in enumerate(rows):
         ops = int(arguments.ops * share / shares) + 1
         command = [arguments.penstock, "run", "-n", str(ranks), "--timeout", str(arguments.limit)]
+        if arguments.udp:
+            command += ["--conduit", "udp"]
         for name, value in impair.items():
             command += ["--env", f"PENSTOCK_IMPAIR_{name}={value}"]
         command += [os.path.join(arguments.folder, f"shadow.{program}"), *options]

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the conformance suite over the udp conduit, where no rank sees another's memory.
+
+    suite.py <build folder> [--lossy] [--match REGEX] [--repeat N] [--jobs N] [--minutes N]
+
+The commands are those of the conformance tests in the build (ctest knows them); the conduit, and with
+--lossy a network that loses 10 %, doubles 1 %, reorders 5 % and damages 0.1 % of all frames, come by
+the environment. What fails is printed with the command that repeats it.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+LOSSY = {"DROP": "0.1", "DUPLICATE": "0.01", "REORDER": "0.05", "CORRUPT": "0.001"}
+SKIPPED = 77
+# What asks for shared memory, or for a conduit of its own choice, and why it cannot do with frames.
+ELSEWHERE = {
+    "ex_np_rules": "counts the copies that shared memory makes",
+    "ex_crowd": "has a limit of seconds, for barriers in shared memory",
+}
+
+
+def commands_of(folder):
+    """Names and commands of the conformance tests of a build."""
+    listed = subprocess.run(
+        ["ctest", "--test-dir", folder, "--show-only=json-v1", "-L", "conformance"],
+        stdout=subprocess.PIPE, check=True,
+    )
+    tests = json.loads(listed.stdout)["tests"]
+    return [(test["name"], test["command"]) for test in tests if "run" in test.get("command", [])]
+
+
+def patient(command, seconds):
+    """The same with another time limit."""
+    return [str(seconds) if before == "--timeout" else word for before, word in zip([""] + command, command)]
+
+
+def environment_of(is_lossy, seed):
+    environment = dict(os.environ, PENSTOCK_CONDUIT="udp")
+    if is_lossy:
+        environment.update({f"PENSTOCK_IMPAIR_{name}": value for name, value in LOSSY.items()})
+        environment["PENSTOCK_IMPAIR_SEED"] = str(seed)
+    return environment
+
+
+def play(name, command, environment, limit):
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, timeout=limit + 60, env=environment, check=False,
+        )
+        status, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as hung:
+        status, output = -1, f"not over long after {limit} s\n{(hung.stdout or b'')[-4000:]!r}"
+    return name, command, status, output, time.monotonic() - begin
+
+
+def report(environment, outcome):
+    name, command, status, output, seconds = outcome
+    settings = " ".join(f"{k}={v}" for k, v in sorted(environment.items())
+                        if k.startswith(("PENSTOCK_IMPAIR", "PENSTOCK_CONDUIT")))
+    print(f"FAILED {name}: status {status} after {seconds:.0f} s\n{output[-3000:]}")
+    print(f"  repeat: {settings} {' '.join(command)}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--lossy", action="store_true")
+    parser.add_argument("--match", default="", help="of the tests' names")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--limit", type=int, default=300, help="seconds for one program")
+    parser.add_argument("--slowest", type=int, default=0, help="print so many")
+    options = parser.parse_args()
+    chosen = [(name, patient(command, options.limit)) for name, command in commands_of(options.build)
+              if re.search(options.match, name) and name.split(".")[1] not in ELSEWHERE]
+    failed, skipped, times, begin = 0, 0, [], time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        started = []
+        for turn in range(options.repeat):
+            environment = environment_of(options.lossy, turn + 1)
+            started += [(environment, pool.submit(play, *test, environment, options.limit)) for test in chosen]
+        for environment, future in started:
+            outcome = future.result()
+            times.append((outcome[4], outcome[0]))
+            if outcome[2] == SKIPPED:
+                skipped += 1
+            elif outcome[2] != 0:
+                failed += 1
+                report(environment, outcome)
+    for seconds, name in sorted(times, reverse=True)[:options.slowest]:
+        print(f"{seconds:8.1f} s  {name}")
+    print(f"{len(started)} runs of {len(chosen)} tests over udp{', lossy' if options.lossy else ''}: "
+          f"{failed} failed, {skipped} skipped, {time.monotonic() - begin:.0f} s")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
