@@ -13,6 +13,9 @@
  *   get                origin: was sent         origin: the data is there    target: was read
  *   lock (target 0)    origin: sent             origin: the answer           target: was done
  *
+ * The command that a notification names is the one posted; at the origin's completer of a get and a
+ * lock it is the answer's (GET_RSP, LOCK_RSP), at a lock's target LOCK_REQ.
+ *
  * A put's source belongs to the card until the requester's notification. Nothing tells an origin
  * that a put has arrived: ask for an answer, or get afterwards by the same handle. What is posted
  * to one target takes effect in the order in which it was posted; between VELO and RMA there is no
@@ -22,6 +25,9 @@
  * What cannot be done because of an address is not done at all, and gives a notification with an
  * error instead (asked for or not): for an origin's own address a requester's one; for the target's
  * of a put a completer's one at the target; of a get at the origin, error bit responder.
+ *
+ * The card goes on with commands that wait in every rma2_post_* and rma2_noti_* of the origin's
+ * port.
  *
  * Threads: rma2_post_* of one port exclude each other, and so do the calls for notifications; one
  * thread may post while another one looks after notifications. Registration excludes neither. */
