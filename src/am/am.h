@@ -200,10 +200,35 @@ static inline pen_express *pen_am_express_reply(pen_token *token, uint64_t head)
     return entry;
 }
 
-/* The same where threads share the link: such a frame of count words, under the lock; counted.
- * False: there is no such way, or no room, and nothing has happened. */
-bool pen_am_express_locked(pen_job *job, uint32_t jobrank, pen_lane lane, const uint64_t *words,
-                           unsigned count);
+/* The same where threads share the link: such a frame of count words, a constant, under the lock;
+ * counted. False: there is no such way, or no room, or another thread has the lock, and nothing
+ * has happened; the other way takes that lock, too. Nothing is called before that is known, so that
+ * the other way is a jump. */
+static inline __attribute__((always_inline)) bool
+pen_am_express_locked(pen_job *job, uint32_t jobrank, pen_lane lane, unsigned count, uint64_t a,
+                      uint64_t b, uint64_t c, uint64_t d)
+{
+    const pen_express_table *table = job->locked_express;
+    pen_lock *lock = &job->progress.ports[0].post_lock;
+    if (pen_unlikely(table == NULL) || pen_unlikely(!pen_lock_try_shared(lock)))
+        return false;
+    pen_express *entry = pen_express_of(table, jobrank, lane);
+    if (pen_unlikely(entry->room == 0)) {
+        pen_lock_drop_for_now(lock);
+        return false;
+    }
+    job->counters.am_sent_shm++;
+    if (count == 1)
+        (void)table->ops.one(entry, a);
+    else if (count == 2)
+        (void)table->ops.two(entry, a, b);
+    else if (count == 3)
+        (void)table->ops.three(entry, a, b, c);
+    else
+        (void)table->ops.four(entry, a, b, c, d);
+    pen_lock_drop_shared(lock);
+    return true;
+}
 
 /* A request whose payload may still be read after the call: op counts it as busy (both counts are
  * raised by one) until the source may change; NULL: that is so on return, unless flags say

@@ -53,11 +53,11 @@ pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
                             const pen_frame *frame)
 {
     pen_port *port = route->port;
-    pen_lock_take(&port->post_lock);
+    pen_lock_take_shared(&port->post_lock);
     pen_post result = port->link->ops->post(port->link, route->peer, lane, frame, NULL);
     if (pen_likely(result != PEN_POST_AGAIN))
         pen_am_count_sent(job, route, 1);
-    pen_lock_drop(&port->post_lock);
+    pen_lock_drop_shared(&port->post_lock);
     return result;
 }
 
@@ -66,31 +66,6 @@ void pen_am_count_pushed(pen_job *job, const pen_route *route)
     pen_lock_take(&route->port->post_lock);
     pen_am_count_sent(job, route, 1);
     pen_lock_drop(&route->port->post_lock);
-}
-
-bool pen_am_express_locked(pen_job *job, uint32_t jobrank, pen_lane lane, const uint64_t *words,
-                           unsigned count)
-{
-    const pen_express_table *table = job->locked_express;
-    if (table == NULL)
-        return false;
-    pen_express *entry = pen_express_of(table, jobrank, lane);
-    pen_lock *lock = &job->progress.ports[0].post_lock;
-    pen_lock_take(lock);
-    bool has_room = entry->room != 0;
-    if (pen_likely(has_room)) {
-        job->counters.am_sent_shm++;
-        if (count == 1)
-            (void)table->ops.one(entry, words[0]);
-        else if (count == 2)
-            (void)table->ops.two(entry, words[0], words[1]);
-        else if (count == 3)
-            (void)table->ops.three(entry, words[0], words[1], words[2]);
-        else
-            (void)table->ops.four(entry, words[0], words[1], words[2], words[3]);
-    }
-    pen_lock_drop(lock);
-    return has_room;
 }
 
 /* ---- when the first try found no room -------------------------------------------------------- */

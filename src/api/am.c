@@ -29,17 +29,25 @@ int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
 
 /* Shorts in registers: by the link's express entry when that has room; else, and to say what is
  * wrong, as the others. What the others need is in functions of their own, which get the same
- * registers, so that nothing is made ready for them. words: of the frame, the first made already;
- * count: of them. */
-static inline int request_array(gex_TM_t team, gex_Rank_t rank, uint64_t head, uint64_t *words,
-                                unsigned count)
+ * registers, so that nothing is made ready for them: first for threads that share the link, whose
+ * count of words is a constant, then for all. */
+static __attribute__((noinline)) int request_array(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                   uint64_t b, uint64_t c, gex_TM_t team)
 {
-    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST && team->special == 0) &&
-        pen_am_express_locked(team->job, pen_team_jobrank(team, rank), PEN_LANE_REQUEST, words,
-                              count))
-        return 0;
+    uint64_t words[] = { 0, a, b, c };
     return pen_api_request_short(team, rank, (gex_AM_Index_t)head, (gex_Flags_t)(head >> 32),
                                  (uint8_t)(head >> 8), words);
+}
+
+static inline __attribute__((always_inline)) int request_locked(gex_TM_t team, gex_Rank_t rank,
+                                                                uint64_t head, unsigned count,
+                                                                uint64_t a, uint64_t b, uint64_t c)
+{
+    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST && team->special == 0) &&
+        pen_likely(pen_am_express_locked(team->job, pen_team_jobrank(team, rank), PEN_LANE_REQUEST,
+                                         count, (uint32_t)head, a, b, c)))
+        return 0;
+    return request_array(rank, head, a, b, c, team);
 }
 
 static inline pen_express *request_entry(gex_TM_t team, gex_Rank_t rank, uint64_t head)
@@ -51,7 +59,7 @@ static inline pen_express *request_entry(gex_TM_t team, gex_Rank_t rank, uint64_
 
 static __attribute__((noinline)) int request_other_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
 {
-    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head }, 1);
+    return request_locked(team, rank, head, 1, 0, 0, 0);
 }
 
 int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
@@ -65,7 +73,7 @@ int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
 static __attribute__((noinline)) int request_other_w1(gex_Rank_t rank, uint64_t head, uint64_t a,
                                                       gex_TM_t team)
 {
-    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head, a }, 2);
+    return request_locked(team, rank, head, 2, a, 0, 0);
 }
 
 int pen_api_request_short_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_t team)
@@ -79,7 +87,7 @@ int pen_api_request_short_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_
 static __attribute__((noinline)) int request_other_w2(gex_Rank_t rank, uint64_t head, uint64_t a,
                                                       uint64_t b, gex_TM_t team)
 {
-    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head, a, b }, 3);
+    return request_locked(team, rank, head, 3, a, b, 0);
 }
 
 int pen_api_request_short_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, gex_TM_t team)
@@ -93,7 +101,7 @@ int pen_api_request_short_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_
 static __attribute__((noinline)) int request_other_w3(gex_Rank_t rank, uint64_t head, uint64_t a,
                                                       uint64_t b, uint64_t c, gex_TM_t team)
 {
-    return request_array(team, rank, head, (uint64_t[]){ (uint32_t)head, a, b, c }, 4);
+    return request_locked(team, rank, head, 4, a, b, c);
 }
 
 int pen_api_request_short_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
@@ -105,19 +113,28 @@ int pen_api_request_short_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_
     return request_other_w3(rank, head, a, b, c, team);
 }
 
-static inline int reply_array(gex_Token_t token, uint64_t head, uint64_t *words, unsigned count)
+/* The first word of the frame. */
+static inline uint64_t reply_head(uint64_t head) { return (uint32_t)head | PEN_AM_REPLY_BITS; }
+
+static __attribute__((noinline)) int reply_array(gex_Token_t token, uint64_t head, uint64_t a,
+                                                 uint64_t b, uint64_t c)
 {
-    if (pen_likely(!token->replied && (uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
-        pen_am_express_locked(token->job, token->from, PEN_LANE_REPLY, words, count)) {
-        token->replied = true;
-        return 0;
-    }
+    uint64_t words[] = { 0, a, b, c };
     return pen_api_reply_short(token, (gex_AM_Index_t)head, (gex_Flags_t)(head >> 32),
                                (uint8_t)(head >> 8), words);
 }
 
-/* The first word of the frame. */
-static inline uint64_t reply_head(uint64_t head) { return (uint32_t)head | PEN_AM_REPLY_BITS; }
+static inline __attribute__((always_inline)) int
+reply_locked(gex_Token_t token, uint64_t head, unsigned count, uint64_t a, uint64_t b, uint64_t c)
+{
+    if (pen_likely(!token->replied && (uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+        pen_likely(pen_am_express_locked(token->job, token->from, PEN_LANE_REPLY, count,
+                                         reply_head(head), a, b, c))) {
+        token->replied = true;
+        return 0;
+    }
+    return reply_array(token, head, a, b, c);
+}
 
 static inline pen_express *reply_entry(gex_Token_t token, uint64_t head)
 {
@@ -128,7 +145,7 @@ static inline pen_express *reply_entry(gex_Token_t token, uint64_t head)
 
 static __attribute__((noinline)) int reply_other_w0(gex_Token_t token, uint64_t head)
 {
-    return reply_array(token, head, (uint64_t[]){ reply_head(head) }, 1);
+    return reply_locked(token, head, 1, 0, 0, 0);
 }
 
 int pen_api_reply_short_w0(gex_Token_t token, uint64_t head)
@@ -141,7 +158,7 @@ int pen_api_reply_short_w0(gex_Token_t token, uint64_t head)
 
 static __attribute__((noinline)) int reply_other_w1(gex_Token_t token, uint64_t head, uint64_t a)
 {
-    return reply_array(token, head, (uint64_t[]){ reply_head(head), a }, 2);
+    return reply_locked(token, head, 2, a, 0, 0);
 }
 
 int pen_api_reply_short_w1(gex_Token_t token, uint64_t head, uint64_t a)
@@ -155,7 +172,7 @@ int pen_api_reply_short_w1(gex_Token_t token, uint64_t head, uint64_t a)
 static __attribute__((noinline)) int reply_other_w2(gex_Token_t token, uint64_t head, uint64_t a,
                                                     uint64_t b)
 {
-    return reply_array(token, head, (uint64_t[]){ reply_head(head), a, b }, 3);
+    return reply_locked(token, head, 3, a, b, 0);
 }
 
 int pen_api_reply_short_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b)
@@ -169,7 +186,7 @@ int pen_api_reply_short_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_
 static __attribute__((noinline)) int reply_other_w3(gex_Token_t token, uint64_t head, uint64_t a,
                                                     uint64_t b, uint64_t c)
 {
-    return reply_array(token, head, (uint64_t[]){ reply_head(head), a, b, c }, 4);
+    return reply_locked(token, head, 4, a, b, c);
 }
 
 int pen_api_reply_short_w3(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c)

@@ -12,9 +12,11 @@
 #include "counts/steps.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { FEW = 4, MANY = 12, REPEATS = 8 };
 enum { PLANTED = 20, REPEATS_PLANTED = 2 };
@@ -44,6 +46,9 @@ typedef enum row_number {
     ROW_MEDIUM_DISPATCH,
     ROW_POLL,
     ROW_PUT,
+    ROW_SEND_THREADS,
+    ROW_REPLY_THREADS,
+    ROW_MEDIUM_SEND_THREADS,
     ROWS
 } row_number;
 
@@ -53,19 +58,22 @@ static const struct row {
     int instructions, locked; /* the limits */
     int pass, stretch;
 } rows[ROWS] = {
-    [ROW_SEND] = { "request Short, 4 arguments", BY_MODE(47, 140), BY_MODE(0, 1), 60, 45 },
+    [ROW_SEND] = { "request Short, 4 arguments", BY_MODE(47, 91), 0, 60, 45 },
     [ROW_DISPATCH] = { "dispatch of it and its handler's call", 52, 0, 60, 45 },
-    [ROW_REPLY] = { "reply Short, 4 arguments", BY_MODE(49, 136), BY_MODE(0, 1), 60, 45 },
-    [ROW_MEDIUM_SEND] = { "request Medium, 4 arguments, 256 bytes", BY_MODE(301, 333),
-                          BY_MODE(0, 1), 0, 0 },
+    [ROW_REPLY] = { "reply Short, 4 arguments", BY_MODE(49, 91), 0, 60, 45 },
+    [ROW_MEDIUM_SEND] = { "request Medium, 4 arguments, 256 bytes", BY_MODE(301, 329), 0, 0, 0 },
     [ROW_MEDIUM_DISPATCH] = { "dispatch of it and its handler's call", 202, 0, 0, 0 },
     [ROW_POLL] = { "poll that finds nothing, 2 peers", BY_MODE(15, 22), 0, 15, 10 },
     [ROW_PUT] = { "blocking put of 8 bytes", 19, 0, 25, 18 },
+    /* In PAR, once the process has a second thread: */
+    [ROW_SEND_THREADS] = { "the same request Short", 91, 1, 0, 0 },
+    [ROW_REPLY_THREADS] = { "the same reply", 90, 1, 0, 0 },
+    [ROW_MEDIUM_SEND_THREADS] = { "the same request Medium", 329, 1, 0, 0 },
 };
 /* clang-format on */
 
 /* A message: sending it, and a poll that finds it and no other. */
-#define LOCKED_PER_MESSAGE BY_MODE(0, 2)
+enum { LOCKED_PER_MESSAGE = 0, LOCKED_PER_MESSAGE_THREADS = 2 };
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
@@ -339,6 +347,14 @@ static void report(row_number number, steps counted)
     judge(row->name, "system calls", calls, 0);
 }
 
+static void judge_message(steps send, int limit)
+{
+    double locked = (double)send.locked / (MANY - FEW) + (double)count_poll(SEND_SINK, 1).locked;
+    printf("locked instructions per message, sent and polled for alone: %.0f, limit %d\n", locked,
+           limit);
+    judge("a message", "locked instructions", locked, limit);
+}
+
 static void measure(void)
 {
     printf("per operation, " MODE "                        counted  limit  target    locked  limit"
@@ -353,10 +369,31 @@ static void measure(void)
     report(ROW_MEDIUM_DISPATCH, count_dispatch(SEND_MEDIUM));
     report(ROW_POLL, count_calls(poll_few, poll_many));
     report(ROW_PUT, count_calls(put_few, put_many));
-    double locked = (double)send.locked / (MANY - FEW) + (double)count_poll(SEND_SINK, 1).locked;
-    printf("locked instructions per message, sent and polled for alone: %.0f, limit %d\n", locked,
-           LOCKED_PER_MESSAGE);
-    judge("a message", "locked instructions", locked, LOCKED_PER_MESSAGE);
+    judge_message(send, LOCKED_PER_MESSAGE);
+}
+
+static void *sleep_for_ever(void *unused)
+{
+    for (;;)
+        (void)pause();
+    return unused;
+}
+
+/* The same calls once the process is known to have a second thread, from which locks have to keep
+ * them. */
+static void measure_beside_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, sleep_for_ever, NULL) != 0)
+        die("cannot start a thread");
+    printf("beside another thread\n");
+    steps send = count_calls(send_few, send_many);
+    steps dispatch = count_dispatch(SEND_SINK);
+    steps ask = count_dispatch(SEND_ASK);
+    report(ROW_SEND_THREADS, send);
+    report(ROW_REPLY_THREADS, difference(plants ? (steps){ 0, 0, 0 } : dispatch, ask));
+    report(ROW_MEDIUM_SEND_THREADS, count_calls(medium_few, medium_many));
+    judge_message(send, LOCKED_PER_MESSAGE_THREADS);
 }
 
 static void begin(int *argc, char ***argv)
@@ -395,6 +432,8 @@ int main(int argc, char **argv)
     if (me == 0) {
         steps_open();
         measure();
+        if (BY_MODE(false, true))
+            measure_beside_thread();
         have_partner(QUIT, 0);
         if (plants)
             printf("planted: %u of %u gates noticed\n", missed, gates);

@@ -5,9 +5,13 @@
  * mutant must be found. Else with 1, after the steps that lead to the fault. */
 #include "explorer.h"
 #include "missing.h"
+#include "pen_config.h"
 
 #include <stdio.h>
 #include <string.h>
+#if PEN_HAVE_SINGLE_THREADED
+#    include <sys/single_threaded.h>
+#endif
 #include <time.h>
 
 const char *explore_mutant;
@@ -64,6 +68,9 @@ static int explore(const explore_scenario *scenario, const explore_limits *limit
 
 int main(int argc, char **argv)
 {
+#if PEN_HAVE_SINGLE_THREADED
+    __libc_single_threaded = 0; /* the threads that are explored are none to the C library */
+#endif
     explore_limits limits = { 0 };
     const explore_scenario *scenario = NULL;
     for (int i = 1; i < argc; i++) {
