@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 3 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 4 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -53,6 +53,8 @@ typedef struct pen_op {
     _Atomic uint32_t source_busy;    /* fragments whose local buffer the device still reads  */
     _Atomic uint32_t incomplete;     /* fragments not yet remotely complete (or data landed) */
     bool shared;                     /* more than one thread may touch the counts            */
+    bool local;                      /* a put of it is over when its source is free: a frame
+                                        behind it (pen_behind_ops) tells of its data         */
     void (*then)(struct pen_op *op); /* NULL, or called once, by whoever lowers incomplete to 0 */
 } pen_op;
 
@@ -182,6 +184,8 @@ typedef struct pen_link_ops {
 /* Optional families. A table is either absent (NULL) or complete: no NULL entries, no stubs that
  * answer "unsupported". What is absent, the engine emulates with frames. */
 typedef struct pen_rma_ops {
+    /* ERR_RESOURCE, which the link has said in a line: the device has no room for this one; what is
+     * put there and got from there goes by frames. */
     pen_status (*register_region)(pen_link *, void *addr, size_t len, pen_region **out);
     void (*deregister_region)(pen_link *, pen_region *);
     pen_status (*export_region)(pen_link *, const pen_region *, void *blob);
@@ -235,6 +239,13 @@ static inline pen_express *pen_express_of(const pen_express_table *table, pen_pe
                                    (size_t)lane * table->lane_step);
 }
 
+/* A frame that is nothing but a head, delivered when the data of all puts that were posted to the
+ * peer before has landed there, however long those take: a Long whose payload the link's own put
+ * moves needs no answer in between. Otherwise as post(). Wants the rma family. */
+typedef struct pen_behind_ops {
+    pen_post (*post)(pen_link *, pen_peer, pen_lane, const void *head, uint32_t head_len);
+} pen_behind_ops;
+
 typedef struct pen_wait_ops { /* sleep instead of spin; a link without it is woken through
                                  host->wake */
     int (*fd)(pen_link *);
@@ -246,6 +257,7 @@ struct pen_link { /* first member of every conduit's own link struct */
     const pen_rma_ops *rma;
     const pen_zcopy_ops *zcopy;
     const pen_wait_ops *wait;
+    const pen_behind_ops *behind;
     pen_express_table express;
     const pen_host *host;
     pen_caps caps;

@@ -24,6 +24,8 @@ static pen_status publish_register(pen_job *job, pen_segment *segment, pen_told 
     if (segment->region == NULL) {
         pen_status status =
             link->rma->register_region(link, segment->base, segment->len, &segment->region);
+        if (status == PEN_ERR_RESOURCE) /* the link has said so: it goes by messages */
+            return PEN_OK;
         if (status != PEN_OK)
             return publish_error(job, "registering it with the device", status);
         segment->link = link;

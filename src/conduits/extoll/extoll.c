@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* extoll.c: the conduit over an EXTOLL network card: opening and closing a link, and its registry
+ * entry. It uses the card's two interfaces (velo2.h, rma2.h) and what stands in for its driver
+ * (card.h). Who does what: extoll.h; what is promised and why: docs/conduits/extoll.md. */
+#include "conduits/extoll/extoll.h"
+
+#include "base/compiler.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EXTOLL_MAGIC 0x6578746fu /* and with it the version of what packets say */
+
+/* What a rank tells the others, and what all must agree on. */
+typedef struct extoll_address {
+    uint32_t magic, packet_max;
+    uint32_t policy, quota, control;
+    uint16_t velo_vpid, rma_vpid; /* need not be equal, as is what follows */
+    uint8_t fenced, has_bounce, zero[2];
+} extoll_address;
+
+static int extoll_score(pen_peer peers, const char **why_not)
+{
+    if (peers <= EXTOLL_RANKS_MAX)
+        return 2; /* a card in software: never better than what it is made of */
+    *why_not = "it serves at most 16384 ranks of one host";
+    return 0;
+}
+
+static size_t extoll_shared_len(pen_peer peers, const void *config)
+{
+    extoll_plan plan;
+    if (extoll_plan_make(config, peers, &plan) != NULL)
+        return 0; /* open says why */
+    return pen_card_len(&plan.card);
+}
+
+/* ---- closing --------------------------------------------------------------------------------- */
+
+static void free_buffers(const pen_host *host, extoll_buffer *buffer)
+{
+    while (buffer != NULL) {
+        extoll_buffer *next = buffer->next;
+        host->release(host->ctx, buffer);
+        buffer = next;
+    }
+}
+
+static void free_frames(extoll_link *link)
+{
+    const pen_host *host = link->base.host;
+    for (uint32_t i = 0; i < link->peers * PEN_LANES; i++) {
+        if (link->to != NULL && link->to[i / PEN_LANES].tx[i % PEN_LANES].buffer != NULL)
+            host->release(host->ctx, link->to[i / PEN_LANES].tx[i % PEN_LANES].buffer);
+        if (link->to != NULL && link->to[i / PEN_LANES].tx[i % PEN_LANES].behind != NULL)
+            host->release(host->ctx, link->to[i / PEN_LANES].tx[i % PEN_LANES].behind);
+        if (link->from != NULL && link->from[i].buffer != NULL)
+            host->release(host->ctx, link->from[i].buffer);
+    }
+    for (unsigned lane = 0; lane < PEN_LANES; lane++)
+        free_buffers(host, link->self_first[lane]);
+    free_buffers(host, link->buffers);
+}
+
+static void extoll_close(pen_link *base)
+{
+    extoll_link *link = extoll_of(base);
+    const pen_host *host = base->host;
+    extoll_rma_close(link);
+    if (link->velo_open)
+        (void)velo2_close(&link->velo);
+    if (link->card != NULL)
+        pen_card_close(link->card);
+    free_frames(link);
+    void *const memory[] = { link->to,          link->from,          link->stash,
+                             link->tx_ring,     link->data_receiver, link->control_receiver,
+                             link->data_sender, link->control_sender };
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        if (memory[i] != NULL)
+            host->release(host->ctx, memory[i]);
+    host->release(host->ctx, link);
+}
+
+/* ---- introductions --------------------------------------------------------------------------- */
+
+static pen_status extoll_address_of(pen_link *base, void *blob)
+{
+    const extoll_link *link = extoll_of(base);
+    extoll_address address = { .magic = EXTOLL_MAGIC,
+                               .packet_max = link->packet_max,
+                               .policy = (uint32_t)link->plan.data.policy,
+                               .quota = link->plan.data.quota,
+                               .control = link->plan.data.control,
+                               .velo_vpid = velo2_get_vpid(&link->velo),
+                               .rma_vpid = rma2_get_vpid(link->rma),
+                               .fenced = link->fenced,
+                               .has_bounce = link->has_bounce };
+    memcpy(blob, &address, sizeof address);
+    return PEN_OK;
+}
+
+static pen_status connect_peer(extoll_link *link, pen_peer peer, const extoll_address *address)
+{
+    const pen_host *host = link->base.host;
+    extoll_peer *to = &link->to[peer];
+    const _Atomic uint32_t *sleeping =
+        host->sleeping != NULL ? host->sleeping(host->ctx, peer) : NULL;
+    to->sleeping = sleeping != NULL ? sleeping : &link->always;
+    to->velo_vpid = address->velo_vpid;
+    velo2_ret_t velo = velo2_connect(&link->velo, &to->velo, (uint16_t)peer, address->velo_vpid);
+    RMA2_ERROR_CODE rma =
+        rma2_connect(link->rma, (RMA2_Nodeid)peer, address->rma_vpid, RMA2_CONN_DEFAULT, &to->rma);
+    if (velo == VELO2_RET_SUCCESS && rma == RMA2_SUCCESS)
+        return PEN_OK;
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot connect to rank %u over extoll: velo2_connect: %s, rma2_connect: %s; start "
+              "all ranks on one host with one environment",
+              peer, velo2_strerror(velo), rma2_strerror(rma));
+    return PEN_ERR_UNUSABLE;
+}
+
+static pen_status extoll_connect(pen_link *base, const void *blobs, pen_peer count)
+{
+    extoll_link *link = extoll_of(base);
+    const pen_host *host = base->host;
+    extoll_address mine;
+    (void)extoll_address_of(base, &mine);
+    if (count != link->peers)
+        return PEN_ERR_ARGUMENT;
+    link->has_rma = true;
+    for (pen_peer peer = 0; peer < count; peer++) {
+        extoll_address address;
+        memcpy(&address, (const char *)blobs + peer * sizeof address, sizeof address);
+        if (memcmp(&address, &mine, offsetof(extoll_address, velo_vpid)) != 0) {
+            host->log(host->ctx, PEN_LOG_ERROR,
+                      "cannot speak with rank %u over extoll: its credits or packets are others; "
+                      "start all ranks with the same build and the same PENSTOCK_EXTOLL_ variables",
+                      peer);
+            return PEN_ERR_UNUSABLE;
+        }
+        link->fenced = link->fenced || address.fenced != 0;
+        link->has_rma = link->has_rma && address.has_bounce != 0;
+        pen_status status = connect_peer(link, peer, &address);
+        if (status != PEN_OK)
+            return status;
+    }
+    return PEN_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static const pen_link_ops extoll_ops = {
+    .close = extoll_close,
+    .address = extoll_address_of,
+    .connect = extoll_connect,
+    .post = extoll_post,
+    .poll = extoll_poll,
+};
+
+static void *alloc_zeroed(const pen_host *host, size_t len)
+{
+    void *memory = host->alloc(host->ctx, len, PEN_CACHE_LINE);
+    if (memory != NULL)
+        memset(memory, 0, len);
+    return memory;
+}
+
+static bool open_credits(extoll_link *link)
+{
+    const pen_host *host = link->base.host;
+    uint64_t now = host->now_ns(host->ctx);
+    const pen_credit_params *data = &link->plan.data, *control = &link->plan.control;
+    void *const memory[] = {
+        host->alloc(host->ctx, pen_credit_receiver_size(data), PEN_CACHE_LINE),
+        host->alloc(host->ctx, pen_credit_sender_size(data), PEN_CACHE_LINE),
+        host->alloc(host->ctx, pen_credit_receiver_size(control), PEN_CACHE_LINE),
+        host->alloc(host->ctx, pen_credit_sender_size(control), PEN_CACHE_LINE),
+    };
+    link->data_receiver = memory[0];
+    link->data_sender = memory[1];
+    link->control_receiver = memory[2];
+    link->control_sender = memory[3];
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        if (memory[i] == NULL)
+            return false;
+    (void)pen_credit_receiver_open(memory[0], data, now);
+    (void)pen_credit_sender_open(memory[1], data);
+    (void)pen_credit_receiver_open(memory[2], control, 0);
+    (void)pen_credit_sender_open(memory[3], control);
+    return true;
+}
+
+static bool open_tables(extoll_link *link)
+{
+    const pen_host *host = link->base.host;
+    size_t peers = link->peers;
+    link->stash_len = link->plan.data_slots + link->plan.control_slots;
+    link->to = alloc_zeroed(host, peers * sizeof *link->to);
+    link->from = alloc_zeroed(host, peers * PEN_LANES * sizeof *link->from);
+    link->tx_ring =
+        host->alloc(host->ctx, peers * PEN_LANES * sizeof *link->tx_ring, PEN_CACHE_LINE);
+    link->stash = host->alloc(host->ctx, (link->stash_len + 1) * sizeof *link->stash,
+                              PEN_CACHE_LINE); /* pages that nobody writes cost nothing */
+    return link->to != NULL && link->from != NULL && link->tx_ring != NULL && link->stash != NULL;
+}
+
+static pen_status open_card(extoll_link *link)
+{
+    const pen_host *host = link->base.host;
+    size_t len = 0, needed = pen_card_len(&link->plan.card);
+    void *memory = host->shared == NULL ? NULL : host->shared(host->ctx, &len);
+    if (memory == NULL || len < needed) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot use the software EXTOLL card: %zu bytes of shared memory are there, %zu "
+                  "are needed; run all ranks on one host under one launcher, with the same "
+                  "PENSTOCK_EXTOLL_ variables as the launcher, or choose another conduit",
+                  memory == NULL ? (size_t)0 : len, needed);
+        return PEN_ERR_UNUSABLE;
+    }
+    pen_status status =
+        pen_card_open(memory, len, &link->plan.card, (uint16_t)link->base.self, &link->card);
+    if (status != PEN_OK) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot use the software EXTOLL card: %s; start all ranks with one environment",
+                  pen_status_text(status));
+        return status;
+    }
+    pen_card_use(link->card);
+    velo2_ret_t velo = velo2_open(&link->velo);
+    link->velo_open = velo == VELO2_RET_SUCCESS;
+    status = link->velo_open ? extoll_rma_open(link) : PEN_ERR_RESOURCE;
+    pen_card_use(NULL);
+    if (status == PEN_OK)
+        return PEN_OK;
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot open the ports of the software EXTOLL card: %s; free some memory",
+              link->velo_open ? pen_status_text(status) : velo2_strerror(velo));
+    return status;
+}
+
+static pen_status open_steps(extoll_link *link)
+{
+    const pen_host *host = link->base.host;
+    if (!open_tables(link) || !open_credits(link)) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the extoll conduit: memory for %u peers: %s; use fewer ranks",
+                  link->peers, strerror(ENOMEM));
+        return PEN_ERR_MEMORY;
+    }
+    pen_status status = open_card(link);
+    if (status != PEN_OK)
+        return status;
+    link->packet_max = (uint32_t)velo2_port_max_len(&link->velo);
+    link->fenced = !pen_membarrier_register();
+    link->base.caps = (pen_caps){
+        .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT,
+        .frame_max = EXTOLL_BODY_MAX,
+        .frame_copy_max = EXTOLL_BODY_MAX,
+        .frame_grain = link->plan.card.slot_len,
+        .addr_len = sizeof(extoll_address),
+        .rkey_len = sizeof(RMA2_NLA),
+        .put_max = EXTOLL_BOUNCE_LEN,
+        .get_max = EXTOLL_BOUNCE_LEN,
+    };
+    return PEN_OK;
+}
+
+static extoll_link *alloc_link(const pen_link_params *params)
+{
+    const pen_host *host = params->host;
+    extoll_link *link = alloc_zeroed(host, sizeof *link);
+    if (link == NULL) {
+        host->log(
+            host->ctx, PEN_LOG_ERROR,
+            "cannot open the extoll conduit: aligned_alloc of %zu bytes: %s; free some memory",
+            sizeof *link, strerror(ENOMEM));
+        return NULL;
+    }
+    link->base = (pen_link){ .ops = &extoll_ops,
+                             .rma = &extoll_rma,
+                             .behind = &extoll_behind,
+                             .host = host,
+                             .self = params->self };
+    link->peers = params->peers;
+    atomic_init(&link->always, 1);
+    atomic_init(&link->rma_work, 0);
+    pen_lock_init(&link->lock, params->concurrency);
+    link->held_to = EXTOLL_NONE;
+    link->stash_free = EXTOLL_NONE;
+    link->waiting = (extoll_list){ EXTOLL_NONE, EXTOLL_NONE };
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        link->stashed[lane] = link->waiting;
+        link->self_last[lane] = &link->self_first[lane];
+    }
+    return link;
+}
+
+static pen_status extoll_open(const pen_link_params *params, pen_link **out)
+{
+    const pen_host *host = params->host;
+    extoll_plan plan;
+    const char *wrong = extoll_plan_make(params->config, params->peers, &plan);
+    if (wrong != NULL) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the extoll conduit: %s; mend or unset the PENSTOCK_EXTOLL_ variable "
+                  "(`penstock info` lists them)",
+                  wrong);
+        return PEN_ERR_ARGUMENT;
+    }
+    extoll_link *link = alloc_link(params);
+    if (link == NULL)
+        return PEN_ERR_MEMORY;
+    link->plan = plan;
+    pen_status status = open_steps(link);
+    if (status != PEN_OK)
+        extoll_close(&link->base);
+    else
+        *out = &link->base;
+    return status;
+}
+
+const pen_conduit pen_conduit_extoll = {
+    .abi = PEN_CONDUIT_ABI,
+    .name = "extoll",
+    .summary = "an EXTOLL network card (VELO and RMA), in software",
+    .knobs = extoll_knobs,
+    .config_len = sizeof(extoll_config),
+    .score = extoll_score,
+    .shared_len = extoll_shared_len,
+    .open = extoll_open,
+};

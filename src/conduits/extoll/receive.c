@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* receive.c: packets become frames. All lanes come through one mailbox, so it is always emptied:
+ * packets of a lane that was not asked for go to the stash, with their slots still counted as in
+ * use, so that the stash holds no more than the mailbox could. A frame whose data comes by RMA and
+ * is not there yet waits there, too.
+ *
+ * All of it is under the poll lock; what credits and card are told, under link->lock besides. */
+#include "conduits/extoll/extoll.h"
+
+#include "base/compiler.h"
+
+#include <string.h>
+
+typedef struct extoll_packet {
+    pen_peer from;
+    uint8_t mtt, tag;
+    pen_lane lane;
+    uint32_t len; /* without the credit word that rides */
+    const char *payload;
+} extoll_packet;
+
+/* ---- peers that make no sense ---------------------------------------------------------------- */
+
+PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what)
+{
+    const pen_host *host = link->base.host;
+    /* relaxed: see extoll_peer */
+    if (atomic_load_explicit(&link->to[peer].is_lost, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&link->to[peer].is_lost, true, memory_order_relaxed);
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot go on with rank %u over extoll: %s; are all ranks the same build, with the "
+              "same PENSTOCK_EXTOLL_ variables?",
+              peer, what);
+    host->peer_lost(host->ctx, peer, PEN_ERR_PROTOCOL);
+}
+
+/* ---- the stash ------------------------------------------------------------------------------- */
+
+static uint32_t stash_take(extoll_link *link)
+{
+    uint32_t i = link->stash_free;
+    if (i != EXTOLL_NONE)
+        link->stash_free = link->stash[i].next;
+    else if (link->stash_used < link->stash_len)
+        i = link->stash_used++;
+    /* Each has a slot of its own, and no more slots are granted than there are. */
+    PEN_INVARIANT(i != EXTOLL_NONE);
+    return i;
+}
+
+static void stash_give(extoll_link *link, uint32_t i)
+{
+    link->stash[i].next = link->stash_free;
+    link->stash_free = i;
+}
+
+static void list_push(extoll_link *link, extoll_list *list, uint32_t i)
+{
+    link->stash[i].next = EXTOLL_NONE;
+    if (list->first == EXTOLL_NONE)
+        list->first = i;
+    else
+        link->stash[list->last].next = i;
+    list->last = i;
+}
+
+static void list_drop_first(extoll_link *link, extoll_list *list)
+{
+    list->first = link->stash[list->first].next;
+}
+
+static void stash_packet(extoll_link *link, const extoll_packet *packet)
+{
+    uint32_t i = stash_take(link);
+    extoll_stashed *entry = &link->stash[i];
+    entry->from = packet->from;
+    entry->mtt = packet->mtt;
+    entry->tag = packet->tag;
+    entry->lane = (uint8_t)packet->lane;
+    entry->len = packet->len;
+    memcpy(entry->payload, packet->payload, packet->len);
+    list_push(link, &link->stashed[packet->lane], i);
+}
+
+/* ---- credits --------------------------------------------------------------------------------- */
+
+static void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
+{
+    const pen_host *host = link->base.host;
+    uint32_t i = extoll_source_i(link, from);
+    bool of_control = lane == PEN_LANE_CONTROL;
+    link->touched = true;
+    /* Only the policy that measures time wants to know it, and once in a poll will do. */
+    if (link->now == 0 && link->plan.data.policy == PEN_CREDIT_ACTIVITY)
+        link->now = host->now_ns(host->ctx);
+    pen_credit_receiver_freed(of_control ? link->control_receiver : link->data_receiver, i,
+                              of_control ? 0 : link->now);
+}
+
+static void free_slot_alone(extoll_link *link, pen_peer from, pen_lane lane)
+{
+    pen_lock_take(&link->lock);
+    free_slot(link, from, lane);
+    pen_lock_drop(&link->lock);
+}
+
+/* Under the lock. */
+static bool hear(extoll_link *link, pen_peer from, uint64_t word)
+{
+    pen_credit_message message;
+    bool of_control;
+    uint32_t i = extoll_source_i(link, from);
+    if (!extoll_credit_parse(word, &message, &of_control))
+        return false;
+    link->tx_news = true;
+    if (of_control)
+        return message.kind == PEN_CREDIT_GRANT &&
+               pen_credit_sender_hear(link->control_sender, i, &message) == PEN_OK;
+    if (message.kind == PEN_CREDIT_GIVE)
+        return pen_credit_receiver_hear(link->data_receiver, i, &message) == PEN_OK;
+    return pen_credit_sender_hear(link->data_sender, i, &message) == PEN_OK;
+}
+
+/* Under the lock: notes that a packet has come, and the credits that it carries. */
+static bool arrive(extoll_link *link, extoll_packet *packet)
+{
+    pen_credit_receiver *receiver =
+        packet->lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;
+    if (pen_credit_receiver_arrived(receiver, extoll_source_i(link, packet->from),
+                                    extoll_tag_credit(packet->tag)) != PEN_OK)
+        return false;
+    if ((packet->tag & EXTOLL_TAG_RIDE) == 0)
+        return true;
+    uint64_t word;
+    if (packet->len < EXTOLL_WORD)
+        return false;
+    packet->len -= EXTOLL_WORD;
+    memcpy(&word, packet->payload + packet->len, sizeof word);
+    return hear(link, packet->from, word);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static void deliver(extoll_link *link, pen_peer from, pen_lane lane, const void *head,
+                    uint32_t head_len, void *body, uint32_t body_len)
+{
+    const pen_host *host = link->base.host;
+    if (body_len == 0 && lane != PEN_LANE_CONTROL && host->deliver_head[lane] != NULL)
+        host->deliver_head[lane](host->ctx, from, head, head_len);
+    else
+        host->deliver(host->ctx, from, lane, head, head_len, body_len == 0 ? NULL : body, body_len);
+}
+
+/* It keeps the slot of its last packet: so many frames can wait, and no more. */
+static void wait_for_data(extoll_link *link, const extoll_packet *packet, const extoll_rx *rx)
+{
+    uint32_t i = stash_take(link);
+    extoll_stashed *entry = &link->stash[i];
+    entry->from = packet->from;
+    entry->lane = (uint8_t)packet->lane;
+    entry->len = rx->lead_len - rx->number_len;
+    entry->number = rx->lead[0];
+    memcpy(entry->payload, rx->lead + 1, entry->len);
+    list_push(link, &link->waiting, i);
+}
+
+static bool has_data(extoll_link *link, pen_peer from, uint64_t number)
+{
+    pen_lock_take(&link->lock);
+    bool has = number <= link->notified[from];
+    pen_lock_drop(&link->lock);
+    return has;
+}
+
+/* All of a frame is there. 1: it was delivered; 0: it waits, with its slot. */
+static unsigned rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx *rx, void *body)
+{
+    extoll_buffer *buffer = rx->buffer;
+    rx->is_active = false;
+    rx->buffer = NULL;
+    if (rx->number_len != 0 && !has_data(link, packet->from, rx->lead[0])) {
+        wait_for_data(link, packet, rx);
+        return 0;
+    }
+    free_slot_alone(link, packet->from, packet->lane);
+    deliver(link, packet->from, packet->lane, (const char *)rx->lead + rx->number_len,
+            rx->lead_len - rx->number_len, body, rx->body_len);
+    if (buffer != NULL) {
+        pen_lock_take(&link->lock);
+        extoll_buffer_give(link, buffer);
+        pen_lock_drop(&link->lock);
+    }
+    return 1;
+}
+
+/* Where the body is to be put together; NULL: no memory. */
+static char *rx_body(extoll_link *link, extoll_rx *rx, uint32_t payload_len)
+{
+    if (rx->buffer != NULL)
+        return rx->buffer->body;
+    if (rx->lead_len + rx->body_len <= payload_len) /* it is all here */
+        return link->small_body;
+    pen_lock_take(&link->lock);
+    rx->buffer = extoll_buffer_take(link);
+    pen_lock_drop(&link->lock);
+    return rx->buffer != NULL ? rx->buffer->body : NULL;
+}
+
+/* Takes the bytes of a packet up; answers frames delivered. The packet's slot is freed here, but
+ * for that of a frame that waits. */
+static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx *rx,
+                       const char *bytes, uint32_t len)
+{
+    char *body = NULL;
+    if (len > rx->lead_len + rx->body_len - rx->got) {
+        extoll_lose(link, packet->from, "a frame is longer than it said");
+        return 0;
+    }
+    if (rx->body_len != 0) {
+        body = rx_body(link, rx, rx->got + len);
+        if (body == NULL) {
+            extoll_lose(link, packet->from, "there is no memory for its message");
+            return 0;
+        }
+    }
+    uint32_t lead = 0;
+    if (rx->got < rx->lead_len) {
+        lead = rx->lead_len - rx->got < len ? rx->lead_len - rx->got : len;
+        memcpy((char *)rx->lead + rx->got, bytes, lead);
+    }
+    if (lead < len)
+        memcpy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
+    rx->got += len;
+    if (rx->got == rx->lead_len + rx->body_len)
+        return rx_end(link, packet, rx, body);
+    free_slot_alone(link, packet->from, packet->lane);
+    return 0;
+}
+
+static unsigned take_begin(extoll_link *link, const extoll_packet *packet, extoll_rx *rx)
+{
+    uint64_t begin = 0;
+    if (packet->len >= sizeof begin)
+        memcpy(&begin, packet->payload, sizeof begin);
+    if (rx->is_active || !extoll_begin_is_sound(begin, EXTOLL_BODY_MAX)) {
+        extoll_lose(link, packet->from, "a frame begins as none does");
+        return 0;
+    }
+    rx->number_len = extoll_begin_is_after_puts(begin) ? EXTOLL_WORD : 0;
+    rx->lead_len = rx->number_len + extoll_begin_head_len(begin);
+    rx->body_len = extoll_begin_body_len(begin);
+    rx->got = 0;
+    rx->buffer = NULL;
+    rx->is_active = true;
+    return rx_add(link, packet, rx, packet->payload + sizeof begin,
+                  packet->len - (uint32_t)sizeof begin);
+}
+
+/* A packet of a lane that was asked for; answers frames delivered. */
+static unsigned take_data(extoll_link *link, const extoll_packet *packet)
+{
+    extoll_rx *rx = &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
+    if (pen_likely(packet->mtt == EXTOLL_SHORT)) {
+        if (packet->len % EXTOLL_WORD != 0 || packet->len < EXTOLL_WORD ||
+            packet->len > PEN_FRAME_HEAD_MAX) {
+            extoll_lose(link, packet->from, "a head has a length that none has");
+            return 0;
+        }
+        free_slot_alone(link, packet->from, packet->lane);
+        deliver(link, packet->from, packet->lane, packet->payload, packet->len, NULL, 0);
+        return 1;
+    }
+    if (packet->mtt == EXTOLL_BEGIN)
+        return take_begin(link, packet, rx);
+    if (!rx->is_active || packet->len == 0) {
+        extoll_lose(link, packet->from, "a frame goes on that has not begun");
+        return 0;
+    }
+    return rx_add(link, packet, rx, packet->payload, packet->len);
+}
+
+/* ---- the mailbox ----------------------------------------------------------------------------- */
+
+/* Copies the packet out of the mailbox. False: it is nobody's, or a lost peer's. */
+static bool fetch(extoll_link *link, uint32_t source, size_t len, extoll_packet *packet)
+{
+    pen_peer from = VELO2_ADDRESS_NODE(source);
+    packet->from = from;
+    packet->lane = extoll_tag_lane(packet->tag);
+    packet->len = (uint32_t)len;
+    packet->payload = (const char *)link->packet;
+    return from < link->peers && from != link->base.self && len <= sizeof link->packet &&
+           velo2_recv_payload(&link->velo, link->packet, 0, len) == VELO2_RET_SUCCESS &&
+           !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
+}
+
+/* Steps over the packet, and tells the credits of it. */
+static bool account(extoll_link *link, extoll_packet *packet, bool is_known)
+{
+    pen_lock_take(&link->lock);
+    bool is_sound = is_known;
+    if (is_known && packet->mtt == EXTOLL_CREDIT) {
+        uint64_t word = 0;
+        is_sound = packet->len == sizeof word && packet->tag == 0;
+        memcpy(&word, packet->payload, sizeof word);
+        is_sound = is_sound && hear(link, packet->from, word);
+    } else if (is_known) {
+        is_sound = extoll_tag_is_sound(packet->tag) && arrive(link, packet);
+    }
+    link->uncommitted = velo2_recv_complete(&link->velo);
+    link->touched = true;
+    if (!link->plan.coalesced)
+        extoll_commit(link);
+    pen_lock_drop(&link->lock);
+    if (is_known && !is_sound)
+        extoll_lose(link, packet->from, "a packet has no credit, or says what none does");
+    return is_sound;
+}
+
+/* Empties the mailbox as far as the budget goes; answers events, and frames in *delivered. */
+static unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
+{
+    unsigned events = 0, delivered = 0;
+    unsigned packets_max = link->plan.coalesced ? EXTOLL_DRAIN_MAX : 1;
+    for (unsigned i = 0; i < packets_max && delivered < budget; i++) {
+        extoll_packet packet;
+        uint32_t source = 0;
+        size_t len = 0;
+        velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet.mtt, &packet.tag);
+        if (found == VELO2_RET_NO_MSG)
+            break;
+        bool is_known = found == VELO2_RET_SUCCESS && fetch(link, source, len, &packet);
+        events++;
+        if (!account(link, &packet, is_known) || packet.mtt == EXTOLL_CREDIT)
+            continue;
+        if ((lanes & PEN_LANE_BIT(packet.lane)) == 0 ||
+            link->stashed[packet.lane].first != EXTOLL_NONE)
+            stash_packet(link, &packet);
+        else
+            delivered += take_data(link, &packet);
+    }
+    return events;
+}
+
+/* ---- what was put aside ---------------------------------------------------------------------- */
+
+static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
+{
+    extoll_list *list = &link->stashed[lane];
+    unsigned count = 0;
+    while (list->first != EXTOLL_NONE && count < budget) {
+        uint32_t i = list->first;
+        const extoll_stashed *entry = &link->stash[i];
+        extoll_packet packet = { entry->from,    entry->mtt, entry->tag,
+                                 (pen_lane)lane, entry->len, (const char *)link->packet };
+        memcpy(link->packet, entry->payload, entry->len);
+        list_drop_first(link, list);
+        stash_give(link, i);
+        if (!atomic_load_explicit(&link->to[packet.from].is_lost, memory_order_relaxed))
+            count += take_data(link, &packet);
+    }
+    return count;
+}
+
+static unsigned unstash(extoll_link *link, unsigned lanes, unsigned budget)
+{
+    unsigned count = 0;
+    for (unsigned lane = PEN_LANES; lane-- > 0;)
+        if ((lanes & PEN_LANE_BIT(lane)) != 0 && link->stashed[lane].first != EXTOLL_NONE &&
+            count < budget)
+            count += unstash_lane(link, lane, budget - count);
+    return count;
+}
+
+/* Frames whose data has come. */
+static unsigned unwait(extoll_link *link, unsigned lanes, unsigned budget)
+{
+    unsigned count = 0;
+    extoll_list kept = { EXTOLL_NONE, EXTOLL_NONE };
+    while (link->waiting.first != EXTOLL_NONE) {
+        uint32_t i = link->waiting.first;
+        extoll_stashed *entry = &link->stash[i];
+        list_drop_first(link, &link->waiting);
+        if (count >= budget || (lanes & PEN_LANE_BIT(entry->lane)) == 0 ||
+            !has_data(link, entry->from, entry->number)) {
+            list_push(link, &kept, i);
+            continue;
+        }
+        free_slot_alone(link, entry->from, (pen_lane)entry->lane);
+        deliver(link, entry->from, (pen_lane)entry->lane, entry->payload, entry->len, NULL, 0);
+        stash_give(link, i);
+        count++;
+    }
+    link->waiting = kept;
+    return count;
+}
+
+/* ---- poll ------------------------------------------------------------------------------------ */
+
+enum { RMA_LOOK_EVERY = 16 }; /* polls; what nobody waits for may lie a little */
+
+static unsigned poll_rma(extoll_link *link)
+{
+    /* relaxed: what this thread began it sees */
+    bool is_busy = atomic_load_explicit(&link->rma_work, memory_order_relaxed) != 0 ||
+                   link->waiting.first != EXTOLL_NONE;
+    if (!is_busy && ++link->quiet % RMA_LOOK_EVERY != 0)
+        return 0;
+    return extoll_rma_poll(link);
+}
+
+/* What there is to be sent. */
+static unsigned push(extoll_link *link)
+{
+    if (!link->touched && !atomic_load_explicit(&link->card_full, memory_order_relaxed))
+        return 0;
+    pen_lock_take(&link->lock);
+    unsigned sent = extoll_send_more(link);
+    sent += extoll_send_credits(link);
+    extoll_commit(link);
+    link->touched = link->held_to != EXTOLL_NONE;
+    bool waits_for_card =
+        link->touched || atomic_load_explicit(&link->card_full, memory_order_relaxed);
+    pen_lock_drop(&link->lock);
+    return sent + waits_for_card; /* nobody wakes us when the card has room */
+}
+
+unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
+{
+    extoll_link *link = extoll_of(base);
+    link->now = 0;
+    unsigned events = poll_rma(link);
+    unsigned frames = extoll_self_poll(link, lanes, budget);
+    if (frames < budget)
+        frames += unstash(link, lanes, budget - frames);
+    if (link->waiting.first != EXTOLL_NONE && frames < budget)
+        frames += unwait(link, lanes, budget - frames);
+    events += frames;
+    if (frames < budget)
+        events += drain(link, lanes, budget - frames);
+    return events + push(link);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* settings.c: the conduit's variables, and what follows from them for a job of so many ranks. */
+#include "conduits/extoll/extoll.h"
+
+#include <string.h>
+
+/* The CONTROL lane's credits: one control slot, the least quota. Its packets are always drained and
+ * never answered under way. */
+enum { CONTROL_SLOTS = 1, CONTROL_QUOTA = PEN_CREDIT_QUOTA_MIN(CONTROL_SLOTS) };
+
+enum { ALONE_SLOTS = 2, NS_PER_S = 1000000000 };
+
+#define CREDIT_KNOB(FIELD, NAME, TYPE, FALLBACK, SUMMARY)         \
+    { "PENSTOCK_EXTOLL_CREDIT_" #NAME, PEN_KNOB_##TYPE, FALLBACK, \
+      offsetof(extoll_config, credits.FIELD), SUMMARY },
+
+const pen_knob extoll_knobs[] = {
+    { "PENSTOCK_EXTOLL_MODE", PEN_KNOB_STRING, "coalesced", offsetof(extoll_config, mode),
+      "How active messages become packets: coalesced (as few as possible), or sectioned (header, "
+      "arguments and payload each begin a packet, one packet for each poll)." },
+    PEN_CREDIT_SETTINGS(CREDIT_KNOB){
+        "PENSTOCK_EXTOLL_SLOT", PEN_KNOB_INT, "64", offsetof(extoll_config, slot_len),
+        "Bytes of a mailbox slot, 64 or 128; 8 of them are the card's." },
+    { "PENSTOCK_EXTOLL_MAILBOX", PEN_KNOB_INT, "0", offsetof(extoll_config, mailbox),
+      "Slots of a rank's mailbox; 0: as many as the credits need, which is the least." },
+    { "PENSTOCK_EXTOLL_NOTIFICATIONS", PEN_KNOB_INT, "1024", offsetof(extoll_config, notifications),
+      "Notifications that a rank's queue holds." },
+    { "PENSTOCK_EXTOLL_LATENCY", PEN_KNOB_STRING, "off", offsetof(extoll_config, latency),
+      "Whether the software card takes the time that the first revision of the hardware takes: off "
+      "or machine (970 ns for a packet)." },
+    { "PENSTOCK_EXTOLL_FAULT_SEED", PEN_KNOB_INT, "1", offsetof(extoll_config, fault_seed),
+      "For tests: of the chances below." },
+    { "PENSTOCK_EXTOLL_FAULT_DELAY", PEN_KNOB_SECONDS, "0", offsetof(extoll_config, fault_delay_s),
+      "For tests: packets come up to so much later." },
+    { "PENSTOCK_EXTOLL_FAULT_LATE", PEN_KNOB_INT, "0", offsetof(extoll_config, fault_late),
+      "For tests: once in so many times a put or get is carried out later." },
+    { "PENSTOCK_EXTOLL_FAULT_FULL", PEN_KNOB_INT, "0", offsetof(extoll_config, fault_full),
+      "For tests: once in so many times a mailbox or queue says that it is full." },
+    { "PENSTOCK_EXTOLL_FAULT_REGISTER", PEN_KNOB_INT, "0", offsetof(extoll_config, fault_register),
+      "For tests: once in so many times memory cannot be registered." },
+    { "PENSTOCK_EXTOLL_FAULT_MLOCK", PEN_KNOB_BOOL, "no", offsetof(extoll_config, fault_mlock),
+      "For tests: the reason is then the limit of locked memory." },
+    { 0 },
+};
+
+static bool is_count(int64_t value) { return value >= 0 && value <= INT32_MAX; }
+
+static bool has_counts(const extoll_config *config)
+{
+    return is_count(config->slot_len) && is_count(config->notifications) &&
+           is_count(config->fault_late) && is_count(config->fault_full) &&
+           is_count(config->fault_register) && config->fault_delay_s >= 0 &&
+           config->fault_delay_s <= 1;
+}
+
+static const char *plan_card(const extoll_config *config, pen_peer peers, uint64_t slots,
+                             pen_card_config *card)
+{
+    bool machine = strcmp(config->latency, "machine") == 0;
+    if (!machine && strcmp(config->latency, "off") != 0)
+        return "PENSTOCK_EXTOLL_LATENCY is off or machine";
+    if (!has_counts(config))
+        return "PENSTOCK_EXTOLL_SLOT, _NOTIFICATIONS and _FAULT_... are not negative, a delay is "
+               "a second at most";
+    pen_card_config_default(card);
+    card->node_count = (uint16_t)peers;
+    card->vpids = 1;
+    card->slot_len = (uint32_t)config->slot_len;
+    card->mailbox_slots = (uint32_t)slots;
+    card->notifications = (uint32_t)config->notifications;
+    card->regions = EXTOLL_REGIONS_MAX + 2;
+    card->full = PEN_CARD_TRY_AGAIN;
+    if (machine)
+        card->latency = pen_card_latency_machine();
+    card->faults = (pen_card_faults){ .seed = (uint64_t)config->fault_seed,
+                                      .velo_delay_ns = (uint32_t)(config->fault_delay_s * NS_PER_S),
+                                      .late_one_in = (uint32_t)config->fault_late,
+                                      .full_one_in = (uint32_t)config->fault_full,
+                                      .register_one_in = (uint32_t)config->fault_register,
+                                      .register_mlock = config->fault_mlock };
+    return pen_card_config_check(card);
+}
+
+/* How many slots the credits need; fills *out. */
+static const char *plan_credits(const extoll_config *config, pen_peer peers, extoll_plan *out,
+                                uint64_t *slots)
+{
+    uint32_t sources = peers > 1 ? peers - 1 : 1; /* alone they are checked all the same */
+    const char *wrong = pen_credit_params_make(&config->credits, sources, false, &out->data);
+    if (wrong != NULL)
+        return wrong;
+    out->control = (pen_credit_params){ .policy = PEN_CREDIT_STATIC,
+                                        .peers = sources,
+                                        .quota = CONTROL_QUOTA,
+                                        .control = CONTROL_SLOTS,
+                                        .step = 1,
+                                        .hysteresis = 1,
+                                        .epoch = 1,
+                                        .one_way = true };
+    *slots = ALONE_SLOTS;
+    if (peers > 1) {
+        out->data_slots = out->data.peers * out->data.quota;
+        out->control_slots = out->control.peers * out->control.quota;
+        *slots = pen_credit_mailbox_slots(&out->data) + pen_credit_mailbox_slots(&out->control);
+    }
+    return NULL;
+}
+
+const char *extoll_plan_make(const extoll_config *config, pen_peer peers, extoll_plan *out)
+{
+    extoll_plan plan = { .coalesced = strcmp(config->mode, "coalesced") == 0 };
+    uint64_t slots = 0;
+    if (!plan.coalesced && strcmp(config->mode, "sectioned") != 0)
+        return "PENSTOCK_EXTOLL_MODE is coalesced or sectioned";
+    if (peers == 0 || peers > EXTOLL_RANKS_MAX)
+        return "it serves 1 to 16384 ranks";
+    const char *wrong = plan_credits(config, peers, &plan, &slots);
+    if (wrong != NULL)
+        return wrong;
+    if (config->mailbox != 0 && (config->mailbox < 0 || (uint64_t)config->mailbox < slots))
+        return "PENSTOCK_EXTOLL_MAILBOX is less than the credits need; leave it 0";
+    if (config->mailbox != 0)
+        slots = (uint64_t)config->mailbox;
+    if (slots > INT32_MAX)
+        return "the mailbox would be too large; lower PENSTOCK_EXTOLL_CREDIT_QUOTA";
+    wrong = plan_card(config, peers, slots, &plan.card);
+    if (wrong == NULL)
+        *out = plan;
+    return wrong;
+}
