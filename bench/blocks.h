@@ -43,6 +43,7 @@ typedef struct block_result {
     double min, max;                  /* of the ratios */
     double difference_ns;             /* median of ours less raw */
     double cpu_ns;                    /* median */
+    double ours_best_ns, raw_best_ns; /* the quantile BLOCK_BEST of all, disturbed or not */
     unsigned pairs, rejected;         /* rejected: the sum of the next three */
     unsigned lost, stolen, slow;
 } block_result;
@@ -147,6 +148,20 @@ static inline bool block_keep(const block_pair *pair, double best_raw_ns, block_
     return false;
 }
 
+/* What was seen in a good moment, for a row that has no result: an indication, never a judgement. */
+static inline void block_note_best(const block_pair *pairs, unsigned count, block_result *result)
+{
+    static double ours[BLOCKS_MAX], raw[BLOCKS_MAX];
+    for (unsigned i = 0; i < count; i++) {
+        ours[i] = pairs[i].ours_ns;
+        raw[i] = pairs[i].raw_ns;
+    }
+    qsort(ours, count, sizeof(*ours), block_compare);
+    qsort(raw, count, sizeof(*raw), block_compare);
+    result->ours_best_ns = block_quantile(ours, count, BLOCK_BEST);
+    result->raw_best_ns = block_quantile(raw, count, BLOCK_BEST);
+}
+
 /* Puts aside what was disturbed or slow for the machine's own reasons, and judges the rest, if at
  * least needed pairs are left. */
 static inline block_result block_judge(const block_pair *pairs, unsigned count, unsigned needed)
@@ -157,6 +172,8 @@ static inline block_result block_judge(const block_pair *pairs, unsigned count, 
     const double best_raw_ns = block_best_raw(pairs, count);
     unsigned kept = 0;
 
+    if (count != 0)
+        block_note_best(pairs, count, &result);
     for (unsigned i = 0; i < count; i++) {
         if (!block_keep(&pairs[i], best_raw_ns, &result))
             continue;

@@ -81,6 +81,17 @@ static raw_area *area_of(gex_Rank_t rank, raw_area **own)
     return local;
 }
 
+/* The yardsticks of ranks 0 and 1 where there is a network between them. */
+static void sockets_open(raw_area *peer_own)
+{
+    const uint64_t port = raw_udp_open(&perf.sockets, perf.rank);
+    _Atomic uint64_t *told = &perf.pair.mine->turn.value;
+    gex_RMA_PutBlocking(perf.team, perf.peer, &peer_own->turn.value, &port, sizeof(port), 0);
+    /* acquire: nothing but the number itself counts; ports are not 0 */
+    GASNET_BLOCKUNTIL(atomic_load_explicit(told, memory_order_acquire) != 0);
+    raw_udp_connect(&perf.sockets, (uint16_t)atomic_load_explicit(told, memory_order_acquire));
+}
+
 static void memory_open(void)
 {
     gex_Segment_t segment;
@@ -101,9 +112,14 @@ static void memory_open(void)
     raw_area *peer = area_of(perf.peer, &peer_own);
     perf.peer_bulk = peer_own->bulk;
     perf.peer_counter = &peer_own->counter;
-    perf.root = area_of(0, NULL);
-    perf.pair =
-        (raw_pair){ .mine = mine, .peer = peer, .side = perf.rank, .private_bulk = perf.local };
+    perf.root = area_of(0, &perf.root_own);
+    if (peer == NULL) /* rank 0 sees its own, but the others do not */
+        perf.root = NULL;
+    /* Where ranks share no memory, what memcpy needs is measured on our own. */
+    perf.pair = (raw_pair){ .mine = mine,
+                            .peer = peer != NULL ? peer : mine,
+                            .side = perf.rank,
+                            .private_bulk = perf.local };
     perf.neighbours = perf.pair;
     if (perf.rank == perf.cores)
         perf.neighbours.side = 1;
@@ -113,6 +129,8 @@ static void memory_open(void)
     }
     gex_AD_Create(&perf.domain, perf.team, GEX_DT_U64, GEX_OP_FADD, 0);
     perf_meet();
+    if (perf.root == NULL && perf.rank < 2 && perf.size > 1)
+        sockets_open(peer_own);
 }
 
 int main(int argc, char **argv)

@@ -56,6 +56,16 @@ void perf_put(uint64_t rounds, size_t len)
     }
 }
 
+void perf_put_stream(uint64_t rounds, size_t len)
+{
+    const target to = the_target();
+    if (perf.rank != 0)
+        return;
+    for (uint64_t round_i = 0; round_i < rounds; round_i++)
+        gex_RMA_PutNBI(to.team, to.rank, to.bulk, to.local, len, GEX_EVENT_DEFER, 0);
+    gex_NBI_Wait(GEX_EC_PUT, 0);
+}
+
 void perf_get(uint64_t rounds, size_t len)
 {
     const target from = the_target();

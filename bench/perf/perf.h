@@ -8,6 +8,7 @@
 
 #include "../blocks.h"
 #include "../raw.h"
+#include "../raw_udp.h"
 
 #include <gasnetex.h>
 
@@ -30,7 +31,9 @@ typedef struct perf_state {
     gex_Rank_t rank, size, peer;
     unsigned cores;           /* rank r stands on core r modulo this */
     raw_area *root;           /* rank 0's, as mapped here; NULL: ranks share no memory */
+    raw_area *root_own;       /* the same in rank 0's addresses */
     raw_pair pair;            /* of ranks 0 and 1 */
+    raw_udp sockets;          /* of ranks 0 and 1, where ranks share no memory */
     raw_pair neighbours;      /* of rank 0 and the next rank on its core, if there is one */
     uint32_t gates;           /* passed (raw_wait.h) */
     unsigned char *local;     /* private memory, RAW_BULK_LEN */
@@ -80,6 +83,7 @@ void perf_am_medium_crowd(uint64_t rounds, size_t len);
 void perf_put8(uint64_t rounds, size_t len);
 void perf_get8(uint64_t rounds, size_t len);
 void perf_put(uint64_t rounds, size_t len);
+void perf_put_stream(uint64_t rounds, size_t len); /* all under way at once */
 void perf_get(uint64_t rounds, size_t len);
 void perf_fetch_add(uint64_t rounds, size_t len);
 void perf_put_pieces(uint64_t rounds, size_t len); /* RAW_PIECES of len bytes */
@@ -114,6 +118,9 @@ void raw_op_get(uint64_t rounds, size_t len);
 void raw_op_put_pieces(uint64_t rounds, size_t len);
 void raw_op_get_pieces(uint64_t rounds, size_t len);
 void raw_op_fetch_add(uint64_t rounds, size_t len);
+void raw_op_udp_echo(uint64_t rounds, size_t len);
+void raw_op_udp_flood(uint64_t rounds, size_t len);
+void raw_op_udp_stream(uint64_t rounds, size_t len);
 
 /* ---- rows.c, tables.c ---- */
 

@@ -110,3 +110,24 @@ void raw_op_fetch_add(uint64_t rounds, size_t len)
     if (ours())
         raw_fetch_add(&perf.pair, rounds);
 }
+
+void raw_op_udp_echo(uint64_t rounds, size_t len)
+{
+    (void)len;
+    if (ours())
+        raw_udp_echo(&perf.sockets, rounds);
+}
+
+void raw_op_udp_flood(uint64_t rounds, size_t len)
+{
+    (void)len;
+    if (ours())
+        raw_udp_flood(&perf.sockets, rounds);
+}
+
+void raw_op_udp_stream(uint64_t rounds, size_t len)
+{
+    if (ours())
+        raw_udp_stream(&perf.sockets, rounds, len,
+                       perf.rank == 0 ? perf.local : perf.pair.mine->bulk);
+}
