@@ -262,6 +262,11 @@ struct pen_link { /* first member of every conduit's own link struct */
     const pen_host *host;
     pen_caps caps;
     pen_peer self;
+    /* A hint for the next post(), set under the lock that is round it by whoever wraps the link:
+     * the frame may be kept for company until the link is polled, until as many as go together have
+     * come, or until a frame to the same peer is posted that may not. false unless somebody sets
+     * it; links that send each frame by itself do not look. */
+    bool may_gather;
 };
 
 /* ---- the registry entry: the only symbol a conduit exports ---------------------------------- */

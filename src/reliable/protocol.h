@@ -97,6 +97,7 @@ typedef struct pen_rel_peer {
     uint32_t next_sequence, next_transmission;
     uint32_t acked_transmission; /* the newest that arrived there */
     uint32_t flight;             /* bytes of flying records */
+    uint64_t posted_ns;          /* when the engine last posted */
     uint64_t loss_ns;            /* when the oldest flying one is lost; 0: not in sight */
     uint64_t probe_base_ns;      /* last sign of life, or of ours */
     pen_rel_pace pace;
@@ -117,6 +118,7 @@ typedef struct pen_rel_core {
     pen_rel_chain active;
     uint64_t deadline_ns;      /* nothing to do before; UINT64_MAX: nothing at all */
     uint32_t acks_due;         /* peers that are owed an acknowledgement */
+    bool may_gather;           /* for send(): the frame may wait for company; see pen_link */
     uint32_t quota[PEN_LANES]; /* what one peer may have on its way and in our keeping */
     size_t record_bytes, held_bytes;
     pen_rel_chain reading; /* acknowledged, but the link below still reads them */

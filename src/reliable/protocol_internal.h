@@ -9,10 +9,12 @@
 enum {
     REL_ALIGN = 16,
     REL_BORROW_HEAD_MAX = 56, /* engine's heads up to this leave room for an acknowledgement */
-    REL_ACK_EVERY = 8,
+    REL_ACK_EVERY = 64,
+    REL_GATHER_AFTER = 4, /* frames on their way, from which on others may wait for company */
     REL_CREDIT_SERIAL_MAX = 1 << 30, /* limits this far ahead are nonsense */
 };
-#define REL_ACK_WAIT_NS UINT64_C(50000)
+#define REL_ACK_WAIT_NS    UINT64_C(50000)
+#define REL_GATHER_WAIT_NS UINT64_C(20000) /* a burst: frames follow one another within this */
 
 struct pen_rel_record {
     pen_rel_chain by_sequence, by_transmission;

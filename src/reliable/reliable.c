@@ -154,7 +154,9 @@ static void turn_host(reliable_link *link, pen_host *lent)
 
 static pen_post out_send(void *ctx, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
-    pen_link *inner = ((reliable_link *)ctx)->inner;
+    const reliable_link *link = (reliable_link *)ctx;
+    pen_link *inner = link->inner;
+    inner->may_gather = link->core.may_gather;
     return inner->ops->post(inner, to, lane, frame, op);
 }
 

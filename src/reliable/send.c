@@ -141,6 +141,18 @@ static bool has_credit(const pen_rel_peer *peer, pen_lane lane, uint32_t charge)
     return !pen_rel_after(side->sent + charge, side->limit);
 }
 
+/* The first frames of a burst leave at once, and so does whatever comes alone. */
+static bool may_gather(pen_rel_peer *peer, uint64_t now_ns)
+{
+    const bool is_burst = rel_since(now_ns, peer->posted_ns) < REL_GATHER_WAIT_NS;
+    peer->posted_ns = now_ns;
+    if (!is_burst || rel_chain_is_empty(&peer->unacked))
+        return false;
+    const pen_rel_record *oldest =
+        pen_container_of(peer->unacked.behind, pen_rel_record, by_sequence);
+    return peer->next_sequence - oldest->sequence >= REL_GATHER_AFTER;
+}
+
 static void fly(pen_rel_peer *peer, pen_rel_record *record)
 {
     record->lost = false;
@@ -176,7 +188,9 @@ pen_post pen_rel_post(pen_rel_core *core, uint64_t now_ns, pen_peer to, pen_lane
     if (record == NULL)
         return PEN_POST_AGAIN;
     record->sequence = peer->next_sequence;
+    core->may_gather = may_gather(peer, now_ns);
     pen_post result = transmit(core, peer, record, now_ns, 0);
+    core->may_gather = false;
     if (result == PEN_POST_AGAIN || result == PEN_POST_FAILED) {
         rel_record_free(core, record);
         return result;
@@ -307,11 +321,17 @@ void rel_send_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
 {
     pen_rel_record *record;
     while ((record = rel_first_sent(&peer->lost)) != NULL &&
-           (peer->flight == 0 || peer->flight + record->charge <= peer->pace.window))
-        if (!send_again(core, peer, record, now_ns, 0)) {
+           (peer->flight == 0 || peer->flight + record->charge <= peer->pace.window)) {
+        /* All but the last: that one takes the others with it. */
+        core->may_gather = record->by_transmission.behind != &peer->lost &&
+                           peer->flight + 2 * record->charge <= peer->pace.window;
+        bool is_sent = send_again(core, peer, record, now_ns, 0);
+        core->may_gather = false;
+        if (!is_sent) {
             rel_activate(core, peer, now_ns + REL_ACK_WAIT_NS);
             return;
         }
+    }
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */

@@ -144,6 +144,7 @@ pen_post impair_held_post(impair_link *link, impair_held *held)
     /* relaxed: nobody else knows the op yet */
     atomic_store_explicit(&held->op.source_busy, 1, memory_order_relaxed);
     atomic_store_explicit(&held->op.incomplete, 1, memory_order_relaxed);
+    link->inner->may_gather = false;
     pen_post result = link->inner->ops->post(link->inner, held->to, held->lane, &frame, &held->op);
     if (result == PEN_POST_PENDING) {
         held->next = link->flying;
@@ -279,6 +280,7 @@ static pen_post post_as_judged(impair_link *link, pen_peer to, pen_lane lane,
         else
             result = PEN_POST_DONE; /* the copy may be pending, the frame is not */
     } else if (!verdict.drop) {
+        link->inner->may_gather = link->base.may_gather;
         result = link->inner->ops->post(link->inner, to, lane, frame, op);
     }
     if (result == PEN_POST_AGAIN || result == PEN_POST_FAILED)

@@ -34,6 +34,7 @@ pen_status udp_receiver_open(udp_link *link)
     const pen_host *host = link->base.host;
     udp_receiver *receiver = &link->receiver;
     receiver->held_last = &receiver->held;
+    receiver->batch = 1;
     receiver->buffers =
         host->alloc(host->ctx, (size_t)(UDP_BATCH + 1) * UDP_BUFFER_LEN, PEN_CACHE_LINE);
     receiver->messages = host->alloc(
@@ -73,15 +74,19 @@ static bool receive_batch(udp_link *link)
 {
     udp_receiver *receiver = &link->receiver;
     udp_slot *slots = slots_of(receiver);
-    for (unsigned i = 0; link->joins && i < UDP_BATCH; i++) {
+    for (unsigned i = 0; link->joins && i < receiver->batch; i++) {
         receiver->messages[i].msg_hdr.msg_control = slots[i].control;
         receiver->messages[i].msg_hdr.msg_controllen = CONTROL_LEN;
     }
-    int count = recvmmsg(link->fd, receiver->messages, UDP_BATCH, MSG_DONTWAIT, NULL);
+    int count = recvmmsg(link->fd, receiver->messages, receiver->batch, MSG_DONTWAIT, NULL);
     receiver->message_count = count > 0 ? (unsigned)count : 0;
     receiver->message_i = 0;
     receiver->message_off = 0;
-    receiver->drained = receiver->message_count < UDP_BATCH;
+    receiver->drained = receiver->message_count < receiver->batch;
+    if (receiver->drained) /* looking for one more than there is takes as long as an empty poll */
+        receiver->batch = 1;
+    else if (receiver->batch < UDP_BATCH)
+        receiver->batch *= 2;
     return receiver->message_count != 0;
 }
 
@@ -257,7 +262,7 @@ static unsigned receive(udp_link *link, unsigned lanes, unsigned budget)
             continue;
         }
         /* A stranger who never stops gets no more of our time than this. */
-        if (calls == UDP_RECEIVES_MAX || (calls != 0 && receiver->drained))
+        if (calls == UDP_RECEIVES_MAX || (calls != 0 && (receiver->drained || count != 0)))
             break;
         calls++;
         if (!receive_batch(link))
@@ -271,11 +276,13 @@ unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
     udp_link *link = udp_of(base);
     /* relaxed: see is_in_poll */
     atomic_store_explicit(&link->poller, (uintptr_t)pthread_self(), memory_order_relaxed);
+    /* relaxed: a hint; what a post of this moment leaves, the next poll sends */
+    if (atomic_load_explicit(&link->unsent, memory_order_relaxed))
+        udp_flush(link);
     unsigned count = link->receiver.held != NULL ? deliver_held(link, lanes, budget) : 0;
     count += receive(link, lanes, budget - count);
     atomic_store_explicit(&link->poller, 0, memory_order_relaxed);
-    /* relaxed: a hint; what a post of this moment leaves, the next poll sends */
-    if (count != 0 || atomic_load_explicit(&link->unsent, memory_order_relaxed))
+    if (count != 0)
         udp_flush(link);
     return count;
 }

@@ -152,7 +152,8 @@ pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     udp_bundle *bundle = bundle_of(link, to);
     bool added = bundle != NULL && bundle_add(link, bundle, lane, frame);
     /* What does not go now goes with the next poll: it is in the bundle. */
-    if (added && !(link->config.bundle && is_in_poll(link)) && !bundle_flush(link, bundle))
+    if (added && !(link->config.bundle && is_in_poll(link)) &&
+        ((link->config.bundle && base->may_gather) || !bundle_flush(link, bundle)))
         note_unsent(link, true);
     pen_lock_drop(&link->send_lock);
     return added ? PEN_POST_DONE : PEN_POST_AGAIN;

@@ -36,11 +36,10 @@ static size_t receive_len_of(int fd)
 void udp_socket_find_abilities(udp_link *link)
 {
     int one = 1, none = 0;
-    link->joins =
-        link->config.segment && setsockopt(link->fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
     /* Where no route cuts what we send, one large datagram does the same for less. */
-    link->cuts = link->config.segment && link->datagram_max < UDP_BUFFER_LEN / 2 &&
-                 setsockopt(link->fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+    bool is_short = link->config.segment && link->datagram_max < UDP_BUFFER_LEN / 2;
+    link->joins = is_short && setsockopt(link->fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
+    link->cuts = is_short && setsockopt(link->fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
 }
 
 pen_status udp_socket_open(udp_link *link, const udp_sockaddr *at)

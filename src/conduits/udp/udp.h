@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 
 enum {
-    UDP_BATCH = 8,           /* messages that one system call receives */
+    UDP_BATCH = 16,          /* messages that one system call receives; a power of two */
     UDP_RECEIVES_MAX = 4,    /* such calls in one poll */
     UDP_BUFFER_LEN = 65536,  /* of one message; several datagrams where the kernel joins them */
     UDP_BUNDLES = 8,         /* peers for which frames are kept until the poll ends */
@@ -87,6 +87,7 @@ typedef struct udp_receiver { /* guarded by the poll lock */
     uint8_t *buffers;         /* UDP_BATCH of UDP_BUFFER_LEN, and one to align a datagram in */
     struct mmsghdr *messages;
     unsigned message_count, message_i; /* received last, and the one we are at */
+    unsigned batch;                    /* messages that the next call asks for */
     size_t message_off;                /* where its next datagram begins */
     bool drained;                      /* the last call found less than it could have taken */
     uint8_t *datagram;                 /* whose frames are being delivered; NULL: none */
