@@ -43,7 +43,7 @@ typedef struct block_result {
     double min, max;                  /* of the ratios */
     double difference_ns;             /* median of ours less raw */
     double cpu_ns;                    /* median */
-    double ours_best_ns, raw_best_ns; /* the quantile BLOCK_BEST of all, disturbed or not */
+    double ours_best_ns, raw_best_ns, cpu_best_ns; /* the quantile BLOCK_BEST of all, disturbed or not */
     unsigned pairs, rejected;         /* rejected: the sum of the next three */
     unsigned lost, stolen, slow;
 } block_result;
@@ -151,12 +151,15 @@ static inline bool block_keep(const block_pair *pair, double best_raw_ns, block_
 /* What was seen in a good moment, for a row that has no result: an indication, never a judgement. */
 static inline void block_note_best(const block_pair *pairs, unsigned count, block_result *result)
 {
-    static double ours[BLOCKS_MAX], raw[BLOCKS_MAX];
+    static double ours[BLOCKS_MAX], raw[BLOCKS_MAX], cpu[BLOCKS_MAX];
     for (unsigned i = 0; i < count; i++) {
         ours[i] = pairs[i].ours_ns;
         raw[i] = pairs[i].raw_ns;
+        cpu[i] = pairs[i].cpu_ns;
     }
     qsort(ours, count, sizeof(*ours), block_compare);
+    qsort(cpu, count, sizeof(*cpu), block_compare);
+    result->cpu_best_ns = block_quantile(cpu, count, BLOCK_BEST);
     qsort(raw, count, sizeof(*raw), block_compare);
     result->ours_best_ns = block_quantile(ours, count, BLOCK_BEST);
     result->raw_best_ns = block_quantile(raw, count, BLOCK_BEST);

@@ -301,8 +301,9 @@ static void print_row(const row *about, const block_result *times)
     printf(",\"blocks\":%u,\"rejected\":%u,\"rejected_lost\":%u,\"rejected_stolen\":%u,"
            "\"rejected_slow\":%u",
            result.pairs, result.rejected, result.lost, result.stolen, result.slow);
-    printf(",\"best\":%.3f,\"baseline_best\":%.3f", in_unit(about, result.ours_best_ns),
-           in_unit(about, result.raw_best_ns));
+    printf(",\"best\":%.3f,\"baseline_best\":%.3f,\"cpu_best_ns\":%.1f",
+           in_unit(about, result.ours_best_ns), in_unit(about, result.raw_best_ns),
+           result.cpu_best_ns);
     print_limit("pass", about, &result, about->pass);
     print_limit("stretch", about, &result, about->stretch);
     printf("}\n");

@@ -325,6 +325,12 @@ int pen_am_send_internal(pen_job *job, uint32_t jobrank, pen_lane lane, pen_am_i
                          unsigned arg_count, const int32_t *args, const void *body,
                          uint32_t body_len);
 
+/* The same of a request whose body may be read after the call: op counts it as busy, in both its
+ * counts, until it is not. */
+int pen_am_send_internal_for(pen_job *job, uint32_t jobrank, pen_am_internal index,
+                             unsigned arg_count, const int32_t *args, const void *body,
+                             uint32_t body_len, pen_op *op);
+
 /* One answer for all peers and argument counts: symmetric, and the same before and after attaching.
  */
 size_t pen_am_max_medium(const pen_job *job, unsigned arg_count);

@@ -43,7 +43,8 @@ static PEN_COLD pen_post am_post_copy(pen_job *job, const pen_route *route, pen_
 pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
                          const pen_frame *frame)
 {
-    if (pen_unlikely(frame->body_len > route->port->link->caps.frame_copy_max))
+    const pen_caps *caps = &route->port->link->caps;
+    if (pen_unlikely(frame->body_len > caps->frame_copy_max) && !(caps->flags & PEN_CAP_COPIES))
         return am_post_copy(job, route, lane, frame);
     return pen_port_post(route->port, route->peer, lane, frame, NULL);
 }
@@ -405,6 +406,20 @@ pen_frame pen_am_internal_frame(uint64_t *words, pen_lane lane, pen_am_internal 
                              arg_count, body_len);
     return (pen_frame){ words, body_len == 0 ? NULL : body, pen_wire_head_len(arg_count),
                         body_len };
+}
+
+int pen_am_send_internal_for(pen_job *job, uint32_t jobrank, pen_am_internal index,
+                             unsigned arg_count, const int32_t *args, const void *body,
+                             uint32_t body_len, pen_op *op)
+{
+    const pen_route *route = &job->routes[jobrank];
+    if (body_len <= route->port->link->caps.frame_copy_max)
+        return pen_am_send_internal(job, jobrank, PEN_LANE_REQUEST, index, arg_count, args, body,
+                                    body_len);
+    uint64_t words[PEN_AM_WORDS_MAX];
+    pen_frame frame =
+        pen_am_internal_frame(words, PEN_LANE_REQUEST, index, arg_count, args, body, body_len);
+    return am_post_for(route, PEN_LANE_REQUEST, &frame, op) == PEN_POST_AGAIN;
 }
 
 int pen_am_send_internal(pen_job *job, uint32_t jobrank, pen_lane lane, pen_am_internal index,

@@ -153,6 +153,7 @@ enum pen_cap {
                                          counters' "shared memory" route, else "network"         */
     PEN_CAP_INTACT = 1u << 7,         /* a damaged frame is dropped, never delivered; RELIABLE
                                          says so in any case                                     */
+    PEN_CAP_COPIES = 1u << 8,         /* post() without an op copies bodies of any length        */
 };
 
 typedef struct pen_caps {
@@ -173,7 +174,8 @@ typedef struct pen_link_ops {
     void (*close)(pen_link *link); /* frees it; peers may be gone already; touches no op any more */
     pen_status (*address)(pen_link *link, void *blob);
     pen_status (*connect)(pen_link *link, const void *blobs, pen_peer count);
-    /* op may be NULL when body_len <= frame_copy_max: the answer is then never PENDING. */
+    /* op may be NULL when body_len <= frame_copy_max, or the link has PEN_CAP_COPIES: the answer is
+     * then never PENDING. */
     pen_post (*post)(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
                      pen_op *op);
     /* lanes: a bit each; delivers at most about budget frames; answers how many events it handled.

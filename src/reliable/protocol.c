@@ -113,11 +113,7 @@ void pen_rel_close(pen_rel_core *core)
         forget_records(core, &core->peers[peer].unacked);
     forget_records(core, &core->reading);
     forget_records(core, &core->finished);
-    while (core->spare != NULL) {
-        pen_rel_record *record = core->spare;
-        core->spare = (pen_rel_record *)(void *)record->op;
-        core->out.release(core->out.ctx, record);
-    }
+    rel_records_close(core);
     pen_rel_delivery unread;
     pen_rel_held *held;
     while ((held = pen_rel_next_held(core, PEN_LANES_ALL, &unread)) != NULL)

@@ -111,6 +111,11 @@ typedef struct pen_rel_peer {
     bool ack_now;                /* there are some, and it should be without waiting for more */
 } pen_rel_peer;
 
+typedef struct pen_rel_spare {
+    pen_rel_record *first;
+    uint32_t count;
+} pen_rel_spare;
+
 typedef struct pen_rel_core {
     pen_rel_config config;
     pen_rel_out out;
@@ -122,8 +127,7 @@ typedef struct pen_rel_core {
     uint32_t quota[PEN_LANES]; /* what one peer may have on its way and in our keeping */
     size_t record_bytes, held_bytes;
     pen_rel_chain reading; /* acknowledged, but the link below still reads them */
-    pen_rel_record *spare; /* small ones, to be used again */
-    uint32_t spare_count;
+    pen_rel_spare spare, large_spare; /* memory of records, to be used again */
     pen_rel_held *held_first[PEN_LANES], **held_next[PEN_LANES];
     pen_rel_chain finished; /* acknowledged ones of borrowed bodies: see pen_rel_take_finished */
     pen_rel_counts counts;

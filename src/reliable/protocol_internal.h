@@ -80,6 +80,7 @@ void rel_record_free(pen_rel_core *core, pen_rel_record *record);
 bool rel_record_is_read(pen_rel_record *record);
 void rel_record_retire(pen_rel_core *core, pen_rel_record *record); /* acknowledged */
 void rel_records_reap(pen_rel_core *core);
+void rel_records_close(pen_rel_core *core); /* what is kept to be used again */
 
 /* send.c */
 void rel_take_ack(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, const pen_rel_ack *ack);

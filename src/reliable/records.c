@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SMALL_LEN = 512, SPARE_MAX = 1024 };
+enum { SMALL_LEN = 512, SPARE_MAX = 1024, LARGE_SPARE_MAX = 16, LARGE_LEAST = 16384 };
 
 /* Of the memory for copies, how much lanes up to this one may use together. */
 static size_t memory_part(const pen_rel_core *core, pen_lane lane)
@@ -15,12 +15,29 @@ static size_t memory_part(const pen_rel_core *core, pen_lane lane)
                                      : 4);
 }
 
+/* Copies of long bodies are all of one size, so that any of them serves again: what the heap gives
+ * back to the system it has to clear again. */
+static uint32_t large_size(const pen_rel_core *core)
+{
+    return (uint32_t)pen_align_up(sizeof(pen_rel_record) + PEN_FRAME_HEAD_MAX + REL_ALIGN +
+                                      core->config.frame_max,
+                                  REL_ALIGN);
+}
+
+static pen_rel_spare *spare_of(pen_rel_core *core, uint32_t size)
+{
+    return size == SMALL_LEN           ? &core->spare
+           : size == large_size(core) ? &core->large_spare
+                                       : NULL;
+}
+
 static pen_rel_record *take_memory(pen_rel_core *core, uint32_t size)
 {
-    pen_rel_record *record = core->spare;
-    if (size == SMALL_LEN && record != NULL) {
-        core->spare = (pen_rel_record *)(void *)record->op;
-        core->spare_count--;
+    pen_rel_spare *spare = spare_of(core, size);
+    if (spare != NULL && spare->first != NULL) {
+        pen_rel_record *record = spare->first;
+        spare->first = (pen_rel_record *)(void *)record->op;
+        spare->count--;
         return record;
     }
     return (pen_rel_record *)core->out.alloc(core->out.ctx, size, REL_ALIGN);
@@ -38,7 +55,7 @@ pen_rel_record *rel_record_make(pen_rel_core *core, pen_lane lane, const pen_fra
     bool borrow = may_borrow(core, frame, op);
     uint32_t body_off = (uint32_t)pen_align_up(frame->head_len, REL_ALIGN);
     uint32_t len = (uint32_t)sizeof(pen_rel_record) + body_off + (borrow ? 0 : frame->body_len);
-    uint32_t size = len <= SMALL_LEN ? SMALL_LEN : len;
+    uint32_t size = len <= SMALL_LEN ? SMALL_LEN : len > LARGE_LEAST ? large_size(core) : len;
     if (core->record_bytes + size > memory_part(core, lane))
         return NULL;
     pen_rel_record *record = take_memory(core, size);
@@ -66,13 +83,31 @@ pen_rel_record *rel_record_make(pen_rel_core *core, pen_lane lane, const pen_fra
 void rel_record_free(pen_rel_core *core, pen_rel_record *record)
 {
     core->record_bytes -= record->size;
-    if (record->size == SMALL_LEN && core->spare_count < SPARE_MAX) {
-        record->op = (pen_op *)(void *)core->spare;
-        core->spare = record;
-        core->spare_count++;
+    pen_rel_spare *spare = spare_of(core, record->size);
+    uint32_t most = record->size == SMALL_LEN ? SPARE_MAX : LARGE_SPARE_MAX;
+    if (spare != NULL && spare->count < most) {
+        record->op = (pen_op *)(void *)spare->first;
+        spare->first = record;
+        spare->count++;
     } else {
         core->out.release(core->out.ctx, record);
     }
+}
+
+static void spare_release(pen_rel_core *core, pen_rel_spare *spare)
+{
+    while (spare->first != NULL) {
+        pen_rel_record *record = spare->first;
+        spare->first = (pen_rel_record *)(void *)record->op;
+        core->out.release(core->out.ctx, record);
+    }
+    spare->count = 0;
+}
+
+void rel_records_close(pen_rel_core *core)
+{
+    spare_release(core, &core->spare);
+    spare_release(core, &core->large_spare);
 }
 
 bool rel_record_is_read(pen_rel_record *record)

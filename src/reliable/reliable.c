@@ -336,7 +336,8 @@ static const pen_wait_ops reliable_wait = { .fd = reliable_fd, .arm = reliable_a
 static pen_caps caps_made(const pen_caps *inner, const pen_rel_config *config)
 {
     return (pen_caps){
-        .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT | (inner->flags & (uint32_t)PEN_CAP_SAME_HOST),
+        .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT | PEN_CAP_COPIES |
+                 (inner->flags & (uint32_t)PEN_CAP_SAME_HOST),
         .frame_max = pen_rel_frame_max(config),
         .frame_copy_max = pen_rel_copy_max(config),
         .addr_len = inner->addr_len + SESSION_LEN,

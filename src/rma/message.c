@@ -6,7 +6,7 @@
  * generation, never by a pointer; an answer that fits no live transfer with that peer is counted
  * and dropped. The target checks (segment, offset, length) of every piece and answers each on the
  * reply lane. A put is cut and sent within the initiating call, which polls while there is no room;
- * its bodies are copied, so the source is free on return. A get has a bounded number of pieces in
+ * its bodies are copied, or read later if the client has left them to us until it is told. A get has a bounded number of pieces in
  * flight; the rest is asked for as answers come, from the poll loop. Memory on a device goes
  * through a buffer of one piece's length on its way out, and straight from the frame on its way in.
  */
@@ -37,6 +37,7 @@ struct rma_transfer {
     uint32_t next;                     /* in the free or the stalled list */
     uint32_t jobrank, segment, pieces; /* in flight */
     uint16_t ep_index;
+    bool lends; /* local may be read until op says that its source is free */
     int value;
     rma_kind kind;
 };
@@ -89,6 +90,8 @@ static uint32_t transfer_open(const rma_call *call, uint32_t segment, uint64_t o
                                 .jobrank = call->jobrank,
                                 .ep_index = call->ep_index,
                                 .segment = segment,
+                                .lends = call->kind == RMA_PUT && call->device == NULL &&
+                                         (call->when != PEN_LOCAL_NOW || call->blocking),
                                 .value = call->value,
                                 .kind = call->kind };
     return i;
@@ -153,6 +156,9 @@ static int put_piece_send(pen_job *job, const rma_transfer *transfer, const int3
                           uint32_t len)
 {
     const char *body = transfer->local + transfer->sent;
+    if (transfer->lends)
+        return pen_am_send_internal_for(job, transfer->jobrank, PEN_AM_INT_PUT, PUT_ARGS, args,
+                                        body, len, transfer->op);
     if (pen_unlikely(transfer->device != NULL))
         body = stage(job, transfer->device, body, len);
     return pen_am_send_internal(job, transfer->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_PUT, PUT_ARGS,

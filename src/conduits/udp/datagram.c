@@ -42,7 +42,7 @@ static size_t pad(uint8_t *bytes, size_t off, size_t grain)
     return end;
 }
 
-size_t udp_frame_write(void *bytes, size_t off, pen_lane lane, const pen_frame *frame)
+size_t udp_frame_write_head(void *bytes, size_t off, pen_lane lane, const pen_frame *frame)
 {
     uint8_t *at = bytes;
     const udp_record record = { .body_len = frame->body_len,
@@ -52,9 +52,15 @@ size_t udp_frame_write(void *bytes, size_t off, pen_lane lane, const pen_frame *
     off += sizeof record;
     memcpy(at + off, frame->head, frame->head_len);
     off += frame->head_len;
+    return frame->body_len == 0 ? off : pad(at, off, UDP_ALIGN);
+}
+
+size_t udp_frame_write(void *bytes, size_t off, pen_lane lane, const pen_frame *frame)
+{
+    uint8_t *at = bytes;
+    off = udp_frame_write_head(bytes, off, lane, frame);
     if (frame->body_len == 0)
         return off;
-    off = pad(at, off, UDP_ALIGN);
     memcpy(at + off, frame->body, frame->body_len);
     return pad(at, off + frame->body_len, 8);
 }

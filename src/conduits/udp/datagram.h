@@ -76,6 +76,9 @@ static inline size_t udp_frame_end(size_t off, uint32_t head_len, uint32_t body_
 /* Writes it there, padding included; the caller has seen to the room. Answers udp_frame_end. */
 size_t udp_frame_write(void *bytes, size_t off, pen_lane lane, const pen_frame *frame);
 
+/* The same without the body and what follows it: answers where that begins. */
+size_t udp_frame_write_head(void *bytes, size_t off, pen_lane lane, const pen_frame *frame);
+
 /* Everything of the header but the counter, which is the seal's. */
 void udp_header_write(void *bytes, const udp_expect *us, pen_peer to);
 

@@ -144,11 +144,36 @@ static bool is_in_poll(udp_link *link)
     return atomic_load_explicit(&link->poller, memory_order_relaxed) == (uintptr_t)pthread_self();
 }
 
+/* A long body, from where it is: for the kernel alone to copy. Without a seal only, since that wants
+ * a datagram in one piece. */
+static bool send_bulk(udp_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
+{
+    static const uint8_t zero[8 + PEN_SEAL_TAG_LEN];
+    _Alignas(UDP_ALIGN) uint8_t head[UDP_DATAGRAM_EXTRA + UDP_FRAME_EXTRA_MAX];
+    udp_header_write(head, &link->us, to);
+    if (!pen_seal_protect(link->seal, to, head, UDP_HEADER_LEN, 0)) /* the counter, and a tag that
+                                                                       the frame overwrites */
+        return true;
+    size_t head_len = udp_frame_write_head(head, UDP_HEADER_LEN, lane, frame);
+    size_t end = head_len + frame->body_len;
+    struct iovec parts[] = {
+        { head, head_len },
+        { (void *)(uintptr_t)frame->body, frame->body_len }, /* only read */
+        { (void *)(uintptr_t)zero, pen_align_up(end, 8) - end + PEN_SEAL_TAG_LEN },
+    };
+    return udp_socket_send_parts(link, to, parts, sizeof parts / sizeof parts[0]);
+}
+
 pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
     udp_link *link = udp_of(base);
     (void)op; /* all is copied now, so nothing is ever PENDING */
     pen_lock_take(&link->send_lock);
+    if (frame->body_len >= UDP_BULK_LEN && link->mode == PEN_SEAL_NONE) {
+        bool sent = send_bulk(link, to, lane, frame);
+        pen_lock_drop(&link->send_lock);
+        return sent ? PEN_POST_DONE : PEN_POST_AGAIN;
+    }
     udp_bundle *bundle = bundle_of(link, to);
     bool added = bundle != NULL && bundle_add(link, bundle, lane, frame);
     /* What does not go now goes with the next poll: it is in the bundle. */

@@ -163,6 +163,16 @@ static ssize_t send_one(const udp_way *way, const void *bytes, size_t len)
                : sendto(way->fd, bytes, len, 0, &way->to->any, udp_sockaddr_len(way->to));
 }
 
+static ssize_t send_parts(const udp_way *way, struct iovec *parts, size_t part_count)
+{
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = part_count };
+    if (way->to != NULL) {
+        message.msg_name = (void *)(uintptr_t)&way->to->any; /* only read */
+        message.msg_namelen = udp_sockaddr_len(way->to);
+    }
+    return sendmsg(way->fd, &message, 0);
+}
+
 static ssize_t send_train(const udp_way *way, void *bytes, size_t len, size_t segment_len)
 {
     uint16_t segment = (uint16_t)segment_len;
@@ -201,10 +211,12 @@ static bool is_full(int error) { return error == EAGAIN || error == ENOBUFS || e
 
 /* One datagram: true unless there is no room now. An error that an earlier datagram has left at the
  * socket is taken and the send made again. */
-static bool send_datagram(udp_link *link, const udp_way *way, const void *bytes, size_t len)
+static bool send_datagram(udp_link *link, const udp_way *way, struct iovec *parts,
+                          size_t part_count)
 {
     for (unsigned attempt = 0; attempt < 3; attempt++) {
-        if (send_one(way, bytes, len) >= 0)
+        if ((part_count == 1 ? send_one(way, parts->iov_base, parts->iov_len)
+                             : send_parts(way, parts, part_count)) >= 0)
             return true;
         if (is_full(errno))
             return false;
@@ -213,6 +225,12 @@ static bool send_datagram(udp_link *link, const udp_way *way, const void *bytes,
     }
     note_failure(link, errno);
     return true;
+}
+
+bool udp_socket_send_parts(udp_link *link, pen_peer to, struct iovec *parts, size_t part_count)
+{
+    udp_way way = way_to(link, to);
+    return send_datagram(link, &way, parts, part_count);
 }
 
 bool udp_socket_send(udp_link *link, pen_peer to, const void *bytes, size_t len, size_t segment_len)
@@ -228,8 +246,9 @@ bool udp_socket_send(udp_link *link, pen_peer to, const void *bytes, size_t len,
     }
     for (size_t off = 0; off < len; off += segment_len) {
         size_t left = len - off;
-        if (send_datagram(link, &way, (const uint8_t *)bytes + off,
-                          left < segment_len ? left : segment_len))
+        struct iovec part = { (uint8_t *)(uintptr_t)bytes + off, /* only read */
+                              left < segment_len ? left : segment_len };
+        if (send_datagram(link, &way, &part, 1))
             continue;
         if (off == 0)
             return false;

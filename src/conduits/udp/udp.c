@@ -196,6 +196,12 @@ static pen_status check_config(udp_link *link)
     return PEN_ERR_ARGUMENT;
 }
 
+static bool is_local(const udp_sockaddr *address)
+{
+    return address->any.sa_family == AF_INET ? ntohl(address->v4.sin_addr.s_addr) >> 24 == 127
+                                             : IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+}
+
 static void set_limits(udp_link *link, size_t mtu)
 {
     pen_caps *caps = &link->base.caps;
@@ -212,7 +218,8 @@ static void set_limits(udp_link *link, size_t mtu)
     caps->frame_overhead = KERNEL_CHARGE + UDP_DATAGRAM_EXTRA + UDP_FRAME_EXTRA_MAX;
     caps->frame_grain = 8;
     caps->addr_len = sizeof(udp_address);
-    caps->flags = link->mode != PEN_SEAL_NONE ? PEN_CAP_INTACT : 0;
+    /* What never leaves the host's memory is not damaged on its way. */
+    caps->flags = link->mode != PEN_SEAL_NONE || is_local(&link->address) ? PEN_CAP_INTACT : 0;
 }
 
 static pen_status alloc_parts(udp_link *link)

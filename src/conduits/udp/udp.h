@@ -21,6 +21,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 enum {
     UDP_BATCH = 16,          /* messages that one system call receives; a power of two */
@@ -28,6 +29,7 @@ enum {
     UDP_BUFFER_LEN = 65536,  /* of one message; several datagrams where the kernel joins them */
     UDP_BUNDLES = 8,         /* peers for which frames are kept until the poll ends */
     UDP_BUNDLE_LEN = 8192,   /* of a datagram that is kept for more to come */
+    UDP_BULK_LEN = 16384,    /* bodies from this length on travel alone */
     UDP_TRAIN_MAX = 64,      /* datagrams that the kernel cuts from one message */
     UDP_HOT_MAX = 256,       /* connected sockets */
     UDP_HOT_AFTER = 32,      /* datagrams to a peer before it is given one */
@@ -152,6 +154,9 @@ void udp_socket_close(udp_link *link);
  * kernel will not send at all is lost, and counted. */
 bool udp_socket_send(udp_link *link, pen_peer to, const void *bytes, size_t len,
                      size_t segment_len);
+
+/* The same of one datagram in several parts. */
+bool udp_socket_send_parts(udp_link *link, pen_peer to, struct iovec *parts, size_t part_count);
 
 /* send.c */
 pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
