@@ -39,7 +39,8 @@ typedef uint64_t pen_rkey;            /* imported right to a peer's region; cond
 /* ---- results of posting work ------------------------------------------------------------ */
 
 typedef enum pen_post {
-    PEN_POST_DONE,    /* finished; the op is not touched, nothing more will be reported */
+    PEN_POST_DONE,    /* finished; the op is not touched, nothing more will be reported; the
+                         frame has left, or leaves when the link is polled next          */
     PEN_POST_PENDING, /* accepted; poll() will report every phase the op asked for      */
     PEN_POST_AGAIN,   /* no room; nothing happened; poll, then try again                */
     PEN_POST_FAILED,  /* the peer is lost; host->peer_lost() has been or will be called */
