@@ -43,8 +43,9 @@ typedef struct block_result {
     double min, max;                  /* of the ratios */
     double difference_ns;             /* median of ours less raw */
     double cpu_ns;                    /* median */
-    double ours_best_ns, raw_best_ns, cpu_best_ns; /* the quantile BLOCK_BEST of all, disturbed or not */
-    unsigned pairs, rejected;         /* rejected: the sum of the next three */
+    double ours_best_ns, raw_best_ns,
+        cpu_best_ns;          /* the quantile BLOCK_BEST of all, disturbed or not */
+    unsigned pairs, rejected; /* rejected: the sum of the next three */
     unsigned lost, stolen, slow;
 } block_result;
 
@@ -148,7 +149,8 @@ static inline bool block_keep(const block_pair *pair, double best_raw_ns, block_
     return false;
 }
 
-/* What was seen in a good moment, for a row that has no result: an indication, never a judgement. */
+/* What was seen in a good moment, for a row that has no result: an indication, never a judgement.
+ */
 static inline void block_note_best(const block_pair *pairs, unsigned count, block_result *result)
 {
     static double ours[BLOCKS_MAX], raw[BLOCKS_MAX], cpu[BLOCKS_MAX];

@@ -105,7 +105,7 @@ static inline void raw_udp_echo(const raw_udp *pair, uint64_t rounds)
 /* Sends what each round is by send(); a message from the other side renews half a window. */
 #define RAW_UDP_FLOOD(pair, rounds, window, send_one)                              \
     do {                                                                           \
-        uint64_t room = (window), renewal, spins = 0;                                         \
+        uint64_t room = (window), renewal, spins = 0;                              \
         for (uint64_t round_i = 0; round_i < (rounds); round_i++, room--) {        \
             while (room == 0 || (room <= (window) / 2 && round_i % 8 == 0)) {      \
                 if (recv((pair)->fd, &renewal, sizeof renewal, MSG_DONTWAIT) >= 0) \
@@ -156,8 +156,7 @@ static inline void raw_udp_flood(const raw_udp *pair, uint64_t rounds)
 {
     const unsigned char message[RAW_UDP_LEN] = { 0 };
     if (pair->side == 0)
-        RAW_UDP_FLOOD(pair, rounds, RAW_UDP_WINDOW,
-                      raw_udp_send(pair, message, sizeof message));
+        RAW_UDP_FLOOD(pair, rounds, RAW_UDP_WINDOW, raw_udp_send(pair, message, sizeof message));
     else
         raw_udp_flood_receive(pair, rounds);
 }

@@ -136,8 +136,8 @@ static const row rows[] = {
       0 },
     { "net_put_1MiB_blocking", "raw_udp_stream_1MiB", perf_put, raw_op_udp_stream, MIB_1,
       ROW_NETWORK, ROW_BANDWIDTH, 0, 0 },
-    { "net_put_1MiB", "raw_udp_stream_1MiB", perf_put_stream, raw_op_udp_stream, MIB_1,
-      ROW_NETWORK, ROW_BANDWIDTH, 0.85, 0.95 },
+    { "net_put_1MiB", "raw_udp_stream_1MiB", perf_put_stream, raw_op_udp_stream, MIB_1, ROW_NETWORK,
+      ROW_BANDWIDTH, 0.85, 0.95 },
     { "net_get_1MiB", "raw_udp_stream_1MiB", perf_get, raw_op_udp_stream, MIB_1, ROW_NETWORK,
       ROW_BANDWIDTH, 0, 0 },
 };
@@ -355,21 +355,25 @@ static bool fits(const row *about)
     return about->ours != perf_am_medium || about->len <= perf_am_len_max();
 }
 
-void perf_rows(void)
+static row_place place_of_this_job(void)
 {
-    row_place here = ROW_TWO_CORES;
-    if (perf.size > 2)
-        here = ROW_CROWD;
-    else if (perf.cores == 1)
-        here = ROW_ONE_CORE;
     if (perf.size < 2)
         perf_refuse("rows need two ranks or more");
-    if (perf.root == NULL && (perf.size > 2 || perf.cores < 2))
-        perf_refuse("rows of ranks that share no memory are of two ranks with a core each");
-    if (perf.root == NULL)
-        here = ROW_NETWORK;
-    if (here == ROW_CROWD && perf.size <= perf.cores)
+    if (perf.root == NULL) {
+        if (perf.size > 2 || perf.cores < 2)
+            perf_refuse("rows of ranks that share no memory are of two with a core each");
+        return ROW_NETWORK;
+    }
+    if (perf.size == 2)
+        return perf.cores == 1 ? ROW_ONE_CORE : ROW_TWO_CORES;
+    if (perf.size <= perf.cores)
         perf_refuse("rows of more than two ranks need more ranks than cores");
+    return ROW_CROWD;
+}
+
+void perf_rows(void)
+{
+    const row_place here = place_of_this_job();
     perf_collective_room(KIB_1);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].place == here && wanted(&rows[i]) && fits(&rows[i]))

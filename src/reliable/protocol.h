@@ -126,7 +126,7 @@ typedef struct pen_rel_core {
     bool may_gather;           /* for send(): the frame may wait for company; see pen_link */
     uint32_t quota[PEN_LANES]; /* what one peer may have on its way and in our keeping */
     size_t record_bytes, held_bytes;
-    pen_rel_chain reading; /* acknowledged, but the link below still reads them */
+    pen_rel_chain reading;            /* acknowledged, but the link below still reads them */
     pen_rel_spare spare, large_spare; /* memory of records, to be used again */
     pen_rel_held *held_first[PEN_LANES], **held_next[PEN_LANES];
     pen_rel_chain finished; /* acknowledged ones of borrowed bodies: see pen_rel_take_finished */

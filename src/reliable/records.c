@@ -26,9 +26,7 @@ static uint32_t large_size(const pen_rel_core *core)
 
 static pen_rel_spare *spare_of(pen_rel_core *core, uint32_t size)
 {
-    return size == SMALL_LEN           ? &core->spare
-           : size == large_size(core) ? &core->large_spare
-                                       : NULL;
+    return size == SMALL_LEN ? &core->spare : size == large_size(core) ? &core->large_spare : NULL;
 }
 
 static pen_rel_record *take_memory(pen_rel_core *core, uint32_t size)

@@ -6,9 +6,10 @@
  * generation, never by a pointer; an answer that fits no live transfer with that peer is counted
  * and dropped. The target checks (segment, offset, length) of every piece and answers each on the
  * reply lane. A put is cut and sent within the initiating call, which polls while there is no room;
- * its bodies are copied, or read later if the client has left them to us until it is told. A get has a bounded number of pieces in
- * flight; the rest is asked for as answers come, from the poll loop. Memory on a device goes
- * through a buffer of one piece's length on its way out, and straight from the frame on its way in.
+ * its bodies are copied, or read later if the client has left them to us until it is told. A get
+ * has a bounded number of pieces in flight; the rest is asked for as answers come, from the poll
+ * loop. Memory on a device goes through a buffer of one piece's length on its way out, and straight
+ * from the frame on its way in.
  */
 #include "am/am.h"
 #include "rma/rma_internal.h"

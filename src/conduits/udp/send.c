@@ -144,8 +144,8 @@ static bool is_in_poll(udp_link *link)
     return atomic_load_explicit(&link->poller, memory_order_relaxed) == (uintptr_t)pthread_self();
 }
 
-/* A long body, from where it is: for the kernel alone to copy. Without a seal only, since that wants
- * a datagram in one piece. */
+/* A long body, from where it is: for the kernel alone to copy. Without a seal only, since that
+ * wants a datagram in one piece. */
 static bool send_bulk(udp_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     static const uint8_t zero[8 + PEN_SEAL_TAG_LEN];

@@ -39,7 +39,8 @@ void udp_socket_find_abilities(udp_link *link)
     /* Where no route cuts what we send, one large datagram does the same for less. */
     bool is_short = link->config.segment && link->datagram_max < UDP_BUFFER_LEN / 2;
     link->joins = is_short && setsockopt(link->fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
-    link->cuts = is_short && setsockopt(link->fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+    link->cuts =
+        is_short && setsockopt(link->fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
 }
 
 pen_status udp_socket_open(udp_link *link, const udp_sockaddr *at)
