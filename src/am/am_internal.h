@@ -129,6 +129,8 @@ pen_frame pen_am_long_frame(pen_am_long *message, pen_wire_place place, uint32_t
 
 /* Posts that frame of a Long whose payload is there; false: a request that found no room. */
 bool pen_am_long_last(pen_am_long *message);
+/* The same behind puts that may still be on their way. Requests only. */
+bool pen_am_long_last_behind(pen_am_long *message);
 
 PEN_COLD _Noreturn void pen_am_no_memory(const pen_am_long *message);
 

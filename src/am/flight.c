@@ -4,9 +4,10 @@
  * last one is posted (and the link has let go of it) the source is the caller's again; when all
  * have landed, the frame that runs the handler follows, since frames keep no order.
  *
- * A part is an internal message that the target acknowledges, or a put. Requests that find no room
- * go on from a progress source, as does their last frame; parts of replies are queued instead, as
- * everything of a reply is, so that they never wait for a source and never hold the client's
+ * A part is an internal message that the target acknowledges, or a put. Where the link can deliver
+ * a frame behind puts, that frame goes as soon as the last put is posted. Requests that find no
+ * room go on from a progress source, as does their last frame; parts of replies are queued instead,
+ * as everything of a reply is, so that they never wait for a source and never hold the client's
  * memory. What a flight keeps is bounded by the calls its own rank made.
  *
  * Everything here is guarded by am->lock, which is held while parts are posted; nothing that posts
@@ -43,6 +44,8 @@ typedef struct pen_am_flight {
     char *copy;                 /* of the payload from copy_at on; NULL: there is none */
     size_t copy_at;
     bool by_put;
+    bool by_behind;   /* the last frame goes behind the puts, without waiting for them */
+    bool last_posted; /* that frame */
     bool source_free; /* the last part has been posted and let go */
     bool wants_room;  /* the progress source has to look after it: there was no room, ... */
     bool awaits_puts; /* ... or until its puts are over */
@@ -89,14 +92,17 @@ static void flight_close(pen_am_flight *flight)
 static pen_am_flight *flight_open(const pen_am_long *message, bool by_put)
 {
     pen_am *am = message->job->am;
+    bool by_behind = by_put && message->route->port->link->behind != NULL;
     pen_am_flight *flight = malloc(sizeof *flight);
     if (flight == NULL)
         return NULL;
     *flight = (pen_am_flight){ .message = *message,
                                .segment = *message->segment,
-                               .puts.shared = message->job->concurrency != PEN_ALONE,
+                               .puts = { .shared = message->job->concurrency != PEN_ALONE,
+                                         .local = by_behind },
                                .op = message->op,
                                .by_put = by_put,
+                               .by_behind = by_behind,
                                .id = ++am->flight_id };
     flight->message.segment = &flight->segment;
     pen_am_flight **bucket = &am->flights[flight->id % PEN_AM_FLIGHT_BUCKETS];
@@ -189,24 +195,37 @@ static void flight_free_source(pen_am_flight *flight)
         pen_am_op_drop(op);
 }
 
+/* The frame that runs the handler. Behind the puts it may go before they are over. */
+static void flight_post_last(pen_am_flight *flight, bool landed)
+{
+    pen_am_long *message = &flight->message;
+    if (flight->by_behind)
+        flight->last_posted = pen_am_long_last_behind(message);
+    else if (landed)
+        flight->last_posted = pen_am_long_last(message);
+}
+
 /* Does what can be done now; answers how much that was. The flight may be over then, and gone. */
 static unsigned flight_step(pen_am_flight *flight)
 {
-    pen_am_long *message = &flight->message;
     unsigned done = flight_post_parts(flight);
-    bool all_posted = flight->posted == message->len;
+    bool all_posted = flight->posted == flight->message.len;
     if (!flight->source_free && all_posted && count_is_zero(&flight->puts.source_busy)) {
         flight_free_source(flight);
         done++;
     }
     bool landed = all_posted && flight->unacknowledged == 0 && flight->source_free &&
                   count_is_zero(&flight->puts.incomplete);
-    if (landed && pen_am_long_last(message)) {
+    if (all_posted && !flight->last_posted) {
+        flight_post_last(flight, landed);
+        done += flight->last_posted;
+    }
+    if (landed && flight->last_posted) {
         flight_close(flight);
-        return done + 1;
+        return done;
     }
     /* For acknowledgements nobody has to look: they come here by themselves. */
-    bool wants_room = !all_posted || landed;
+    bool wants_room = !all_posted || (!flight->last_posted && (landed || flight->by_behind));
     flight_set_waiting(flight, wants_room, flight->by_put && !wants_room);
     return done;
 }

@@ -53,6 +53,17 @@ bool pen_am_long_last(pen_am_long *message)
     return true;
 }
 
+bool pen_am_long_last_behind(pen_am_long *message)
+{
+    pen_frame frame = pen_am_long_frame(message, PEN_WIRE_PLACED, 0);
+    pen_port *port = message->route->port;
+    pen_lock_take(&port->post_lock);
+    pen_post result = port->link->behind->post(port->link, message->route->peer, message->lane,
+                                               frame.head, frame.head_len);
+    pen_lock_drop(&port->post_lock);
+    return result != PEN_POST_AGAIN;
+}
+
 static int long_in_body(pen_am_long *message)
 {
     return long_send_frame(message, PEN_WIRE_BODY, message->source, (uint32_t)message->len,
