@@ -195,14 +195,22 @@ static void flight_free_source(pen_am_flight *flight)
         pen_am_op_drop(op);
 }
 
-/* The frame that runs the handler. Behind the puts it may go before they are over. */
-static void flight_post_last(pen_am_flight *flight, bool landed)
+/* The frame that runs the handler. Behind the puts it may go before they are over. True: now. */
+static bool flight_post_last(pen_am_flight *flight, bool landed)
 {
-    pen_am_long *message = &flight->message;
+    if (flight->last_posted || flight->posted != flight->message.len)
+        return false;
     if (flight->by_behind)
-        flight->last_posted = pen_am_long_last_behind(message);
+        flight->last_posted = pen_am_long_last_behind(&flight->message);
     else if (landed)
-        flight->last_posted = pen_am_long_last(message);
+        flight->last_posted = pen_am_long_last(&flight->message);
+    return flight->last_posted;
+}
+
+static bool flight_has_landed(pen_am_flight *flight)
+{
+    return flight->posted == flight->message.len && flight->unacknowledged == 0 &&
+           flight->source_free && count_is_zero(&flight->puts.incomplete);
 }
 
 /* Does what can be done now; answers how much that was. The flight may be over then, and gone. */
@@ -214,18 +222,15 @@ static unsigned flight_step(pen_am_flight *flight)
         flight_free_source(flight);
         done++;
     }
-    bool landed = all_posted && flight->unacknowledged == 0 && flight->source_free &&
-                  count_is_zero(&flight->puts.incomplete);
-    if (all_posted && !flight->last_posted) {
-        flight_post_last(flight, landed);
-        done += flight->last_posted;
-    }
+    bool landed = flight_has_landed(flight);
+    done += flight_post_last(flight, landed);
     if (landed && flight->last_posted) {
         flight_close(flight);
         return done;
     }
     /* For acknowledgements nobody has to look: they come here by themselves. */
-    bool wants_room = !all_posted || (!flight->last_posted && (landed || flight->by_behind));
+    bool wants_last = !flight->last_posted && (landed || flight->by_behind);
+    bool wants_room = !all_posted || wants_last;
     flight_set_waiting(flight, wants_room, flight->by_put && !wants_room);
     return done;
 }

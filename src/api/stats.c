@@ -4,6 +4,7 @@
 #include "api/api.h"
 
 #include <penstock/stats.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +26,43 @@ int pen_stats_read(pen_stats *out, size_t len)
     if (len > sizeof(stats)) { /* of a later release: what we do not count is zero */
         memset(out, 0, len);
         len = sizeof(stats);
+    }
+    memcpy(out, &stats, len);
+    return GASNET_OK;
+}
+
+/* True: the counters. Another thread may be about to send, for a moment. */
+static bool read_peer(pen_job *job, uint32_t jobrank, pen_peer_counters *out)
+{
+    enum { TRIES = 1000 };
+    pen_link *link = job->routes[jobrank].port->link;
+    for (unsigned i = 0; link->count != NULL && jobrank != job->rank && i < TRIES; i++) {
+        if (link->count->peer(link, job->routes[jobrank].peer, out))
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+int pen_peer_stats_read(uint32_t jobrank, pen_peer_stats *out, size_t len)
+{
+    pen_job *job = pen_api_root.job;
+    pen_peer_counters counters;
+    if (job == NULL)
+        return pen_api_refuse(GASNET_ERR_NOT_INIT, "pen_peer_stats_read",
+                              "the job has not started");
+    if (jobrank >= job->size)
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, "pen_peer_stats_read",
+                              "there is no rank %u in a job of %u", jobrank, job->size);
+    if (!read_peer(job, jobrank, &counters))
+        return GASNET_ERR_RESOURCE;
+    pen_peer_stats stats;
+#define STATS_PEER_COPY(name, text) stats.name = counters.name;
+    PEN_PEER_COUNTER_LIST(STATS_PEER_COPY)
+#undef STATS_PEER_COPY
+    if (len > sizeof stats) {
+        memset(out, 0, len);
+        len = sizeof stats;
     }
     memcpy(out, &stats, len);
     return GASNET_OK;

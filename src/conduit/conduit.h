@@ -255,12 +255,19 @@ typedef struct pen_wait_ops { /* sleep instead of spin; a link without it is wok
     bool (*arm)(pen_link *); /* false: events already waiting, poll first */
 } pen_wait_ops;
 
+/* What the link has counted of a peer, with which it has credits of its own; any thread, any time.
+ * False: it cannot say now. */
+typedef struct pen_count_ops {
+    bool (*peer)(pen_link *, pen_peer, pen_peer_counters *out);
+} pen_count_ops;
+
 struct pen_link { /* first member of every conduit's own link struct */
     const pen_link_ops *ops;
     const pen_rma_ops *rma;
     const pen_zcopy_ops *zcopy;
     const pen_wait_ops *wait;
     const pen_behind_ops *behind;
+    const pen_count_ops *count;
     pen_express_table express;
     const pen_host *host;
     pen_caps caps;

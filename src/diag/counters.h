@@ -41,4 +41,24 @@ typedef struct pen_counters {
 #undef PEN_COUNTER_FIELD
 } pen_counters;
 
+/* What a link with credits of its own counts of one peer: as its sender, and as its receiver. */
+#define PEN_PEER_COUNTER_LIST(X)                                                \
+    X(packets_sent, "packets sent to the peer")                                 \
+    X(quota, "credits at the peer that we are entitled to")                     \
+    X(hand, "of them in hand")                                                  \
+    X(stalls, "waits for credit")                                               \
+    X(recalls_answered, "times the peer asked for credits back")                \
+    X(packets_received, "packets received from the peer")                       \
+    X(quota_given, "credits here that the peer is entitled to")                 \
+    X(mailbox, "its packets that wait here")                                    \
+    X(control_sent, "control packets with grants and recalls sent to the peer") \
+    X(rides, "grants that rode on other packets")                               \
+    X(recalls, "times the peer was asked for credits back")
+
+typedef struct pen_peer_counters {
+#define PEN_PEER_COUNTER_FIELD(name, text) uint64_t name;
+    PEN_PEER_COUNTER_LIST(PEN_PEER_COUNTER_FIELD)
+#undef PEN_PEER_COUNTER_FIELD
+} pen_peer_counters;
+
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FATAL_LINE_LEN_MAX = 512, COUNTERS_LEN_MAX = 1024 };
+enum { FATAL_LINE_LEN_MAX = 512, COUNTERS_LEN_MAX = 1024, PEER_LINES_MAX = 64 };
 
 void pen_job_fatal(pen_job *job, const char *format, ...)
 {
@@ -31,30 +31,66 @@ void pen_job_fatal(pen_job *job, const char *format, ...)
     _exit(EXIT_FAILURE);
 }
 
+typedef struct counters_line {
+    char text[COUNTERS_LEN_MAX];
+    int len; /* less than 0: it failed */
+} counters_line;
+
+static void line_add(counters_line *line, const char *name, uint64_t value)
+{
+    if (line->len > 0 && (size_t)line->len < sizeof line->text)
+        line->len += snprintf(line->text + line->len, sizeof line->text - (size_t)line->len,
+                              " %s=%" PRIu64, name, value);
+}
+
+/* One write: lines of ranks do not mix. */
+static void line_write(counters_line *line, int fd)
+{
+    if (line->len < 0 || fd < 0)
+        return;
+    if ((size_t)line->len > sizeof line->text - 2)
+        line->len = sizeof line->text - 2;
+    line->text[line->len++] = '\n';
+    if (write(fd, line->text, (size_t)line->len) < 0)
+        return; /* nobody is left to tell */
+}
+
+/* False: the link counts nothing of this peer, or nothing went either way. */
+static bool print_peer(const pen_job *job, pen_link *link, pen_peer peer)
+{
+    pen_peer_counters counters;
+    counters_line line;
+    if (!link->count->peer(link, peer, &counters) ||
+        (counters.packets_sent == 0 && counters.packets_received == 0))
+        return false;
+    line.len = snprintf(line.text, sizeof line.text, "penstock[rank %" PRIu32 "] peer %" PRIu32 ":",
+                        job->rank, peer);
+#define FATAL_PEER_COUNTER(name, text) line_add(&line, #name, counters.name);
+    PEN_PEER_COUNTER_LIST(FATAL_PEER_COUNTER)
+#undef FATAL_PEER_COUNTER
+    line_write(&line, job->log.fd);
+    return true;
+}
+
+static void print_peers(const pen_job *job)
+{
+    pen_link *link = job->progress.port_count == 0 ? NULL : job->progress.ports[0].link;
+    unsigned lines = 0;
+    for (uint32_t peer = 0; link != NULL && link->count != NULL && peer < job->size; peer++)
+        if (lines < PEER_LINES_MAX && print_peer(job, link, peer))
+            lines++;
+}
+
 void pen_job_print_counters(const pen_job *job)
 {
-    static const char *const names[] = {
-#define FATAL_COUNTER_NAME(name, text) #name,
-        PEN_COUNTER_LIST(FATAL_COUNTER_NAME)
-#undef FATAL_COUNTER_NAME
-    };
-    const pen_counters *counters = &job->counters;
-    const uint64_t values[] = {
-#define FATAL_COUNTER_VALUE(name, text) counters->name,
-        PEN_COUNTER_LIST(FATAL_COUNTER_VALUE)
-#undef FATAL_COUNTER_VALUE
-    };
-    char line[COUNTERS_LEN_MAX];
-    int len = snprintf(line, sizeof line, "penstock[rank %" PRIu32 "] counters:", job->rank);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        if (values[i] != 0 && len > 0 && (size_t)len < sizeof line)
-            len += snprintf(line + len, sizeof line - (size_t)len, " %s=%" PRIu64, names[i],
-                            values[i]);
-    if (len < 0 || job->log.fd < 0)
-        return;
-    if ((size_t)len > sizeof line - 2)
-        len = sizeof line - 2;
-    line[len++] = '\n';
-    if (write(job->log.fd, line, (size_t)len) < 0) /* one write: lines of ranks do not mix */
-        return;                                    /* nobody is left to tell */
+    counters_line line;
+    line.len =
+        snprintf(line.text, sizeof line.text, "penstock[rank %" PRIu32 "] counters:", job->rank);
+#define FATAL_COUNTER(name, text) \
+    if (job->counters.name != 0)  \
+        line_add(&line, #name, job->counters.name);
+    PEN_COUNTER_LIST(FATAL_COUNTER)
+#undef FATAL_COUNTER
+    line_write(&line, job->log.fd);
+    print_peers(job);
 }

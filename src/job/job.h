@@ -280,7 +280,8 @@ static inline void pen_job_count(pen_job *job, uint64_t *counter)
         (void)__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); /* relaxed: a statistic */
 }
 
-/* For PENSTOCK_STATS: one line with the counters that are not zero, on the log's descriptor. */
+/* For PENSTOCK_STATS: one line with the counters that are not zero, on the log's descriptor; and
+ * one for each peer of which the link counts something, up to 64. */
 void pen_job_print_counters(const pen_job *job);
 
 /* Zeroed memory for one of the job's tables; NULL: there is none, which a line has said. what

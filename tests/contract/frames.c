@@ -24,6 +24,7 @@ static void tables_are_complete(struct job *job)
     check_table(link->zcopy, sizeof(*link->zcopy));
     check_table(link->wait, sizeof(*link->wait));
     check_table(link->behind, sizeof(*link->behind));
+    check_table(link->count, sizeof(*link->count));
 }
 
 static void registry_entry_and_capabilities_make_sense(struct job *job)

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the shadow-memory checker in every constellation until enough operations are checked.
 
-    run.py <penstock> <folder of shadow.seq, .par and .everything> --ops N [--seed N] [--short] [--udp [--lossy]]
+    run.py <penstock> <folder of shadow.seq, .par and .everything> --ops N [--seed N] [--short] [--udp [--lossy] | --extoll]
 
 Each constellation gets its share of N; all have to end well, and together they have to have checked
 N operations. --seed: the first of the seeds, one more for each run, so that the same command makes the
 same operations. --short: few and small constellations, for builds that are slow. --udp: over datagrams, where
 no rank sees another's memory; --lossy: over a network that loses 10 % of them, doubles 1 %, reorders 5 %, damages
-0.1 %.
+0.1 %. --extoll: over VELO and RMA, with each policy, both modes, the least mailboxes and a card with faults.
 """
 import argparse
 import os
@@ -47,6 +47,15 @@ UDP = [
     ("par", 3, ["--threads", "2", "--memory", "own"], 15, {}),
     ("everything", 2, ["--threads", "2"], 10, {}),
 ]
+EXTOLL = [
+    ("seq", 2, ["--memory", "own"], 25, {}),
+    ("seq", 4, ["--memory", "own"], 15, {"CREDIT_QUOTA": "3"}),
+    ("par", 2, ["--threads", "2", "--memory", "own"], 20, {"CREDIT_POLICY": "loan", "CREDIT_QUOTA": "6"}),
+    ("par", 3, ["--threads", "2", "--memory", "own"], 10, {"CREDIT_POLICY": "static", "SLOT": "128"}),
+    ("seq", 2, ["--memory", "own"], 10, {"MODE": "sectioned", "CREDIT_QUOTA": "3"}),
+    ("seq", 3, ["--memory", "own"], 10, {"FAULT_FULL": "5", "FAULT_LATE": "5", "NOTIFICATIONS": "8"}),
+    ("everything", 2, ["--threads", "2"], 10, {}),
+]
 LOSSY = {"DROP": "0.1", "DUPLICATE": "0.01", "REORDER": "0.05", "CORRUPT": "0.001"}
 DONE = re.compile(r"shadow: (\d+) operations checked, 0 mismatches")
 
@@ -72,10 +81,13 @@ def main():
     parser.add_argument("--threads-only", action="store_true")
     parser.add_argument("--udp", action="store_true")
     parser.add_argument("--lossy", action="store_true")
+    parser.add_argument("--extoll", action="store_true")
     arguments = parser.parse_args()
     rows = THREADS_ONLY if arguments.threads_only else SHORT if arguments.short else CONSTELLATIONS
     if arguments.udp:
         rows = [row[:4] + (LOSSY if arguments.lossy else {},) for row in UDP]
+    if arguments.extoll:
+        rows = EXTOLL
     shares = sum(row[3] for row in rows)
     total, faults, begin = 0, 0, time.monotonic()
     for i, (program, ranks, options, share, impair) in enumerate(rows):
@@ -83,8 +95,10 @@ def main():
         command = [arguments.penstock, "run", "-n", str(ranks), "--timeout", str(arguments.limit)]
         if arguments.udp:
             command += ["--conduit", "udp"]
+        if arguments.extoll:
+            command += ["--conduit", "extoll"]
         for name, value in impair.items():
-            command += ["--env", f"PENSTOCK_IMPAIR_{name}={value}"]
+            command += ["--env", f"PENSTOCK_{'EXTOLL' if arguments.extoll else 'IMPAIR'}_{name}={value}"]
         command += [os.path.join(arguments.folder, f"shadow.{program}"), *options]
         command += ["--seed", str(arguments.seed + i), "--ops", str(ops), "--stall", "120"]
         start = time.monotonic()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the conformance suite over the udp conduit, where no rank sees another's memory.
+"""Runs the conformance suite over a conduit (udp) where no rank sees another's memory.
 
-    suite.py <build folder> [--lossy] [--match REGEX] [--repeat N] [--jobs N] [--minutes N]
+    suite.py <build folder> [--conduit NAME] [--set NAME=VALUE]... [--lossy] [--match REGEX] [--repeat N] [--jobs N]
 
 The commands are those of the conformance tests in the build (ctest knows them); the conduit, and with
 --lossy a network that loses 10 %, doubles 1 %, reorders 5 % and damages 0.1 % of all frames, come by
@@ -41,9 +41,10 @@ def patient(command, seconds):
     return [str(seconds) if before == "--timeout" else word for before, word in zip([""] + command, command)]
 
 
-def environment_of(is_lossy, seed):
-    environment = dict(os.environ, PENSTOCK_CONDUIT="udp")
-    if is_lossy:
+def environment_of(options, seed):
+    environment = dict(os.environ, PENSTOCK_CONDUIT=options.conduit)
+    environment.update(setting.split("=", 1) for setting in options.set)
+    if options.lossy:
         environment.update({f"PENSTOCK_IMPAIR_{name}": value for name, value in LOSSY.items()})
         environment["PENSTOCK_IMPAIR_SEED"] = str(seed)
     return environment
@@ -65,7 +66,7 @@ def play(name, command, environment, limit):
 def report(environment, outcome):
     name, command, status, output, seconds = outcome
     settings = " ".join(f"{k}={v}" for k, v in sorted(environment.items())
-                        if k.startswith(("PENSTOCK_IMPAIR", "PENSTOCK_CONDUIT")))
+                        if k.startswith(("PENSTOCK_IMPAIR", "PENSTOCK_CONDUIT", "PENSTOCK_EXTOLL")))
     print(f"FAILED {name}: status {status} after {seconds:.0f} s\n{output[-3000:]}")
     print(f"  repeat: {settings} {' '.join(command)}", flush=True)
 
@@ -73,6 +74,8 @@ def report(environment, outcome):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
+    parser.add_argument("--conduit", default="udp")
+    parser.add_argument("--set", action="append", default=[], help="NAME=VALUE, a variable of the ranks")
     parser.add_argument("--lossy", action="store_true")
     parser.add_argument("--match", default="", help="of the tests' names")
     parser.add_argument("--repeat", type=int, default=1)
@@ -86,7 +89,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         started = []
         for turn in range(options.repeat):
-            environment = environment_of(options.lossy, turn + 1)
+            environment = environment_of(options, turn + 1)
             started += [(environment, pool.submit(play, *test, environment, options.limit)) for test in chosen]
         for environment, future in started:
             outcome = future.result()
@@ -98,7 +101,7 @@ def main():
                 report(environment, outcome)
     for seconds, name in sorted(times, reverse=True)[:options.slowest]:
         print(f"{seconds:8.1f} s  {name}")
-    print(f"{len(started)} runs of {len(chosen)} tests over udp{', lossy' if options.lossy else ''}: "
+    print(f"{len(started)} runs of {len(chosen)} tests over {options.conduit}{', lossy' if options.lossy else ''}: "
           f"{failed} failed, {skipped} skipped, {time.monotonic() - begin:.0f} s")
     return 1 if failed or not chosen else 0
 

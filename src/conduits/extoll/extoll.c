@@ -280,6 +280,7 @@ static extoll_link *alloc_link(const pen_link_params *params)
     link->base = (pen_link){ .ops = &extoll_ops,
                              .rma = &extoll_rma,
                              .behind = &extoll_behind,
+                             .count = &extoll_count,
                              .host = host,
                              .self = params->self };
     link->peers = params->peers;

@@ -7,6 +7,7 @@
  *   receive.c   poll: packets into frames; the stash
  *   self.c      frames of a rank to itself, which need no card
  *   rma.c       registered memory, put, get, and the notifications that frames wait for
+ *   count.c     what is counted of each peer
  *   packet.h    what a packet says
  *
  * One mailbox takes all that comes for a rank: requests, replies, control, credits. Who may send
@@ -233,6 +234,9 @@ void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer);
 /* ---- receive.c ---- */
 unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget);
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /* not under lock */
+
+/* ---- count.c ---- */
+extern const pen_count_ops extoll_count;
 
 /* ---- self.c ---- */
 pen_post extoll_self_post(extoll_link *link, pen_lane lane, const pen_frame *frame,
