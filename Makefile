@@ -5,13 +5,14 @@
 N      ?= 4
 PROG   ?= randomaccess
 SEEDS  ?= 1000000
+FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 R       = build/release
 
 export JOBS
 
-.PHONY: help run test test-long sim bench bench-check bench-peers build install format reference check clean \
+.PHONY: help run test test-long sim fuzz bench bench-check bench-peers build install format reference check clean \
         distclean deps deps-test deps-bench configure
 
 help:
@@ -19,6 +20,7 @@ help:
 	@echo 'make test           everything CI runs: gates, tests, sanitizers'
 	@echo 'make test-long      make test, and the tests labelled slow'
 	@echo 'make sim            simulate whole jobs under faults: SEEDS=$(SEEDS), goes on where it was interrupted'
+	@echo 'make fuzz           fuzz every decoder for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang)'
 	@echo 'make check          the gates only: format, layers, symbols, headers, clang-tidy'
 	@echo 'make bench          build and run the benchmarks'
 	@echo 'make bench-check    the same, and fail if an operation costs more than its limit'
@@ -57,6 +59,12 @@ test: deps-test
 
 test-long: deps-test
 	@scripts/stages --long
+
+fuzz:
+	@scripts/deps fuzz
+	@scripts/configure fuzz
+	@cmake --build build/fuzz -j $(JOBS) --target fuzz_targets
+	@scripts/fuzz $(FUZZ_SECONDS)
 
 # Whole jobs with clock and network made up, a seed each: the next ones that build/sim.next names.
 sim: configure

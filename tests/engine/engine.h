@@ -21,6 +21,7 @@
 #include "job/job.h"
 #include "reliable/reliable.h"
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,8 +89,10 @@ struct eng_rank {
     pen_job job; /* first */
     eng_world *world;
     pen_turns turns;
-    pen_link link; /* of the network, below the reliable one */
-    ucontext_t context;
+    pen_link link;      /* of the network, below the reliable one */
+    ucontext_t context; /* where it begins, and ... */
+    jmp_buf here;       /* ... where it was when it handed over */
+    bool has_begun;
     char *stack;
     rank_phase phase;
     int status;                      /* once over */
@@ -105,7 +108,7 @@ struct eng_rank {
     uint64_t *segments; /* of all ranks, as each counts */
     uint32_t answers, answers_due, sent;
     uint32_t *longs; /* by rank: a Long of ours is under way there, its number + 1 */
-    char buffer[8192];
+    char buffer[1 << 15];
 };
 
 struct eng_world {
@@ -115,7 +118,8 @@ struct eng_world {
     eng_event *heap;
     size_t heap_count, heap_max;
     eng_rank *ranks, *running;
-    ucontext_t context;
+    ucontext_t context; /* of this thread itself */
+    jmp_buf here;
     eng_fault faults[FAULTS_MAX];
     uint32_t fault_count, over;
     uint64_t faults_end_ns;
@@ -139,10 +143,14 @@ typedef struct eng_totals {
 
 void engine_run(const eng_plan *plan, eng_totals *totals);
 
+/* Whether that fault is turned on, in copies of the sources that have some (../sim/mutate.py). */
+bool sim_is(const char *name);
+
 /* world.c */
 void world_schedule(eng_world *world, uint64_t at_ns, event_kind kind, uint32_t rank,
                     eng_datagram *datagram);
 void world_hand_over(eng_rank *rank);            /* from a fiber: comes back at its next turn */
+_Noreturn void world_leave(eng_rank *rank);      /* likewise, and does not come back */
 void world_compute(eng_rank *rank, uint64_t ns); /* likewise, whatever arrives meanwhile */
 uint64_t world_stopped_until(const eng_world *world, uint32_t rank); /* 0: it runs */
 

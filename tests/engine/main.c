@@ -4,7 +4,8 @@
  *     sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | --resume FILE LAST]
  *
  * --resume goes on where FILE says, which it keeps up to date, until LAST: a million seeds take
- * hours, and may be interrupted. */
+ * hours, and may be interrupted. engine_mutants is the same with faults in src/reliable, of which
+ * --mutant NAME turns one on. */
 #include "engine.h"
 
 #include <inttypes.h>
@@ -24,6 +25,10 @@ typedef struct eng_options {
     uint32_t ranks;
     const char *ledger;
 } eng_options;
+
+static const char *mutant;
+
+bool sim_is(const char *name) { return mutant != NULL && strcmp(mutant, name) == 0; }
 
 static char repeat_line[128]; /* for whoever comes down by a signal */
 
@@ -157,6 +162,8 @@ static bool read_options(int argc, char **argv, eng_options *options)
         } else if (strcmp(word, "--seeds") == 0 && left >= 2) {
             options->first = strtoull(argv[++i], NULL, 10);
             options->count = strtoull(argv[++i], NULL, 10);
+        } else if (strcmp(word, "--mutant") == 0 && left >= 1) {
+            mutant = argv[++i];
         } else if (strcmp(word, "--resume") == 0 && left >= 2) {
             options->ledger = argv[++i];
             options->count = strtoull(argv[++i], NULL, 10);

@@ -230,8 +230,7 @@ static void end_rank(pen_job *job, int code)
     mine->phase = RANK_OVER;
     world->over++;
     supervisor_tell_end(world, job->rank, code);
-    (void)swapcontext(&mine->context, &world->context);
-    abort();
+    world_leave(mine);
 }
 
 static void end_if_told(eng_rank *mine)

@@ -2,10 +2,13 @@
 /* replay.c: gives a target every file of a folder, whole and cut everywhere, and with each byte
  * changed in a few ways: what is known to be worth a try is tried by every compiler.
  *
- *     fuzz.<target> <folder> */
+ *     fuzz.<target> <folder> [whole]
+ *
+ * whole: and nothing else, for targets that take long. */
 #include "fuzz.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,7 @@ static void try_around(uint8_t *bytes, size_t len)
     }
 }
 
-static int try_file(const char *folder, const char *name)
+static int try_file(const char *folder, const char *name, bool is_whole)
 {
     static uint8_t bytes[FILE_LEN_MAX];
     char path[4096];
@@ -38,20 +41,23 @@ static int try_file(const char *folder, const char *name)
     }
     size_t len = fread(bytes, 1, sizeof bytes, file);
     (void)fclose(file);
-    try_around(bytes, len);
+    if (is_whole)
+        (void)LLVMFuzzerTestOneInput(bytes, len);
+    else
+        try_around(bytes, len);
     return 1;
 }
 
 int main(int argc, char **argv)
 {
     int count = 0;
-    DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
+    DIR *folder = argc == 2 || argc == 3 ? opendir(argv[1]) : NULL;
     if (folder == NULL) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        fprintf(stderr, "usage: %s FOLDER [whole]\n", argv[0]);
         return 2;
     }
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        int tried = entry->d_name[0] == '.' ? 0 : try_file(argv[1], entry->d_name);
+        int tried = entry->d_name[0] == '.' ? 0 : try_file(argv[1], entry->d_name, argc == 3);
         if (tried < 0)
             return 1;
         count += tried;
