@@ -149,27 +149,36 @@ static int usage(void)
     return 2;
 }
 
+/* The option that begins there; answers how many words it takes, 0: it is none. */
+static int read_option(char *const *words, int count, eng_options *options)
+{
+    if (count >= 2 && strcmp(words[0], "--ranks") == 0) {
+        options->ranks = (uint32_t)strtoul(words[1], NULL, 10);
+    } else if (count >= 2 && strcmp(words[0], "--mutant") == 0) {
+        mutant = words[1];
+    } else if (count >= 2 && strcmp(words[0], "--seed") == 0) {
+        options->first = strtoull(words[1], NULL, 10);
+        options->count = 1;
+    } else if (count >= 3 && strcmp(words[0], "--seeds") == 0) {
+        options->first = strtoull(words[1], NULL, 10);
+        options->count = strtoull(words[2], NULL, 10);
+        return 3;
+    } else if (count >= 3 && strcmp(words[0], "--resume") == 0) {
+        options->ledger = words[1];
+        options->count = strtoull(words[2], NULL, 10);
+        return 3;
+    } else {
+        return 0;
+    }
+    return 2;
+}
+
 static bool read_options(int argc, char **argv, eng_options *options)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        int left = argc - i - 1;
-        if (strcmp(word, "--ranks") == 0 && left >= 1) {
-            options->ranks = (uint32_t)strtoul(argv[++i], NULL, 10);
-        } else if (strcmp(word, "--seed") == 0 && left >= 1) {
-            options->first = strtoull(argv[++i], NULL, 10);
-            options->count = 1;
-        } else if (strcmp(word, "--seeds") == 0 && left >= 2) {
-            options->first = strtoull(argv[++i], NULL, 10);
-            options->count = strtoull(argv[++i], NULL, 10);
-        } else if (strcmp(word, "--mutant") == 0 && left >= 1) {
-            mutant = argv[++i];
-        } else if (strcmp(word, "--resume") == 0 && left >= 2) {
-            options->ledger = argv[++i];
-            options->count = strtoull(argv[++i], NULL, 10);
-        } else {
+    for (int i = 1, used; i < argc; i += used) {
+        used = read_option(argv + i, argc - i, options);
+        if (used == 0)
             return false;
-        }
     }
     return options->ranks != 1 && options->ranks <= RANKS_MAX;
 }

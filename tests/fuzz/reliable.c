@@ -11,7 +11,7 @@
 
 enum { PEERS = 3, FRAME_MAX = 1024, MEMORY_MAX = 1 << 16, SESSION = 7, EVENTS_MAX = 64 };
 
-typedef enum what { RECEIVE, RECEIVE_SOUND, POST, TICK, TAKE_HELD, WHATS } what;
+typedef enum what { RECEIVE, RECEIVE_SOUND, POST, TICK, TAKE_HELD, HAPPENINGS } what;
 
 typedef struct reader {
     const uint8_t *at, *end;
@@ -113,12 +113,12 @@ static void take_held(bench *b, unsigned lanes)
 static void happen(bench *b, reader *in)
 {
     uint8_t kind = next(in);
-    b->now_ns += (uint64_t)kind / WHATS * 20000;
-    if (kind % WHATS == RECEIVE || kind % WHATS == RECEIVE_SOUND)
-        receive(b, in, kind % WHATS == RECEIVE_SOUND);
-    else if (kind % WHATS == POST)
+    b->now_ns += (uint64_t)kind / HAPPENINGS * 20000;
+    if (kind % HAPPENINGS == RECEIVE || kind % HAPPENINGS == RECEIVE_SOUND)
+        receive(b, in, kind % HAPPENINGS == RECEIVE_SOUND);
+    else if (kind % HAPPENINGS == POST)
         post(b, in);
-    else if (kind % WHATS == TICK)
+    else if (kind % HAPPENINGS == TICK)
         pen_rel_tick(&b->core, b->now_ns += (uint64_t)next(in) * 1000000, next(in) % 2 != 0);
     else
         take_held(b, next(in));
