@@ -4,6 +4,8 @@
 #ifndef PEN_COMMAND_COMMAND_H
 #define PEN_COMMAND_COMMAND_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum { COMMAND_USAGE = 2 }; /* status of a command line that makes no sense */
@@ -22,6 +24,7 @@ const command *command_find(const char *name); /* NULL: no such */
 
 int command_run(char **arguments);
 int command_perf(char **arguments);
+int command_agent(char **arguments);
 int command_info(char **arguments);
 int command_help(char **arguments);
 
@@ -34,6 +37,9 @@ const char *command_nearest(const char *typed, const char *const *words);
 /* "penstock[<who>] error: unknown option --x; did you mean --y? (see `penstock help <who>`)".
  * Answers COMMAND_USAGE. nearest may be NULL. */
 int command_unknown(const char *who, const char *kind, const char *typed, const char *nearest);
+
+/* Bytes of a host arena that conduits may want. */
+size_t command_conduit_len(uint32_t ranks);
 
 /* Sends what is left of the output on its way. Answers 0, or 1 when some of all that was written
  * did not arrive, which a line says. */

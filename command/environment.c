@@ -2,6 +2,8 @@
 /* environment.c: gathers variables and puts them in place all at once. */
 #include "command/environment.h"
 
+#include "knob/knob.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,17 @@ void environment_set(environment *to, const char *name, const char *value, const
         no_memory(to, "asprintf");
     else
         environment_add(to, entry);
+}
+
+void environment_hand_on(void *to, char *entry)
+{
+    if (strchr(entry, '=') != NULL) {
+        environment_add(to, entry);
+        return;
+    }
+    const char *value = pen_knob_from_process(NULL, entry);
+    if (value != NULL)
+        environment_set(to, entry, value, NULL);
 }
 
 static bool is_changed(const environment *from, const char *entry)

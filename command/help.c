@@ -9,6 +9,12 @@
 
 static const char run_text[] =
     "  -n N, -np N           ranks to start\n"
+    "  --hosts A,B:2         run on these hosts, over ssh; a number after a colon is how many "
+    "ranks "
+    "one\n"
+    "                        may have (default: its cores)\n"
+    "  --hostfile FILE       the same, a host in each line: NAME, NAME:N or NAME slots=N\n"
+    "  --local               run on this host, even in a Slurm allocation of several\n"
     "  --timeout T           end the job after T (seconds; 500ms, 10m, 2h), with status 124 and a\n"
     "                        report of what each rank was doing\n"
     "  --tag                 begin each line of output with the rank that printed it\n"
@@ -16,7 +22,8 @@ static const char run_text[] =
     "cores\n"
     "                        share them\n"
     "  --env NAME=VALUE      set a variable for the ranks; may be repeated\n"
-    "  --env NAME            hand a variable on (on one host all are)\n"
+    "  --env NAME            hand a variable on (on one host all are; to others GASNET_...,\n"
+    "                        PENSTOCK_... and LD_LIBRARY_PATH)\n"
     "  --conduit C           use this conduit; `penstock info` lists them\n"
     "  --checked             use the checked build of the library: argument checks and assertions\n"
     "  --stats               each rank prints its counters at the end\n"
@@ -53,12 +60,12 @@ static const char info_text[] =
 static const char help_text[] = "  penstock help run     the options of `penstock run`\n";
 
 const command command_table[] = {
-    { "run", command_run, "run -n N [options] [--] program [arguments]", "start a job on this host",
-      run_text },
+    { "run", command_run, "run -n N [options] [--] program [arguments]", "start a job", run_text },
     { "perf", command_perf, "perf am|put|get|vis|barrier|coll -n N [options]",
       "measure an operation over lengths, and print a table", perf_text },
     { "info", command_info, "info [--json] [-n N]",
       "show version, conduits, this machine and every variable", info_text },
+    { "agent", command_agent, NULL, NULL, NULL }, /* what `penstock run` starts on other hosts */
     { "help", command_help, "help [command]", "explain a command", help_text },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -80,7 +87,8 @@ void command_print_help(FILE *out, const command *about)
     }
     fprintf(out, "usage: penstock <command> [arguments]\n\n");
     for (const command *row = command_table; row->name != NULL; row++)
-        fprintf(out, "  %-6s  %s\n", row->name, row->summary);
+        if (row->usage != NULL)
+            fprintf(out, "  %-6s  %s\n", row->name, row->summary);
     fprintf(out, "\n  penstock help <command>   its options\n"
                  "  penstock --version        the version\n"
                  "\nMore: man penstock\n");
@@ -105,7 +113,7 @@ int command_help(char **arguments)
     const command *about = NULL;
     if (arguments[0] != NULL) {
         about = command_find(arguments[0]);
-        if (about == NULL) {
+        if (about == NULL || about->usage == NULL) {
             const char *words[] = { "run", "perf", "info", "help", NULL };
             return command_unknown("penstock", "command", arguments[0],
                                    command_nearest(arguments[0], words));

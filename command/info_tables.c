@@ -21,6 +21,7 @@ static void table_add(info *out, const char *owner, const pen_knob *knobs)
 void info_tables(info *out)
 {
     table_add(out, "boot", pen_boot_knobs);
+    table_add(out, "launch", pen_launch_knobs);
     table_add(out, "job", pen_job_knobs);
     table_add(out, "progress", pen_progress_knobs);
     table_add(out, "coll", pen_coll_knobs);

@@ -6,13 +6,12 @@
 #include "command/environment.h"
 #include "command/place.h"
 #include "command/run_options.h"
+#include "command/spread_plan.h"
 #include "command/topology.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
 
 #include <stddef.h>
-
-static size_t conduit_len(uint32_t ranks) { return pen_conduit_shared_max(ranks); }
 
 /* Programs are linked with one library name, and both builds have it: the path decides. */
 static bool use_checked(pen_log *log, environment *to)
@@ -60,6 +59,34 @@ static bool cores_find(pen_log *log, const run_options *options, topology *out)
     return true;
 }
 
+/* Answers the exit status. */
+static int start(pen_log *log, const run_options *options, const environment *changed)
+{
+    static spread_plan plan; /* both are large */
+    static topology machine;
+    if (!spread_plan_make(log, options, changed, &plan))
+        return COMMAND_USAGE;
+    if (!plan.used && !cores_find(log, options, &machine))
+        return 1;
+    const pen_boot_needs needs = { .conduit_len = command_conduit_len };
+    const pen_supervisor_options supervisor = { .size = options->ranks,
+                                                .timeout_s = options->timeout_s,
+                                                .tag = options->tag,
+                                                .argv = options->argv,
+                                                .launcher = "penstock run",
+                                                .cores = machine.sets,
+                                                .core_count = machine.set_count,
+                                                .needs = &needs,
+                                                .spread = plan.used ? &plan.options : NULL };
+    int status, signal;
+    pen_status result = pen_supervise(log, &supervisor, &status, &signal, NULL);
+    if (result != PEN_OK)
+        return result == PEN_ERR_ARGUMENT ? COMMAND_USAGE : 1;
+    if (signal != 0)
+        pen_supervisor_die(status, signal);
+    return status;
+}
+
 int command_run(char **arguments)
 {
     pen_log log;
@@ -68,7 +95,7 @@ int command_run(char **arguments)
     run_problem problem;
     environment changed;
     environment_open(&changed);
-    if (!run_options_parse(arguments, &options, environment_add, &changed, &problem)) {
+    if (!run_options_parse(arguments, &options, environment_hand_on, &changed, &problem)) {
         if (problem.unknown != NULL)
             return command_unknown("run", "option", problem.unknown, problem.nearest);
         pen_log_error(&log, "%s (see `penstock help run`)", problem.text);
@@ -85,23 +112,5 @@ int command_run(char **arguments)
         pen_log_error(&log, "cannot set variables for the ranks: %s; set fewer", changed.failed);
         return 1;
     }
-    static topology machine; /* large */
-    if (!cores_find(&log, &options, &machine))
-        return 1;
-    const pen_boot_needs needs = { .conduit_len = conduit_len };
-    const pen_supervisor_options supervisor = { .size = options.ranks,
-                                                .timeout_s = options.timeout_s,
-                                                .tag = options.tag,
-                                                .argv = options.argv,
-                                                .launcher = "penstock run",
-                                                .cores = machine.sets,
-                                                .core_count = machine.set_count,
-                                                .needs = &needs };
-    int status, signal;
-    pen_status result = pen_supervise(&log, &supervisor, &status, &signal, NULL);
-    if (result != PEN_OK)
-        return result == PEN_ERR_ARGUMENT ? COMMAND_USAGE : 1;
-    if (signal != 0)
-        pen_supervisor_die(status, signal);
-    return status;
+    return start(&log, &options, &changed);
 }

@@ -68,8 +68,7 @@ static bool take_env(parser *p, const char *name, char *value)
     if (!is_name(value, name_len))
         return complain(p, "%s %s: give NAME=VALUE, or the NAME of a variable to hand on", name,
                         value);
-    if (value[name_len] == '=') /* a name alone: the ranks of this host have it already */
-        p->set(p->ctx, value);
+    p->set(p->ctx, value);
     return true;
 }
 
@@ -82,9 +81,26 @@ static bool take_conduit(parser *p, const char *name, char *value)
     return true;
 }
 
+static bool take_hosts(parser *p, const char *name, char *value)
+{
+    (void)name;
+    p->out->hosts = value;
+    return true;
+}
+
+static bool take_hostfile(parser *p, const char *name, char *value)
+{
+    (void)name;
+    p->out->hostfile = value;
+    return true;
+}
+
 static const option options[] = {
     { "-n", take_ranks, 0 },
     { "-np", take_ranks, 0 },
+    { "--hosts", take_hosts, 0 },
+    { "--hostfile", take_hostfile, 0 },
+    { "--local", NULL, offsetof(run_options, local) },
     { "--timeout", take_timeout, 0 },
     { "--tag", NULL, offsetof(run_options, tag) },
     { "--bind", NULL, offsetof(run_options, bind) },
@@ -168,6 +184,8 @@ bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx
             return true;
     }
     out->argv = p.at;
+    if ((out->hosts != NULL) + (out->hostfile != NULL) + out->local > 1)
+        return complain(&p, "one of --hosts, --hostfile and --local is enough%s%s", "", "");
     if (out->ranks == 0)
         return complain(&p, "how many ranks? give -n N%s%s", "", "");
     if (*out->argv == NULL)

@@ -11,8 +11,10 @@ typedef struct run_options {
     uint32_t ranks;
     double timeout_s; /* 0: none */
     bool tag, bind, checked, stats, verbose, help;
-    const char *conduit; /* NULL: not given */
-    char **argv;         /* program and arguments, NULL-terminated */
+    const char *conduit;          /* NULL: not given */
+    const char *hosts, *hostfile; /* likewise */
+    bool local;
+    char **argv; /* program and arguments, NULL-terminated */
 } run_options;
 
 typedef struct run_problem {
@@ -21,7 +23,7 @@ typedef struct run_problem {
     const char *nearest; /* what it may have meant; NULL: nothing near */
 } run_problem;
 
-/* set: called for each --env NAME=VALUE, in order. False: *problem says why. */
+/* set: called for each --env NAME=VALUE or NAME, in order. False: *problem says why. */
 bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
                        void *ctx, run_problem *problem);
 

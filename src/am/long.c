@@ -98,19 +98,18 @@ static bool long_store(const pen_am_long *message)
 static bool long_can_cma(const pen_am_long *message)
 {
     const pen_job *job = message->job;
-    const pen_host_page *page = job->boot.page;
+    const pen_host_rank *row = pen_host_row(job->boot.page, message->jobrank);
     return message->segment->number == PEN_SEGMENT_EVERYWHERE && message->route->same_host &&
-           page != NULL && !atomic_load_explicit(&job->am->cma_refused, memory_order_relaxed) &&
-           atomic_load_explicit(&page->ranks[message->jobrank].pid, memory_order_relaxed) != 0;
+           row != NULL && !atomic_load_explicit(&job->am->cma_refused, memory_order_relaxed) &&
+           atomic_load_explicit(&row->pid, memory_order_relaxed) != 0;
 }
 
 static bool long_cma(const pen_am_long *message)
 {
     pen_job *job = message->job;
-    const pen_host_page *page = job->boot.page;
     /* relaxed: written once before the ranks met at the start-up barrier */
-    pid_t pid =
-        (pid_t)atomic_load_explicit(&page->ranks[message->jobrank].pid, memory_order_relaxed);
+    pid_t pid = (pid_t)atomic_load_explicit(&pen_host_row(job->boot.page, message->jobrank)->pid,
+                                            memory_order_relaxed);
     if (pen_cma_write(pid, message->source, message->dest, message->len) == PEN_OK)
         return true;
     atomic_store_explicit(&job->am->cma_refused, true, memory_order_relaxed);

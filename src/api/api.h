@@ -52,6 +52,7 @@ typedef struct pen_root {
     pthread_key_t thread_key;            /* its destructor returns a thread's state; PAR only */
     gex_RankInfo_t *nbrhd; /* ranks that share our memory; behind them all of this host */
     uint32_t nbrhd_count, nbrhd_mine;
+    uint32_t host_count, host_mine; /* ranks of this host, and which of them we are */
     pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;       /* resigned is that */
     bool exit_caught;        /* exit() calls us: registered once, for good */

@@ -33,6 +33,7 @@ static void forget(pen_root *root)
     free(root->nbrhd);
     root->nbrhd = NULL;
     root->nbrhd_count = root->nbrhd_mine = 0;
+    root->host_count = root->host_mine = 0;
     root->attach_owed = root->threads_asked = false;
     root->host_kind_cdata = NULL;
     free(root->coll_functions);

@@ -213,8 +213,15 @@ static pen_status find_neighbours(pen_job *job)
         if (rank == job->rank || job->routes[rank].same_host)
             root->nbrhd[root->nbrhd_count++].gex_jobrank = rank;
     }
-    for (uint32_t rank = 0; rank < job->size; rank++) /* as long as boot/ starts them on one */
-        root->nbrhd[root->nbrhd_count + rank].gex_jobrank = rank;
+    const uint32_t host = pen_boot_host_of(&job->boot, job->rank);
+    gex_RankInfo_t *hosts = root->nbrhd + root->nbrhd_count;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (pen_boot_host_of(&job->boot, rank) != host)
+            continue;
+        if (rank == job->rank)
+            root->host_mine = root->host_count;
+        hosts[root->host_count++].gex_jobrank = rank;
+    }
     return PEN_OK;
 }
 
@@ -243,7 +250,7 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
         return status;
     pen_world = &job->world;
     if (job->boot.page != NULL) /* relaxed: a picture for people */
-        atomic_store_explicit(&job->boot.page->ranks[job->rank].phase, PEN_HOST_RUNNING,
+        atomic_store_explicit(&pen_host_row(job->boot.page, job->rank)->phase, PEN_HOST_RUNNING,
                               memory_order_relaxed);
     return pen_boot_barrier(&job->boot);
 }

@@ -59,7 +59,7 @@ int pen_api_published(pen_job *job, pen_status status)
     pen_api_root.attach_owed = false;
     pen_host_page *page = job->boot.page;
     if (page != NULL) /* relaxed: a picture for people */
-        atomic_store_explicit(&page->ranks[job->rank].phase, PEN_HOST_ATTACHED,
+        atomic_store_explicit(&pen_host_row(page, job->rank)->phase, PEN_HOST_ATTACHED,
                               memory_order_relaxed);
     return GASNET_OK;
 }

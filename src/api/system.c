@@ -64,11 +64,12 @@ char *gasnet_getenv(const char *name)
 
 /* ---- who is near ---------------------------------------------------------------------------- */
 
-/* A conduit reaches all ranks of a host through memory, or none: with udp each rank is a
- * neighbourhood of its own. */
+/* The ranks of a host reach each other through memory, all or none: then each is a neighbourhood of
+ * its own. */
 static gex_Rank_t nbrhd_of(const pen_job *job, uint32_t rank)
 {
-    return pen_api_root.nbrhd_count == job->size ? 0 : rank;
+    return pen_api_root.nbrhd_count == pen_api_root.host_count ? pen_boot_host_of(&job->boot, rank)
+                                                               : rank;
 }
 
 void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
@@ -82,16 +83,15 @@ void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Ran
         *mine = pen_api_root.nbrhd_mine;
 }
 
-/* A job is on one host as long as boot/ starts ranks on one only. */
 void gex_System_QueryHostInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine)
 {
-    const pen_job *job = pen_api_job("gex_System_QueryHostInfo");
+    (void)pen_api_job("gex_System_QueryHostInfo");
     if (info != NULL)
         *info = pen_api_root.nbrhd + pen_api_root.nbrhd_count;
     if (count != NULL)
-        *count = job->size;
+        *count = pen_api_root.host_count;
     if (mine != NULL)
-        *mine = job->rank;
+        *mine = pen_api_root.host_mine;
 }
 
 void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_count, gex_Rank_t *nbrhd_i,
@@ -103,9 +103,9 @@ void gex_System_QueryMyPosition(gex_Rank_t *nbrhd_count, gex_Rank_t *nbrhd_i,
     if (nbrhd_i != NULL)
         *nbrhd_i = nbrhd_of(job, job->rank);
     if (host_count != NULL)
-        *host_count = 1;
+        *host_count = job->boot.page->host_count;
     if (host_i != NULL)
-        *host_i = 0;
+        *host_i = pen_boot_host_of(&job->boot, job->rank);
 }
 
 int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int count)
@@ -118,7 +118,7 @@ int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int count)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "a table of %d rows for %u ranks", count,
                               job->size);
     for (int i = 0; i < count; i++)
-        table[i] = (gasnet_nodeinfo_t){ .host = 0,
+        table[i] = (gasnet_nodeinfo_t){ .host = pen_boot_host_of(&job->boot, (uint32_t)i),
                                         .supernode = nbrhd_of(job, (uint32_t)i),
                                         .offset = (uintptr_t)job->mem.remote[0][i].delta };
     return GASNET_OK;

@@ -50,7 +50,8 @@ static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t 
     const size_t grain = PEN_SEGMENT_GRAIN;
     uint64_t at = sizeof(pen_host_page) + page->size * sizeof(pen_host_rank);
     page->exchange_off = pen_align_up(at, PEN_CACHE_LINE);
-    page->environment_off = page->exchange_off + 2 * (uint64_t)page->size * PEN_BOOT_BLOB_MAX;
+    page->firsts_off = page->exchange_off + 2 * (uint64_t)page->job_size * PEN_BOOT_BLOB_MAX;
+    page->environment_off = page->firsts_off + page->host_count * sizeof(uint32_t);
     page->environment_len = environment_len;
     page->lines_off = pen_align_up(page->environment_off + environment_len, grain);
     page->shares_off = pen_align_up(
@@ -142,10 +143,12 @@ static bool arena_try(pen_arena *out, size_t len, trouble *t)
     return true;
 }
 
-static void arena_fill(pen_arena *arena, const pen_host_page *layout, char *const *environment)
+static void arena_fill(pen_arena *arena, const pen_host_page *layout, const uint32_t *firsts,
+                       char *const *environment)
 {
     pen_host_page *page = (pen_host_page *)(void *)arena->base;
     memcpy(page, layout, offsetof(pen_host_page, polling_total)); /* the rest is zero: a new file */
+    memcpy(arena->base + layout->firsts_off, firsts, layout->host_count * sizeof(*firsts));
     char *at = arena->base + layout->environment_off;
     for (char *const *entry = environment; *entry != NULL; entry++) {
         size_t len = strlen(*entry) + 1;
@@ -157,12 +160,28 @@ static void arena_fill(pen_arena *arena, const pen_host_page *layout, char *cons
 pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *needs,
                             char *const *environment, uint32_t flags, pen_arena *out)
 {
+    const uint32_t first = 0;
+    const pen_arena_part whole = {
+        .ranks = ranks, .job_size = ranks, .host_count = 1, .firsts = &first
+    };
+    return pen_arena_create_part(log, &whole, needs, environment, flags, out);
+}
+
+pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
+                                 const pen_boot_needs *needs, char *const *environment,
+                                 uint32_t flags, pen_arena *out)
+{
+    const uint32_t ranks = part->ranks;
     pen_boot_config config;
     pen_status status = pen_boot_config_read(log, &config);
     if (status != PEN_OK)
         return status;
     pen_host_page page = { .magic = PEN_HOST_PAGE_MAGIC,
                            .size = ranks,
+                           .job_size = part->job_size,
+                           .first = part->firsts[part->host_i],
+                           .host_i = part->host_i,
+                           .host_count = part->host_count,
                            .cores = pen_cores_allowed(NULL),
                            .flags = flags,
                            .memory_physical = pen_memory_physical(),
@@ -170,7 +189,10 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
     size_t environment_len = environment_measure(environment);
     size_t conduit_len =
         needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;
-    pen_random(page.job_key, sizeof page.job_key);
+    if (part->job_key != NULL)
+        memcpy(page.job_key, part->job_key, sizeof page.job_key);
+    else
+        pen_random(page.job_key, sizeof page.job_key);
     trouble t = { "make the memory that ranks share", "ftruncate", EFBIG };
     size_t len = 0;
     status = PEN_ERR_RESOURCE;
@@ -181,7 +203,7 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
                                          PEN_SEGMENT_GRAIN, wish_only != 0);
         len = arena_lay_out(&page, environment_len, conduit_len, stride);
         if (len != 0 && arena_try(out, len, &t)) {
-            arena_fill(out, &page, environment);
+            arena_fill(out, &page, part->firsts, environment);
             status = PEN_OK;
         }
     }
@@ -207,16 +229,27 @@ static bool within(uint64_t off, uint64_t part, uint64_t whole)
     return off <= whole && part <= whole - off;
 }
 
+/* Hosts and ranks fit together, and this rank is one of ours. */
+static bool numbers_valid(const pen_host_page *page, uint32_t rank)
+{
+    return page->size != 0 && page->host_i < page->host_count && rank >= page->first &&
+           within(page->first, page->size, page->job_size) && rank - page->first < page->size;
+}
+
+static bool common_valid(const pen_host_page *page, size_t len)
+{
+    return within(page->exchange_off, 2 * (uint64_t)page->job_size * PEN_BOOT_BLOB_MAX, len) &&
+           within(page->firsts_off, page->host_count * sizeof(uint32_t), len) &&
+           page->environment_len <= ENVIRONMENT_LEN_MAX &&
+           within(page->environment_off, page->environment_len, len);
+}
+
 /* The page comes from another process: nothing of it is used that is not inside the file. */
 static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
 {
-    if (page->magic != PEN_HOST_PAGE_MAGIC || page->size == 0 || rank >= page->size)
-        return false;
     uint64_t size = page->size, segments;
-    return within(sizeof(*page), size * sizeof(pen_host_rank), len) &&
-           within(page->exchange_off, 2 * size * PEN_BOOT_BLOB_MAX, len) &&
-           page->environment_len <= ENVIRONMENT_LEN_MAX &&
-           within(page->environment_off, page->environment_len, len) &&
+    return page->magic == PEN_HOST_PAGE_MAGIC && numbers_valid(page, rank) &&
+           within(sizeof(*page), size * sizeof(pen_host_rank), len) && common_valid(page, len) &&
            within(page->lines_off, size * PEN_HOST_LINES * PEN_CACHE_LINE, len) &&
            within(page->shares_off, size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN, len) &&
            within(page->conduit_off, page->conduit_len, len) &&
@@ -281,7 +314,7 @@ pen_status pen_boot_attach(pen_log *log, int arena_fd, char *mapped, int control
     }
     *out = (pen_boot){ .log = log,
                        .rank = rank,
-                       .size = page->size,
+                       .size = page->job_size,
                        .control_fd = control_fd,
                        .arena_fd = arena_fd,
                        .arena = base,

@@ -14,10 +14,22 @@ typedef struct pen_arena {
     size_t len;
 } pen_arena;
 
+/* A host's part of a job of several. */
+typedef struct pen_arena_part {
+    uint32_t ranks;    /* on this host */
+    uint32_t job_size; /* on all */
+    uint32_t host_i, host_count;
+    const uint32_t *firsts; /* the first job rank of each host */
+    const uint8_t *job_key; /* PEN_HOST_KEY_LEN bytes; NULL: drawn here */
+} pen_arena_part;
+
 /* Lays out an arena for so many ranks and maps it. environment: NULL-terminated "NAME=value"
  * strings, copied. On failure one line names the limit that was met. */
 pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *needs,
                             char *const *environment, uint32_t flags, pen_arena *out);
+pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
+                                 const pen_boot_needs *needs, char *const *environment,
+                                 uint32_t flags, pen_arena *out);
 void pen_arena_destroy(pen_arena *arena);
 
 /* Joins as `rank` the job whose arena this descriptor is. On success *out owns both descriptors

@@ -98,8 +98,8 @@ static pen_status enlist(pen_log *log, pen_boot *boot)
 {
     uint32_t nobody = 0;
     /* relaxed: the number stands for itself */
-    if (!atomic_compare_exchange_strong_explicit(&boot->page->ranks[boot->rank].pid, &nobody,
-                                                 (uint32_t)getpid(), memory_order_relaxed,
+    if (!atomic_compare_exchange_strong_explicit(&pen_host_row(boot->page, boot->rank)->pid,
+                                                 &nobody, (uint32_t)getpid(), memory_order_relaxed,
                                                  memory_order_relaxed)) {
         pen_log_error(log,
                       "cannot join the job as rank %u: process %u has done so already; start one "
@@ -115,7 +115,7 @@ static pen_status enlist(pen_log *log, pen_boot *boot)
                       strerror(error));
         return PEN_ERR_SYSTEM;
     }
-    atomic_store_explicit(&boot->page->ranks[boot->rank].phase, PEN_HOST_STARTING,
+    atomic_store_explicit(&pen_host_row(boot->page, boot->rank)->phase, PEN_HOST_STARTING,
                           memory_order_relaxed);
     if ((boot->page->flags & PEN_HOST_FLAG_TERMINAL) != 0)
         (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a person watches: show lines as they come */
@@ -251,41 +251,84 @@ const char *pen_boot_getenv(const pen_boot *boot, const char *name)
 
 /* ---- start-up barrier and exchange ----------------------------------------------------------- */
 
-pen_status pen_boot_barrier(pen_boot *boot)
+uint32_t pen_boot_host_of(const pen_boot *boot, uint32_t rank)
+{
+    const uint32_t *firsts = (const uint32_t *)(const void *)(boot->arena + boot->page->firsts_off);
+    uint32_t low = 0, high = boot->page->host_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (firsts[middle] <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The last of this host: lets the others go, or has the launcher do it once all hosts are there. */
+static pen_status all_here(pen_boot *boot, size_t len)
 {
     pen_host_page *page = boot->page;
-    /* acquire: pairs with the release below and in the supervisor's barriers_fail; read before
-     * arriving, so that the last arrival's step cannot be missed */
-    uint32_t generation = atomic_load_explicit(&page->boot_generation, memory_order_acquire);
+    /* relaxed: nobody counts until the generation has changed */
+    atomic_store_explicit(&page->boot_count, 0, memory_order_relaxed);
+    if (page->host_count > 1) {
+        int code = (int)(len << 1 | (boot->exchanges & 1));
+        return pen_control_send(boot->control_fd, PEN_CONTROL_MEET, code, NULL, true) == 0
+                   ? PEN_OK
+                   : PEN_ERR_PEER_LOST;
+    }
+    atomic_fetch_add_explicit(&page->boot_generation, 1, memory_order_acq_rel);
+    if (boot->size > 1)
+        pen_futex_wake(&page->boot_generation, INT_MAX);
+    return PEN_OK;
+}
+
+static pen_status arrive(pen_boot *boot, size_t len, uint32_t *ticket)
+{
+    pen_host_page *page = boot->page;
+    /* acquire: pairs with the release in all_here and in the supervisor's barriers_fail; read
+     * before arriving, so that the last arrival's step cannot be missed */
+    *ticket = atomic_load_explicit(&page->boot_generation, memory_order_acquire);
     if (atomic_load_explicit(&page->boot_failed, memory_order_relaxed) != 0)
         return PEN_ERR_PEER_LOST;
     /* acq_rel: what each rank wrote before arriving is visible to the last, and through it to all
      */
     uint32_t arrived = atomic_fetch_add_explicit(&page->boot_count, 1, memory_order_acq_rel) + 1;
-    if (arrived == boot->size) {
-        /* relaxed: nobody counts until the generation below has changed */
-        atomic_store_explicit(&page->boot_count, 0, memory_order_relaxed);
-        atomic_fetch_add_explicit(&page->boot_generation, 1, memory_order_acq_rel);
-        if (boot->size > 1)
-            pen_futex_wake(&page->boot_generation, INT_MAX);
-    } else {
-        while (atomic_load_explicit(&page->boot_generation, memory_order_acquire) == generation) {
-            int code;
-            if (boot->turns != NULL) {
-                boot->turns->wait(boot->turns->ctx);
-                if (pen_boot_check(boot, &code))
-                    return PEN_ERR_PEER_LOST;
-                continue;
-            }
-            uint64_t until_ns = pen_now_ns() + BARRIER_LOOK_NS;
-            pen_futex_wait(&page->boot_generation, generation, BARRIER_LOOK_NS);
-            if (pen_now_ns() >= until_ns && pen_boot_check(boot, &code))
+    return arrived == page->size ? all_here(boot, len) : PEN_OK;
+}
+
+pen_status pen_boot_arrive(pen_boot *boot, uint32_t *ticket) { return arrive(boot, 0, ticket); }
+
+bool pen_boot_arrived(const pen_boot *boot, uint32_t ticket)
+{
+    return atomic_load_explicit(&boot->page->boot_generation, memory_order_acquire) != ticket;
+}
+
+static pen_status meet(pen_boot *boot, size_t len)
+{
+    pen_host_page *page = boot->page;
+    uint32_t generation;
+    pen_status status = arrive(boot, len, &generation);
+    if (status != PEN_OK)
+        return status;
+    while (!pen_boot_arrived(boot, generation)) {
+        int code;
+        if (boot->turns != NULL) {
+            boot->turns->wait(boot->turns->ctx);
+            if (pen_boot_check(boot, &code))
                 return PEN_ERR_PEER_LOST;
+            continue;
         }
+        uint64_t until_ns = pen_now_ns() + BARRIER_LOOK_NS;
+        pen_futex_wait(&page->boot_generation, generation, BARRIER_LOOK_NS);
+        if (pen_now_ns() >= until_ns && pen_boot_check(boot, &code))
+            return PEN_ERR_PEER_LOST;
     }
     return atomic_load_explicit(&page->boot_failed, memory_order_relaxed) != 0 ? PEN_ERR_PEER_LOST
                                                                                : PEN_OK;
 }
+
+pen_status pen_boot_barrier(pen_boot *boot) { return meet(boot, 0); }
 
 pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void *all)
 {
@@ -294,10 +337,11 @@ pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void 
     /* Two areas by turns: who writes one again has passed the barrier of the exchange in between,
      * so all ranks have read it. */
     size_t area_len = (size_t)boot->size * PEN_BOOT_BLOB_MAX;
-    char *area = boot->arena + boot->page->exchange_off + (boot->exchanges++ % 2) * area_len;
+    char *area = boot->arena + boot->page->exchange_off + (boot->exchanges % 2) * area_len;
     if (len != 0)
         memcpy(area + (size_t)boot->rank * PEN_BOOT_BLOB_MAX, mine, len);
-    pen_status status = pen_boot_barrier(boot);
+    pen_status status = meet(boot, len);
+    boot->exchanges++;
     for (uint32_t rank = 0; status == PEN_OK && rank < boot->size && len != 0; rank++)
         memcpy((char *)all + rank * len, area + (size_t)rank * PEN_BOOT_BLOB_MAX, len);
     return status;

@@ -59,8 +59,17 @@ typedef struct pen_boot_needs {
  * speak is refused in words: no silent singletons. */
 pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *out);
 
-/* Every rank meets here; through the host page, sleeping not spinning. Start-up only. */
+/* Every rank meets here; through the host page, and between hosts through the launcher, sleeping
+ * not spinning. Start-up only. */
 pen_status pen_boot_barrier(pen_boot *boot);
+
+/* The same for who has to poll meanwhile: begin, then ask until all have arrived.
+ */
+pen_status pen_boot_arrive(pen_boot *boot, uint32_t *ticket);
+bool pen_boot_arrived(const pen_boot *boot, uint32_t ticket);
+
+/* Which host a job rank is on, of page->host_count. */
+uint32_t pen_boot_host_of(const pen_boot *boot, uint32_t rank);
 
 /* mine: len bytes (at most PEN_BOOT_BLOB_MAX); all: size * len bytes, in rank order. Collective. */
 #define PEN_BOOT_BLOB_MAX 320

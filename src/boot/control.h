@@ -16,6 +16,7 @@ typedef enum pen_control_kind {
     PEN_CONTROL_LEAVE,        /* exit(code) or return from main */
     PEN_CONTROL_NOTE,         /* text: why it is about to end abnormally */
     PEN_CONTROL_RESIGNED,     /* it is no member any more, until it joins again */
+    PEN_CONTROL_MEET,         /* all of this host are in the start-up barrier; code: see boot.c */
     PEN_CONTROL_START_FAILED, /* text: the call that failed, up to exec; code: its errno */
     /* the supervisor's */
     PEN_CONTROL_GO = 16, /* all ranks have left: go on with your exit */

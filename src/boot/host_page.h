@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_HOST_PAGE_MAGIC 0x50454e33u
+#define PEN_HOST_PAGE_MAGIC 0x50454e34u
 #define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
 #define PEN_HOST_KEY_LEN    32 /* bytes of the key of a launch */
 #define PEN_HOST_SHARES     64 /* scratch of a rank that it lends to teams: so many shares ... */
@@ -48,13 +48,17 @@ typedef enum pen_host_phase {
 #define PEN_HOST_FLAG_TERMINAL 1u
 
 typedef struct pen_host_page {
-    uint32_t magic, size; /* size: ranks on this host; written once by the supervisor */
-    uint32_t cores;       /* what pen_cores_allowed said to the supervisor */
-    uint32_t flags;       /* PEN_HOST_FLAG_...: written once by the supervisor */
+    uint32_t magic, size;        /* size: ranks on this host; written once by the supervisor */
+    uint32_t job_size;           /* ranks on all hosts ... */
+    uint32_t first;              /* ... of which ours are this one and those behind it */
+    uint32_t host_i, host_count; /* this host's number, of how many; written once */
+    uint64_t firsts_off;         /* the first job rank of each host: host_count words */
+    uint32_t cores;              /* what pen_cores_allowed said to the supervisor */
+    uint32_t flags;              /* PEN_HOST_FLAG_...: written once by the supervisor */
     /* What the kernel and control groups told the supervisor, in bytes: a rank does not read their
      * dozen files again. Written once, as are all offsets. */
     uint64_t memory_physical, memory_available;
-    uint64_t exchange_off; /* arena offset of 2 * size * PEN_BOOT_BLOB_MAX bytes */
+    uint64_t exchange_off; /* arena offset of 2 * job_size * PEN_BOOT_BLOB_MAX bytes */
     uint64_t environment_off,
         environment_len; /* the console's environment: NUL-terminated strings */
     uint64_t lines_off;  /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
@@ -70,5 +74,12 @@ typedef struct pen_host_page {
     _Atomic uint32_t boot_failed;            /* a rank ended: barriers give up */
     PEN_CACHE_ALIGNED pen_host_rank ranks[]; /* size of them */
 } pen_host_page;
+
+/* A job rank's row; NULL: it is on another host, or there is no page. */
+static inline pen_host_rank *pen_host_row(pen_host_page *page, uint32_t rank)
+{
+    return page != NULL && rank - page->first < page->size ? &page->ranks[rank - page->first]
+                                                           : NULL;
+}
 
 #endif

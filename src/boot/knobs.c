@@ -13,6 +13,24 @@ const pen_knob pen_boot_knobs[] = {
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 
+const pen_knob pen_launch_knobs[] = {
+    { "GASNET_SSH_CMD", PEN_KNOB_STRING, "ssh", offsetof(pen_launch_config, ssh),
+      "Command that reaches other hosts: words before the host's name." },
+    { "GASNET_SSH_OPTIONS", PEN_KNOB_STRING, "", offsetof(pen_launch_config, ssh_options),
+      "More words before the host's name, such as -p 2222." },
+    { "GASNET_SSH_REMOTE_PATH", PEN_KNOB_STRING, NULL, offsetof(pen_launch_config, remote_folder),
+      "Folder of the command penstock on other hosts; unset: the same as here." },
+    { "GASNET_SSH_OUT_DEGREE", PEN_KNOB_INT, "32", offsetof(pen_launch_config, fan_out),
+      "Hosts that the launcher reaches itself, and each of these in turn." },
+    { "PENSTOCK_LAUNCH_TIMEOUT", PEN_KNOB_SECONDS, "30", offsetof(pen_launch_config, timeout),
+      "Time for all hosts to answer when a job starts." },
+    { "PENSTOCK_LAUNCH_BEAT", PEN_KNOB_SECONDS, "10", offsetof(pen_launch_config, beat),
+      "How often ssh asks whether a host is still there; after three times without an answer it "
+      "has "
+      "vanished." },
+    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
+};
+
 /* Shown by the job's table, with the same defaults. */
 static const pen_knob supervisor_knobs[] = {
     { "GASNET_MAX_SEGSIZE", PEN_KNOB_MEMORY, NULL, offsetof(pen_boot_config, segment_max),

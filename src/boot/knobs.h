@@ -21,6 +21,14 @@ typedef struct pen_boot_config {
 /* The rows that belong to boot alone: GASNET_PSHM_NODES, PENSTOCK_ALONE. */
 extern const pen_knob pen_boot_knobs[];
 
+/* How `penstock run` reaches other hosts. */
+typedef struct pen_launch_config {
+    const char *ssh, *ssh_options, *remote_folder;
+    int64_t fan_out;
+    double timeout, beat;
+} pen_launch_config;
+extern const pen_knob pen_launch_knobs[];
+
 pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out);
 
 /* Seconds for an orderly end of so many ranks. */

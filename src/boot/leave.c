@@ -18,7 +18,8 @@ enum {
 static void phase_set(pen_boot *boot, pen_host_phase phase)
 {
     if (boot->page != NULL) /* relaxed: a picture for people */
-        atomic_store_explicit(&boot->page->ranks[boot->rank].phase, phase, memory_order_relaxed);
+        atomic_store_explicit(&pen_host_row(boot->page, boot->rank)->phase, phase,
+                              memory_order_relaxed);
 }
 
 void pen_boot_exit_job(pen_boot *boot, int code)
@@ -104,7 +105,8 @@ static void row_clear(pen_host_rank *row)
     atomic_store_explicit(&row->pid, 0, memory_order_relaxed);
 }
 
-/* Rank 0 for all: barrier lines, the conduit's slice and segments are new memory again. */
+/* The host's first rank for all of it: barrier lines, the conduit's slice and segments are new
+ * memory again. */
 static pen_status arena_clear(const pen_boot *boot)
 {
     atomic_store_explicit(&boot->page->polling_total, 0, memory_order_relaxed);
@@ -143,11 +145,11 @@ pen_status pen_boot_resign(pen_boot *boot)
         return PEN_OK;
     }
     pen_status status = pen_boot_barrier(boot); /* nobody uses the arena from here on */
-    if (status == PEN_OK && boot->rank == 0)
+    if (status == PEN_OK && boot->rank == boot->page->first)
         status = arena_clear(boot);
     if (status != PEN_OK)
         return status;
-    row_clear(&boot->page->ranks[boot->rank]);
+    row_clear(pen_host_row(boot->page, boot->rank));
     int error = pen_control_send(boot->control_fd, PEN_CONTROL_RESIGNED, 0, NULL, true);
     if (error != 0) {
         pen_log_error(boot->log, "cannot leave the job: send: %s; is its launcher still there?",

@@ -4,6 +4,7 @@
  * on a reader. */
 #include "boot/supervisor_internal.h"
 
+#include "boot/spread.h"
 #include "os/os.h"
 
 #include <pthread.h>
@@ -95,7 +96,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 static int wait_ms(const pen_supervisor *s)
 {
     uint64_t next_ns = earlier(earlier(s->rule.deadline_ns, s->limit_ns), s->prompt_ns);
-    next_ns = earlier(next_ns, s->drain_ns);
+    next_ns = earlier(earlier(next_ns, s->drain_ns), s->far_ns);
     if (s->kill_ns != 0)
         next_ns = earlier(next_ns, s->kill_ns + UNKILLABLE_NS);
     if (next_ns == 0)
@@ -137,13 +138,17 @@ static void unkillable_check(pen_supervisor *s, uint64_t now_ns)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static void wait_and_collect(pen_supervisor *s)
+void pen_super_wait(pen_supervisor *s)
 {
     struct epoll_event events[EVENTS_MAX];
     int count = epoll_wait(s->epoll, events, EVENTS_MAX, wait_ms(s));
     for (int i = 0; i < count; i++) {
-        if (events[i].data.u64 >> 32 == PEN_SUPER_CONTROL)
-            pen_super_control(s, (uint32_t)events[i].data.u64);
+        uint32_t which = (uint32_t)events[i].data.u64;
+        pen_super_source source = (pen_super_source)(events[i].data.u64 >> 32);
+        if (source == PEN_SUPER_CONTROL)
+            pen_super_control(s, which);
+        else if (source == PEN_SUPER_FAR)
+            pen_super_far_event(s);
     }
     /* Ctrl-C reaches us before it can kill a rank; so signals are looked at after deaths, or the
      * rank's would count first. A death that slips in between has a signal of its own. */
@@ -158,7 +163,10 @@ static void wind_up_begin(pen_supervisor *s)
 {
     s->swept = true;
     s->kill_ns = 0;
-    pen_super_sweep(s);
+    if (s->spread != NULL)
+        pen_spread_quit(s);
+    else
+        pen_super_sweep(s);
     if (s->rule.verdict.cause.kind == PEN_EXIT_SIGNALLED)
         s->drain_ns = pen_now_ns() + DRAIN_NS;
 }
@@ -184,12 +192,18 @@ static void run(pen_supervisor *s)
                 signalled = s->rule.verdict.cause.kind == PEN_EXIT_SIGNALLED;
                 continue;
             }
+            if (s->spread != NULL && !pen_spread_done(s)) {
+                pen_super_wait(s);
+                continue;
+            }
             if (wound_up(s, reads, signalled))
                 return;
             if (reads != 0 && !pen_super_output_waits(s))
                 continue;
         }
-        wait_and_collect(s);
+        if (s->spread != NULL)
+            pen_spread_tend(s);
+        pen_super_wait(s);
         uint64_t now_ns = pen_now_ns();
         limit_check(s, now_ns);
         unkillable_check(s, now_ns);
@@ -225,9 +239,12 @@ pen_status pen_supervise(pen_log *log, const pen_supervisor_options *options, in
     pen_supervisor s;
     pen_status status = pen_super_open(&s, log, options);
     if (status == PEN_OK) {
-        if (pen_super_start(&s, child, &status))
+        if (s.spread != NULL)
+            status = pen_spread_start(&s);
+        else if (pen_super_start(&s, child, &status))
             return status; /* a rank now */
-        run(&s);
+        if (status == PEN_OK)
+            run(&s);
     }
     int job_status = pen_exit_rule_status(&s.rule);
     int job_signal = s.rule.verdict.raise;

@@ -11,6 +11,17 @@
 
 #include <sched.h>
 
+/* A job on several hosts: see fleet.h. */
+typedef struct pen_spread_options {
+    const struct pen_hosts *hosts;
+    uint32_t fan_out;
+    const char *agent;   /* path of this command on the other hosts */
+    char *const *ssh;    /* the words before a host's name; NULL-terminated */
+    char *const *handed; /* variables for the ranks; likewise */
+    double start_timeout_s;
+    bool bind;
+} pen_spread_options;
+
 typedef struct pen_supervisor_options {
     uint32_t size;          /* ranks, 1..PEN_SUPERVISOR_RANKS_MAX */
     double timeout_s;       /* 0: none; at its end: report what each rank does, status 124 */
@@ -20,6 +31,8 @@ typedef struct pen_supervisor_options {
     const cpu_set_t *cores; /* rank r is bound to number r % core_count */
     unsigned core_count;    /* 0: none is bound */
     const pen_boot_needs *needs;
+    const pen_spread_options *spread; /* NULL: this host, without an agent */
+    struct pen_agent *agent;          /* we are one: ranks are a host's part of a job; else NULL */
 } pen_supervisor_options;
 
 #define PEN_SUPERVISOR_RANKS_MAX 4096

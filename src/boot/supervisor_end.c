@@ -3,7 +3,9 @@
  * done. */
 #include "boot/supervisor_internal.h"
 
+#include "boot/agent.h"
 #include "boot/proc.h"
+#include "boot/spread.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -25,7 +27,7 @@ enum {
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* A rank that serves its peers while it waits for a word of ours sleeps in the host page. */
-static void rouse(pen_supervisor *s, uint32_t rank)
+void pen_super_rouse(pen_supervisor *s, uint32_t rank)
 {
     pen_host_rank *row = &s->page->ranks[rank];
     pen_fence(); /* pairs with the sleeper's: it hears us when it looks again, or we see it ask */
@@ -36,9 +38,13 @@ static void rouse(pen_supervisor *s, uint32_t rank)
 static bool answer(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what)
 {
     int error = 0;
+    if (s->spread != NULL) {
+        pen_spread_word(s, rank, kind);
+        return true;
+    }
     if (s->ranks[rank].control >= 0)
         error = pen_control_send(s->ranks[rank].control, kind, 0, NULL, false);
-    rouse(s, rank);
+    pen_super_rouse(s, rank);
     if (error == 0 || error == EPIPE || error == ECONNRESET)
         return true; /* if it has ended, that is an event of its own */
     pen_super_say(s, PEN_LOG_ERROR, "cannot tell rank %u %s: send: %s; ending the job", rank, what,
@@ -47,7 +53,7 @@ static bool answer(pen_supervisor *s, uint32_t rank, pen_control_kind kind, cons
     return false;
 }
 
-static void message_take(pen_supervisor *s, uint32_t rank, const pen_control *message)
+void pen_super_word(pen_supervisor *s, uint32_t rank, const pen_control *message)
 {
     switch (message->kind) {
     case PEN_CONTROL_JOINED:
@@ -91,7 +97,10 @@ void pen_super_control(pen_supervisor *s, uint32_t rank)
         case PEN_CONTROL_NONE:
             return;
         case PEN_CONTROL_SOME:
-            message_take(s, rank, &message);
+            if (s->agent != NULL)
+                pen_agent_heard(s, rank, &message);
+            else
+                pen_super_word(s, rank, &message);
             break;
         case PEN_CONTROL_BAD:
             break;
@@ -118,6 +127,9 @@ void pen_super_reap(pen_supervisor *s)
     int wait_status;
     pid_t pid;
     while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0 || (pid < 0 && errno == EINTR)) {
+        pen_fleet *fleet = pen_super_fleet(s);
+        if (fleet != NULL && pen_fleet_reaped(fleet, pid, wait_status))
+            continue;
         for (uint32_t rank = 0; rank < s->started; rank++) {
             if (s->ranks[rank].pid == pid && s->ranks[rank].alive) {
                 died(s, rank, wait_status);
@@ -151,10 +163,8 @@ static void wait_for(pid_t pid)
 
 /* A rank gives up because another was killed: its word can be here while the kernel still takes the
  * killed one apart. Then that death comes first; wait for it. Once per job. */
-static void dying_first(pen_supervisor *s)
+void pen_super_dying_first(pen_supervisor *s)
 {
-    if (s->rule.verdict.decided || !batch_fails(s))
-        return;
     for (uint32_t rank = 0; rank < s->started; rank++) {
         if (s->ranks[rank].alive && !s->exit_ranks[rank].word &&
             pen_process_exiting(s->ranks[rank].pid))
@@ -166,7 +176,7 @@ static void dying_first(pen_supervisor *s)
 /* ---- what the rule wants --------------------------------------------------------------------- */
 
 /* Whoever sleeps in a start-up barrier gives up. */
-static void barriers_fail(pen_supervisor *s)
+void pen_super_barriers_fail(pen_supervisor *s)
 {
     /* release: pairs with the acquire of boot_generation in pen_boot_barrier */
     atomic_store_explicit(&s->page->boot_failed, 1, memory_order_relaxed);
@@ -174,38 +184,59 @@ static void barriers_fail(pen_supervisor *s)
     pen_futex_wake(&s->page->boot_generation, INT_MAX);
 }
 
-static void tell_all(pen_supervisor *s)
+void pen_super_tell(pen_supervisor *s, uint32_t rank, int status, int signal)
 {
-    barriers_fail(s);
-    for (uint32_t rank = 0; rank < s->started; rank++) {
-        pen_super_rank *r = &s->ranks[rank];
-        if (!r->alive)
-            continue;
-        if (r->control >= 0)
-            (void)pen_control_send(r->control, PEN_CONTROL_END, s->rule.verdict.status, NULL,
-                                   false);
-        rouse(s, rank);
-        int signal = pen_exit_rule_tell(&s->rule, rank);
-        if (signal != 0) {
-            s->exit_ranks[rank].told = true;
-            bool heard = s->rule.verdict.cause.kind == PEN_EXIT_SIGNALLED && s->from_terminal &&
-                         getpgid(r->pid) == getpgrp();
-            if (!heard)
-                (void)kill(r->pid, signal);
-            (void)kill(r->pid, SIGCONT); /* or a stopped one would not hear it */
-        }
+    pen_super_rank *r = &s->ranks[rank];
+    if (!r->alive)
+        return;
+    if (r->control >= 0)
+        (void)pen_control_send(r->control, PEN_CONTROL_END, status, NULL, false);
+    pen_super_rouse(s, rank);
+    if (signal != 0) {
+        (void)kill(r->pid, signal);
+        (void)kill(r->pid, SIGCONT); /* or a stopped one would not hear it */
     }
 }
 
-static void kill_all(pen_supervisor *s)
+static void tell_one(pen_supervisor *s, uint32_t rank)
+{
+    pen_super_rank *r = &s->ranks[rank];
+    int status = s->rule.verdict.status, signal = pen_exit_rule_tell(&s->rule, rank);
+    if (signal != 0)
+        s->exit_ranks[rank].told = true;
+    if (s->spread != NULL) {
+        pen_spread_tell(s, rank, status, signal);
+        return;
+    }
+    bool heard = s->rule.verdict.cause.kind == PEN_EXIT_SIGNALLED && s->from_terminal &&
+                 getpgid(r->pid) == getpgrp();
+    pen_super_tell(s, rank, status, heard ? SIGCONT : signal);
+}
+
+static void tell_all(pen_supervisor *s)
+{
+    if (s->spread != NULL)
+        pen_spread_fail(s);
+    else
+        pen_super_barriers_fail(s);
+    for (uint32_t rank = 0; rank < s->started; rank++) {
+        if (s->ranks[rank].alive)
+            tell_one(s, rank);
+    }
+}
+
+void pen_super_kill(pen_supervisor *s)
 {
     s->kill_ns = pen_now_ns();
     for (uint32_t rank = 0; rank < s->started; rank++) {
-        if (s->ranks[rank].alive) {
-            s->exit_ranks[rank].told = true;
+        if (!s->ranks[rank].alive)
+            continue;
+        s->exit_ranks[rank].told = true;
+        if (s->spread == NULL)
             (void)kill(s->ranks[rank].pid, SIGKILL);
-        }
     }
+    if (s->spread != NULL)
+        pen_spread_kill(s);
 }
 
 static void go(pen_supervisor *s)
@@ -228,12 +259,13 @@ static void act(pen_supervisor *s, unsigned todo)
     if ((todo & PEN_EXIT_DO_TELL) != 0)
         tell_all(s);
     if ((todo & PEN_EXIT_DO_KILL) != 0)
-        kill_all(s);
+        pen_super_kill(s);
 }
 
 void pen_super_settle(pen_supervisor *s, uint64_t now_ns)
 {
-    dying_first(s);
+    if (!s->rule.verdict.decided && batch_fails(s) && s->spread == NULL)
+        pen_super_dying_first(s);
     while (s->event_count != 0) { /* doing one thing may bring up another: a full disk, say */
         size_t count = s->event_count;
         s->event_count = 0;
@@ -254,6 +286,12 @@ void pen_super_settle(pen_supervisor *s, uint64_t now_ns)
     }
 }
 
+bool pen_super_is_stopped(pid_t pid)
+{
+    char state = pen_process_state(pid);
+    return state == 'T' || state == 't';
+}
+
 /* Stopped by a debugger, or the reader of our output takes its time: neither is a hang. */
 static bool excused(pen_supervisor *s)
 {
@@ -262,8 +300,9 @@ static bool excused(pen_supervisor *s)
     for (uint32_t rank = 0; rank < s->started; rank++) {
         if (!s->ranks[rank].alive || s->exit_ranks[rank].word)
             continue;
-        char state = pen_process_state(s->ranks[rank].pid);
-        if (state == 'T' || state == 't')
+        if (s->spread == NULL)
+            s->ranks[rank].stopped = pen_super_is_stopped(s->ranks[rank].pid);
+        if (s->ranks[rank].stopped)
             return true;
     }
     return false;
@@ -277,6 +316,10 @@ void pen_super_tick(pen_supervisor *s, uint64_t now_ns)
 
 void pen_super_signal_all(pen_supervisor *s, int signal, bool from_terminal)
 {
+    if (s->spread != NULL) {
+        pen_spread_signal(s, signal);
+        return;
+    }
     for (uint32_t rank = 0; rank < s->started; rank++) {
         pid_t pid = s->ranks[rank].pid;
         /* The terminal has signalled our whole process group already. */

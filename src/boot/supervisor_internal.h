@@ -7,6 +7,7 @@
 #include "boot/arena.h"
 #include "boot/control.h"
 #include "boot/exit_rule.h"
+#include "boot/fleet.h"
 #include "boot/lines.h"
 #include "boot/output.h"
 #include "boot/supervisor.h"
@@ -25,9 +26,17 @@ typedef struct pen_super_rank {
     int stream[PEN_STREAMS]; /* -1: ended, or the rank writes where we do */
     pen_lines lines[PEN_STREAMS];
     char note[PEN_CONTROL_TEXT_MAX]; /* its own word on why it ends */
+    uint32_t host;                   /* its number in a job of several */
+    bool stopped;                    /* as last looked, or as its agent says */
 } pen_super_rank;
 
+struct pen_spread; /* spread.h: the launcher of a job on several hosts */
+struct pen_agent;  /* agent.h: the part of one on this host */
+
 typedef struct pen_supervisor {
+    struct pen_spread *spread; /* NULL: the ranks are our children ... */
+    struct pen_agent *agent;   /* ... and, if not NULL, not all: events go up to a launcher */
+    uint32_t first;            /* job rank of our first rank */
     pen_log
         log; /* its lines go through words[1], so that they mix with the ranks' lines as lines */
     pen_log *outer;
@@ -45,6 +54,7 @@ typedef struct pen_supervisor {
 
     int fd_base; /* descriptors from here on are ours alone */
     int epoll, streams_epoll, signal_fd, null_fd;
+    int input_fd; /* standard input of our first rank; -1: ours */
     int words[2];
     bool streams_on;            /* streams_epoll is in epoll: we read what ranks print */
     bool writable[PEN_STREAMS]; /* the output is in epoll: its reader is slow */
@@ -57,7 +67,8 @@ typedef struct pen_supervisor {
     uint64_t limit_ns;  /* when --timeout passes; 0: never */
     uint64_t prompt_ns; /* when to show an unfinished line of rank 0; 0: none */
     uint64_t kill_ns;   /* when all were killed */
-    uint64_t drain_ns;  /* until when output may still be written; 0: no bound */
+    uint64_t far_ns;   /* when agents, or those who wait for them, have something to do; 0: never */
+    uint64_t drain_ns; /* until when output may still be written; 0: no bound */
     bool from_terminal; /* the signal that ends us reached the ranks as well */
     bool swept;
 
@@ -78,9 +89,13 @@ typedef enum pen_super_source {
     PEN_SUPER_STREAMS,
     PEN_SUPER_OUTPUT,
     PEN_SUPER_CONTROL,
+    PEN_SUPER_FAR,    /* other hosts: an epoll of its own */
     PEN_SUPER_STREAM, /* + stream number */
 } pen_super_source;
 #define PEN_SUPER_DATA(source, i) ((uint64_t)(source) << 32 | (i))
+
+/* supervisor.c: sleeps until something happens, and takes it in. */
+void pen_super_wait(pen_supervisor *s);
 
 /* supervisor_open.c */
 pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_options *options);
@@ -106,7 +121,18 @@ void pen_super_prompt(pen_supervisor *s, uint64_t now_ns);
 void pen_super_write(pen_supervisor *s); /* writes what goes; a failure becomes an event */
 bool pen_super_output_waits(const pen_supervisor *s);
 
+/* What a rank printed: to its lines, or up to the launcher; nothing: it has closed the stream. */
+void pen_super_printed(pen_supervisor *s, uint32_t rank, int i, const char *text, size_t len);
+void pen_super_line(pen_supervisor *s, const char *line, size_t len); /* of nobody's, to stderr */
+
 /* supervisor_end.c */
+void pen_super_word(pen_supervisor *s, uint32_t rank, const pen_control *message);
+void pen_super_rouse(pen_supervisor *s, uint32_t rank);
+void pen_super_barriers_fail(pen_supervisor *s);
+void pen_super_tell(pen_supervisor *s, uint32_t rank, int status, int signal); /* the job ends */
+void pen_super_kill(pen_supervisor *s);
+bool pen_super_is_stopped(pid_t pid);
+void pen_super_dying_first(pen_supervisor *s);
 void pen_super_control(pen_supervisor *s, uint32_t rank); /* its messages become events */
 void pen_super_reap(pen_supervisor *s);                   /* deaths become events */
 void pen_super_settle(pen_supervisor *s,
@@ -119,6 +145,10 @@ void pen_super_sweep(pen_supervisor *s); /* kills what ranks left behind */
 void pen_super_explain(pen_supervisor *s);
 void pen_super_explain_late(pen_supervisor *s);
 void pen_super_report(pen_supervisor *s); /* what each rank does, for the time limit */
+
+/* spread.c. The processes of ssh below us; NULL: none. */
+pen_fleet *pen_super_fleet(pen_supervisor *s);
+void pen_super_far_event(pen_supervisor *s);
 
 #define pen_super_say(s, level, ...)                   \
     do {                                               \

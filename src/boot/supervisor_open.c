@@ -3,9 +3,12 @@
  * the arena and the ranks' environment. */
 #include "boot/supervisor_internal.h"
 
+#include "boot/agent.h"
+#include "boot/hosts.h"
 #include "boot/knobs.h"
 #include "boot/proc.h"
 #include "boot/remedy.h"
+#include "boot/spread.h"
 #include "os/os.h"
 
 #include <dirent.h>
@@ -67,7 +70,9 @@ static int highest_fd(void)
 static pen_status limit_files(pen_supervisor *s)
 {
     struct rlimit limit = s->files_before;
-    rlim_t need = (rlim_t)s->fd_base + FDS_PER_RANK * (rlim_t)s->options->size + FDS_OWN;
+    rlim_t children =
+        s->options->spread != NULL ? s->options->spread->hosts->count : s->options->size;
+    rlim_t need = (rlim_t)s->fd_base + FDS_PER_RANK * children + FDS_OWN;
     if (limit.rlim_cur >= need)
         return PEN_OK;
     limit.rlim_cur = need;
@@ -221,6 +226,13 @@ static PEN_COLD pen_status complain(pen_supervisor *s, const char *call)
 
 static pen_status arena_open(pen_supervisor *s)
 {
+    if (s->spread != NULL) /* each host has its own */
+        return PEN_OK;
+    if (s->agent != NULL) {
+        pen_status made = pen_agent_arena(s);
+        s->page = (pen_host_page *)(void *)s->arena.base;
+        return made;
+    }
     bool terminal = isatty(STDOUT_FILENO) && s->options->size > 1;
     pen_status status =
         pen_arena_create(&s->log, s->options->size, s->options->needs, s->environment,
@@ -230,21 +242,37 @@ static pen_status arena_open(pen_supervisor *s)
     return status;
 }
 
+static const char *channels_open(pen_supervisor *s)
+{
+    const char *call = signals_open(s);
+    if (call == NULL)
+        call = descriptors_open(s);
+    if (call == NULL)
+        call = outputs_open(s);
+    /* What ranks leave behind comes to us. */
+    if (call == NULL && prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0)
+        call = "prctl";
+    return call;
+}
+
 pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_options *options)
 {
     *s = (pen_supervisor){ .outer = log,
                            .options = options,
+                           .agent = options->agent,
                            .pid = getpid(),
                            .epoll = -1,
                            .streams_epoll = -1,
                            .signal_fd = -1,
                            .null_fd = -1,
                            .words = { -1, -1 },
+                           .input_fd = -1,
                            .streams_on = true,
                            .arena = { .fd = -1 } };
     s->log = *log;
     s->log.rank = -1;
-    (void)snprintf(s->log.who, sizeof(s->log.who), "run");
+    if (options->agent == NULL)
+        (void)snprintf(s->log.who, sizeof(s->log.who), "run");
     if (getrlimit(RLIMIT_NOFILE, &s->files_before) != 0)
         return complain(s, "getrlimit");
     s->limit_known = true;
@@ -258,6 +286,9 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
     if (status != PEN_OK)
         return status;
     const char *call = memory_open(s);
+    if (call == NULL && options->spread != NULL &&
+        (s->spread = pen_spread_new(options->spread)) == NULL)
+        call = "calloc";
     if (call != NULL)
         return complain(s, call);
     pen_exit_rule_init(&s->rule, s->exit_ranks, options->size,
@@ -265,14 +296,7 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
     status = arena_open(s);
     if (status != PEN_OK)
         return status;
-    call = signals_open(s);
-    if (call == NULL)
-        call = descriptors_open(s);
-    if (call == NULL)
-        call = outputs_open(s);
-    /* What ranks leave behind comes to us. */
-    if (call == NULL && prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0)
-        call = "prctl";
+    call = channels_open(s);
     if (call != NULL)
         return complain(s, call);
     s->log.fd = s->words[1];
@@ -330,6 +354,8 @@ const char *pen_super_restore(const pen_supervisor *s)
 
 void pen_super_close(pen_supervisor *s, bool forked)
 {
+    if (s->spread != NULL)
+        pen_spread_close(s);
     for (int i = 0; i < PEN_STREAMS; i++) {
         if (s->to[i] != NULL)
             pen_output_close(&s->outputs[i]);

@@ -6,6 +6,7 @@
 #include "boot/proc.h"
 #include "boot/remedy.h"
 #include "boot/signal_name.h"
+#include "boot/spread.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +23,9 @@ typedef struct rank_text {
 static rank_text rank_of(const pen_supervisor *s, uint32_t rank)
 {
     rank_text out;
-    (void)snprintf(out.text, sizeof(out.text), "rank %u (host %s, pid %d)", rank, s->log.host,
-                   (int)s->ranks[rank].pid);
+    const char *host = s->spread != NULL ? pen_spread_host(s, rank) : s->log.host;
+    (void)snprintf(out.text, sizeof(out.text), "rank %u (host %.60s, pid %d)", s->first + rank,
+                   host, (int)s->ranks[rank].pid);
     return out;
 }
 
@@ -95,8 +97,10 @@ static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
         hint = "it is not a program for this machine";
     else if (why == E2BIG)
         hint = "arguments and environment are too long";
-    pen_super_say(s, PEN_LOG_ERROR, "cannot start %s: %s: %s; %s", program, call, strerror(why),
-                  hint);
+    bool far = s->spread != NULL;
+    pen_super_say(s, PEN_LOG_ERROR, "cannot start %s%s%s: %s: %s; %s", program,
+                  far ? " on host " : "", far ? pen_spread_host(s, cause->rank) : "", call,
+                  strerror(why), hint);
 }
 
 void pen_super_explain(pen_supervisor *s)
@@ -227,6 +231,10 @@ static void report_rank(pen_supervisor *s, uint32_t rank)
 
 void pen_super_report(pen_supervisor *s)
 {
+    if (s->spread != NULL) {
+        pen_spread_report(s); /* the lines come before what ranks do at their end */
+        return;
+    }
     for (uint32_t rank = 0; rank < s->started; rank++)
         report_rank(s, rank);
 }

@@ -3,6 +3,7 @@
  * launcher, by fork alone. */
 #include "boot/supervisor_internal.h"
 
+#include "boot/agent.h"
 #include "boot/remedy.h"
 #include "os/os.h"
 
@@ -87,7 +88,8 @@ static const char *child_bind(const pen_supervisor *s, uint32_t rank, const rank
     if (s->options->core_count != 0 &&
         sched_setaffinity(0, sizeof(*cores), &cores[rank % s->options->core_count]) != 0)
         return "sched_setaffinity";
-    if (rank != 0 && dup2(s->null_fd, STDIN_FILENO) < 0)
+    int input = rank != 0 ? s->null_fd : s->input_fd;
+    if (input >= 0 && dup2(input, STDIN_FILENO) < 0)
         return "dup2";
     for (int i = 0; i < PEN_STREAMS; i++) {
         int fd = i == PEN_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO;
@@ -155,8 +157,9 @@ static pen_status child_become(pen_supervisor *s, uint32_t rank, rank_ends *ends
 
 static void environment_of(pen_supervisor *s, uint32_t rank, const rank_ends *ends)
 {
-    (void)snprintf(s->rank_rows[0], sizeof(s->rank_rows[0]), "PENSTOCK_RANK=%u", rank);
-    (void)snprintf(s->rank_rows[1], sizeof(s->rank_rows[1]), "PENSTOCK_SIZE=%u", s->options->size);
+    (void)snprintf(s->rank_rows[0], sizeof(s->rank_rows[0]), "PENSTOCK_RANK=%u", s->first + rank);
+    uint32_t size = s->page->job_size;
+    (void)snprintf(s->rank_rows[1], sizeof(s->rank_rows[1]), "PENSTOCK_SIZE=%u", size);
     (void)snprintf(s->rank_rows[2], sizeof(s->rank_rows[2]), "PENSTOCK_CONTROL_FD=%d",
                    ends->control);
     (void)snprintf(s->rank_rows[3], sizeof(s->rank_rows[3]), "PENSTOCK_ARENA_FD=%d", s->arena.fd);
@@ -168,8 +171,8 @@ static void environment_of(pen_supervisor *s, uint32_t rank, const rank_ends *en
 static void start_complain(pen_supervisor *s, uint32_t rank, const char *call)
 {
     int error = errno;
-    pen_super_say(s, PEN_LOG_ERROR, "cannot start rank %u: %s: %s; %s", rank, call, strerror(error),
-                  pen_boot_remedy(error));
+    pen_super_say(s, PEN_LOG_ERROR, "cannot start rank %u: %s: %s; %s", s->first + rank, call,
+                  strerror(error), pen_boot_remedy(error));
     pen_super_event(s, PEN_EXIT_LAUNCH_FAILED, rank, 0);
 }
 
@@ -210,6 +213,8 @@ static started start_rank(pen_supervisor *s, uint32_t rank, pen_boot *child, pen
     }
     s->ranks[rank].pid = pid;
     s->ranks[rank].alive = true;
+    if (s->agent != NULL)
+        pen_agent_started(s, rank);
     ends_close(&ends);
     return STARTED;
 }

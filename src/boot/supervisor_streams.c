@@ -3,6 +3,8 @@
  * than fits a bounded queue: a reader that is slow slows the ranks, not us. */
 #include "boot/supervisor_internal.h"
 
+#include "boot/agent.h"
+#include "boot/spread.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -23,9 +25,18 @@ const char *pen_super_watch(int epoll, int fd, uint64_t data)
 
 void pen_super_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code)
 {
+    if (s->agent != NULL) {
+        pen_agent_event(s, kind, rank, code);
+        return;
+    }
     if (s->event_count == s->events_max) /* only words of a rank gone mad can be that many */
         return;
     s->events[s->event_count++] = (pen_exit_event){ kind, rank, code };
+}
+
+void pen_super_line(pen_supervisor *s, const char *line, size_t len)
+{
+    pen_output_put(s->to[PEN_STREAM_ERR], SOURCE_SELF, line, len);
 }
 
 void pen_super_words(pen_supervisor *s)
@@ -35,8 +46,10 @@ void pen_super_words(pen_supervisor *s)
     pen_output *to = s->to[PEN_STREAM_ERR];
     do {
         got = s->words[0] >= 0 ? read(s->words[0], line, sizeof(line)) : 0;
-        if (got > 0)
-            pen_output_put(to, SOURCE_SELF, line, (size_t)got);
+        if (got > 0 && s->agent != NULL)
+            pen_agent_say(s, line, (size_t)got);
+        else if (got > 0)
+            pen_super_line(s, line, (size_t)got);
         if (got > 0 && to->call != NULL)
             pen_output_last_words(to, line, (size_t)got);
     } while (got > 0 || (got < 0 && errno == EINTR));
@@ -60,11 +73,26 @@ static sink sink_of(pen_supervisor *s, uint32_t rank, int i)
     return (sink){ s->to[i], rank * PEN_STREAMS + (uint32_t)i };
 }
 
-static void stream_close(pen_supervisor *s, uint32_t rank, int i)
+void pen_super_printed(pen_supervisor *s, uint32_t rank, int i, const char *text, size_t len)
 {
     pen_super_rank *r = &s->ranks[rank];
     sink to = sink_of(s, rank, i);
-    pen_lines_flush(&r->lines[i], sink_take, &to);
+    if (s->agent != NULL) {
+        pen_agent_printed(s, rank, i, text, len);
+        return;
+    }
+    if (len != 0)
+        pen_lines_feed(&r->lines[i], text, len, sink_take, &to);
+    if (len == 0 || (s->options->size == 1 && !s->options->tag)) /* whose lines could it tear? */
+        pen_lines_flush(&r->lines[i], sink_take, &to);
+    else if (rank == 0 && s->terminal && pen_lines_pending(&r->lines[i]))
+        s->prompt_ns = pen_now_ns() + PROMPT_AFTER_NS;
+}
+
+static void stream_close(pen_supervisor *s, uint32_t rank, int i)
+{
+    pen_super_rank *r = &s->ranks[rank];
+    pen_super_printed(s, rank, i, NULL, 0);
     (void)epoll_ctl(s->streams_epoll, EPOLL_CTL_DEL, r->stream[i], NULL);
     close(r->stream[i]);
     r->stream[i] = -1;
@@ -82,12 +110,7 @@ static void stream_read(pen_supervisor *s, uint32_t rank, int i, char *buffer)
         stream_close(s, rank, i);
         return;
     }
-    sink to = sink_of(s, rank, i);
-    pen_lines_feed(&r->lines[i], buffer, (size_t)got, sink_take, &to);
-    if (s->options->size == 1 && !s->options->tag) /* nobody whose lines it could tear */
-        pen_lines_flush(&r->lines[i], sink_take, &to);
-    else if (rank == 0 && s->terminal && pen_lines_pending(&r->lines[i]))
-        s->prompt_ns = pen_now_ns() + PROMPT_AFTER_NS;
+    pen_super_printed(s, rank, i, buffer, (size_t)got);
 }
 
 void pen_super_prompt(pen_supervisor *s, uint64_t now_ns)
@@ -103,6 +126,8 @@ void pen_super_prompt(pen_supervisor *s, uint64_t now_ns)
 
 static size_t queued_max(const pen_supervisor *s)
 {
+    if (s->agent != NULL)
+        return pen_agent_queued(s);
     size_t out = pen_output_queued(&s->outputs[PEN_STREAM_OUT]);
     size_t err = pen_output_queued(&s->outputs[PEN_STREAM_ERR]);
     return out > err ? out : err;
@@ -136,7 +161,10 @@ unsigned pen_super_pump(pen_supervisor *s)
         pen_super_write(s);
     }
     pen_super_write(s);
-    streams_listen(s, queued_max(s) < (s->streams_on ? QUEUE_FULL : QUEUE_LOW));
+    bool on = queued_max(s) < (s->streams_on ? QUEUE_FULL : QUEUE_LOW);
+    if (s->spread != NULL)
+        pen_spread_hold(s, !on);
+    streams_listen(s, on);
     return reads;
 }
 

@@ -34,7 +34,8 @@ void *pen_shared_memory(const pen_shared *shared, size_t len)
 static char *share_of(const pen_job *job, uint32_t jobrank, uint32_t share_i)
 {
     return job->boot.arena + job->boot.page->shares_off +
-           ((size_t)jobrank * PEN_HOST_SHARES + share_i) * PEN_HOST_SHARE_LEN;
+           ((size_t)(jobrank - job->boot.page->first) * PEN_HOST_SHARES + share_i) *
+               PEN_HOST_SHARE_LEN;
 }
 
 bool pen_shared_offer(pen_job *job, pen_coll_offer *out)

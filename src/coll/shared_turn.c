@@ -248,8 +248,8 @@ static const char *see_arena(const pen_shared *shared, uint32_t rank, uint64_t a
                              size_t len)
 {
     const pen_host_page *page = shared->job->boot.page;
-    uint64_t jobrank = pen_team_jobrank(shared->coll->team, rank);
-    if (!within(at, offset, len, page->segment_off + jobrank * page->segment_stride,
+    uint64_t local = pen_team_jobrank(shared->coll->team, rank) - page->first;
+    if (!within(at, offset, len, page->segment_off + local * page->segment_stride,
                 page->segment_stride))
         bad_place(shared, rank);
     return shared->job->boot.arena + at + offset;
@@ -257,10 +257,10 @@ static const char *see_arena(const pen_shared *shared, uint32_t rank, uint64_t a
 
 pid_t pen_shared_pid_of(const pen_shared *shared, uint32_t rank)
 {
-    const pen_host_page *page = shared->job->boot.page;
+    const pen_host_rank *row =
+        pen_host_row(shared->job->boot.page, pen_team_jobrank(shared->coll->team, rank));
     /* relaxed: written before the job began */
-    return (pid_t)atomic_load_explicit(&page->ranks[pen_team_jobrank(shared->coll->team, rank)].pid,
-                                       memory_order_relaxed);
+    return (pid_t)atomic_load_explicit(&row->pid, memory_order_relaxed);
 }
 
 const char *pen_shared_see(pen_shared *shared, uint32_t rank, const pen_shared_slot *slot,

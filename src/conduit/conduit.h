@@ -326,4 +326,7 @@ pen_status pen_conduit_choose_among(pen_log *log, const pen_conduit *const *tabl
  * job of so many ranks, with its variables as they are in this process's environment. */
 size_t pen_conduit_shared_max(pen_peer peers);
 
+/* The same of one; 0: it needs none, so it may reach other hosts. */
+size_t pen_conduit_shared_len(const pen_conduit *conduit, pen_peer peers);
+
 #endif

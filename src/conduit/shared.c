@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-static size_t shared_len(const pen_conduit *conduit, pen_peer peers)
+size_t pen_conduit_shared_len(const pen_conduit *conduit, pen_peer peers)
 {
     if (conduit->abi != PEN_CONDUIT_ABI || conduit->shared_len == NULL)
         return 0;
@@ -22,7 +22,7 @@ size_t pen_conduit_shared_max(pen_peer peers)
 {
     size_t most = 0;
     for (const pen_conduit *const *entry = pen_builtin_conduits; *entry != NULL; entry++) {
-        size_t len = shared_len(*entry, peers);
+        size_t len = pen_conduit_shared_len(*entry, peers);
         if (len > most)
             most = len;
     }

@@ -99,14 +99,13 @@ pen_status pen_job_read_impair_config(pen_job *job, pen_impair_config *out)
     return job_read_table(job, pen_impair_knobs, out, NULL);
 }
 
-pen_status pen_job_read_conduit_config(pen_job *job)
+pen_status pen_job_read_conduit_config(pen_job *job, const pen_conduit *conduit, uint64_t *config)
 {
-    const pen_conduit *conduit = job->conduit;
-    PEN_INVARIANT(conduit->config_len <= sizeof job->conduit_config);
-    memset(job->conduit_config, 0, sizeof job->conduit_config);
+    PEN_INVARIANT(conduit->config_len <= PEN_CONDUIT_CONFIG_MAX);
+    memset(config, 0, PEN_CONDUIT_CONFIG_MAX);
     if (conduit->knobs == NULL)
         return PEN_OK;
-    return job_read_table(job, conduit->knobs, job->conduit_config, NULL);
+    return job_read_table(job, conduit->knobs, config, NULL);
 }
 
 uintptr_t pen_job_segment_limit(const pen_job *job)
@@ -118,7 +117,7 @@ uintptr_t pen_job_segment_limit(const pen_job *job)
     double physical = (double)(page != NULL ? page->memory_physical : pen_memory_physical());
     uint64_t limit = wish->len != 0 ? wish->len : (uint64_t)(wish->fraction * physical);
     if (wish->per_host)
-        limit /= job->size;
+        limit /= page != NULL ? page->size : job->size;
     if (limit > job->mem.budget) /* what is there now, not what was built in */
         limit = job->mem.budget;
     if (job->mem.slice != NULL && limit > job->mem.slice_len)

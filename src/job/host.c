@@ -67,8 +67,7 @@ static void *host_shared(void *ctx, size_t *len_out)
 
 static pen_host_rank *host_rank(pen_job *job, pen_peer peer)
 {
-    pen_host_page *page = job->boot.page;
-    return page != NULL && peer < job->size ? &page->ranks[peer] : NULL;
+    return pen_host_row(job->boot.page, peer);
 }
 
 static void host_wake(void *ctx, pen_peer peer)

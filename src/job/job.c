@@ -30,7 +30,7 @@ static pen_status job_open_progress(pen_job *job)
     pen_host_page *page = job->boot.page;
     pen_sleeper sleeper = { 0 };
     if (page != NULL) {
-        pen_host_rank *rank = &page->ranks[job->rank];
+        pen_host_rank *rank = pen_host_row(page, job->rank);
         sleeper = (pen_sleeper){ &rank->sleeping, &rank->wake, &page->polling_total,
                                  &rank->progress, page->cores };
     }
@@ -48,7 +48,8 @@ static pen_status job_open_memory(pen_job *job)
     char *slice = NULL;
     size_t slice_len = 0;
     if (page != NULL && job->boot.arena != NULL && page->segment_stride != 0) {
-        slice = job->boot.arena + page->segment_off + job->rank * page->segment_stride;
+        slice =
+            job->boot.arena + page->segment_off + (job->rank - page->first) * page->segment_stride;
         slice_len = page->segment_stride;
     }
     uint64_t available = page != NULL ? page->memory_available : pen_memory_available();
@@ -58,25 +59,10 @@ static pen_status job_open_memory(pen_job *job)
     if (status != PEN_OK)
         return status;
     job->mem.rank = job->rank;
+    if (page != NULL) /* shared with the ranks of this host, not with all */
+        job->mem.budget = available / page->size;
     job->segment_max_local = pen_job_segment_limit(job);
     return PEN_OK;
-}
-
-static pen_status job_check_arena(pen_job *job)
-{
-    const pen_conduit *conduit = job->conduit;
-    size_t there = 0;
-    size_t wanted =
-        conduit->shared_len == NULL ? 0 : conduit->shared_len(job->size, job->conduit_config);
-    (void)job->host.shared(job, &there);
-    if (wanted <= there)
-        return PEN_OK;
-    pen_log_error(
-        &job->log,
-        "cannot open conduit %s: it wants %zu bytes of the host arena and %zu are set aside "
-        "for conduits; are launcher and library the same version?",
-        conduit->name, wanted, there);
-    return PEN_ERR_RESOURCE;
 }
 
 /* Frames that a conduit loses, or the impairment that somebody asked for, are sent again. */
@@ -102,21 +88,23 @@ static const uint8_t *job_key_of(const pen_job *job)
 
 static pen_status job_open_link(pen_job *job, const pen_job_params *params)
 {
-    pen_status status =
-        pen_conduit_choose(&job->log, job->config.conduit, job->size, &job->conduit);
+    pen_status status = pen_job_is_spread(job) ? pen_job_choose_far(job)
+                                               : pen_conduit_choose(&job->log, job->config.conduit,
+                                                                    job->size, &job->conduit);
     if (status != PEN_OK)
         return status;
     (void)snprintf(job->log.conduit, sizeof job->log.conduit, "%s", job->conduit->name);
     pen_job_fill_host(job, params);
     pen_impair_config impair;
-    status = pen_job_read_conduit_config(job);
+    status = pen_job_read_conduit_config(job, job->conduit, job->conduit_config);
     if (status == PEN_OK)
         status = pen_job_read_impair_config(job, &impair);
     if (status == PEN_OK)
-        status = job_check_arena(job);
+        status = pen_job_check_arena(job, job->conduit, job->conduit_config, job->size);
     if (status != PEN_OK)
         return status;
-    if (pen_impair_is_on(&impair)) /* the link cannot see what the one around it holds */
+    if (pen_impair_is_on(&impair) ||
+        pen_job_is_spread(job)) /* the link cannot see what others hold */
         job->host.poll_view = NULL;
     job->lent_host = job->host;
     pen_link_params link_params = { &job->lent_host,     job->rank,       job->size,
@@ -126,11 +114,12 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     if (status != PEN_OK)
         return status;
     status = job_wrap_link(job, &impair, &link);
-    if (status == PEN_OK)
-        (void)pen_progress_add(&job->progress, link);
-    else
+    if (status != PEN_OK) {
         link->ops->close(link);
-    return status;
+        return status;
+    }
+    (void)pen_progress_add(&job->progress, link);
+    return pen_job_is_spread(job) ? pen_job_open_near(job) : PEN_OK;
 }
 
 /* ---- introductions --------------------------------------------------------------------------- */
@@ -181,13 +170,24 @@ static pen_status job_compare(pen_job *job, const job_greetings *greetings)
     return PEN_OK;
 }
 
+/* What every link of ours takes. */
+static uint32_t frame_max_of(const pen_job *job)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; i < job->progress.port_count; i++) {
+        uint32_t max = job->progress.ports[i].link->caps.frame_max;
+        least = max < least ? max : least;
+    }
+    return least;
+}
+
 /* Tells all and hears all, in one exchange: each costs a turn of every rank. */
 static pen_status job_greet(pen_job *job, pen_link *link, job_greetings *out)
 {
     unsigned char mine[PEN_BOOT_BLOB_MAX] = { 0 };
     job_hello hello = { .conduit_abi = job->conduit->abi,
                         .segment_mode = job->segment_mode,
-                        .frame_max = link->caps.frame_max,
+                        .frame_max = frame_max_of(job),
                         .addr_len = link->caps.addr_len,
                         .segment_max = job->segment_max_local };
     (void)snprintf(hello.conduit, sizeof hello.conduit, "%s", job->conduit->name);
@@ -216,7 +216,19 @@ static pen_status job_connect(const pen_job *job, pen_link *link, const job_gree
 
 /* ---- what clients see ------------------------------------------------------------------------ */
 
-static pen_status job_make_routes(pen_job *job, pen_port *port)
+/* The second port, if there is one, is the way to those of our host. */
+static void job_fill_routes(pen_job *job)
+{
+    const pen_host_page *page = job->boot.page;
+    pen_port *far = &job->progress.ports[0];
+    bool same_host = (far->link->caps.flags & PEN_CAP_SAME_HOST) != 0;
+    for (uint32_t rank = 0; rank < job->size; rank++)
+        job->routes[rank] = (pen_route){ far, rank, same_host };
+    for (uint32_t peer = 0; job->progress.port_count > 1 && peer < page->size; peer++)
+        job->routes[page->first + peer] = (pen_route){ &job->progress.ports[1], peer, true };
+}
+
+static pen_status job_make_routes(pen_job *job)
 {
     job->routes = pen_job_calloc(job, job->size, sizeof *job->routes, "the table of routes");
     if (job->routes == NULL)
@@ -225,9 +237,7 @@ static pen_status job_make_routes(pen_job *job, pen_port *port)
         pen_job_calloc(job, job->size, sizeof *job->mapped[0], "the table of mapped segments");
     if (job->mapped[0] == NULL)
         return PEN_ERR_MEMORY;
-    bool same_host = (port->link->caps.flags & PEN_CAP_SAME_HOST) != 0;
-    for (uint32_t rank = 0; rank < job->size; rank++)
-        job->routes[rank] = (pen_route){ port, rank, same_host };
+    job_fill_routes(job);
     return PEN_OK;
 }
 
@@ -283,10 +293,12 @@ static pen_status job_open_steps(pen_job *job, const pen_job_params *params)
     job_greetings greetings = { NULL, 0 };
     status = job_greet(job, port->link, &greetings);
     if (status == PEN_OK)
-        status = job_make_routes(job, port);
+        status = job_make_routes(job);
     if (status == PEN_OK)
         status = job_connect(job, port->link, &greetings);
     free(greetings.all);
+    if (status == PEN_OK && pen_job_is_spread(job))
+        status = pen_job_connect_near(job);
     if (status == PEN_OK)
         job_make_objects(job);
     return status;
@@ -325,11 +337,26 @@ uintptr_t pen_job_segment_max_local(const pen_job *job) { return job->segment_ma
 
 uintptr_t pen_job_segment_max_global(const pen_job *job) { return job->segment_max_global; }
 
+/* Through the launcher, polling meanwhile. A failure is seen by the exchange that follows. */
+static void meet_others(pen_job *job)
+{
+    uint32_t ticket;
+    if (pen_boot_arrive(&job->boot, &ticket) != PEN_OK)
+        return;
+    pen_waiter waiter = pen_waiter_of(&job->progress, false); /* nobody wakes us for this */
+    while (!pen_boot_arrived(&job->boot, ticket))
+        pen_wait_step(&waiter);
+}
+
 void pen_job_meet(pen_job *job)
 {
     pen_host_page *page = job->boot.page;
     if (page == NULL || job->size == 1)
         return;
+    if (pen_job_is_spread(job)) {
+        meet_others(job);
+        return;
+    }
     _Atomic uint32_t *mine = &page->ranks[job->rank].meetings;
     /* relaxed: only we write it. release: pairs with the acquire below; we have arrived */
     uint32_t meeting = atomic_load_explicit(mine, memory_order_relaxed) + 1;

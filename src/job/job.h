@@ -141,6 +141,8 @@ struct pen_job {
     uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_host host;      /* what we lend links; ctx is this job */
     pen_host lent_host; /* the conduit's: the same, or what the reliable link puts there */
+    pen_host near_host; /* lent to the link among the ranks of this host; see near.c */
+    uint64_t near_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_client client;
     pen_endpoint endpoint;                      /* the primordial one */
     pen_endpoint *endpoints[PEN_ENDPOINTS_MAX]; /* by number; guarded by threads_lock */

@@ -11,7 +11,7 @@
  * the console's. */
 pen_status pen_job_read_config(pen_job *job, const pen_job_params *params);
 pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out);
-pen_status pen_job_read_conduit_config(pen_job *job);
+pen_status pen_job_read_conduit_config(pen_job *job, const pen_conduit *conduit, uint64_t *config);
 pen_status pen_job_read_impair_config(pen_job *job, pen_impair_config *out);
 
 /* Bytes this rank may have as segment, by GASNET_MAX_SEGSIZE, its share of the memory and its
@@ -19,6 +19,17 @@ pen_status pen_job_read_impair_config(pen_job *job, pen_impair_config *out);
 uintptr_t pen_job_segment_limit(const pen_job *job);
 
 void pen_job_fill_host(pen_job *job, const pen_job_params *params);
+/* In a job of several hosts: the conduit between them, and the link among the ranks of ours, which
+ * becomes the second port. */
+bool pen_job_is_spread(const pen_job *job);
+pen_status pen_job_choose_far(pen_job *job);
+pen_status pen_job_open_near(pen_job *job);
+pen_status pen_job_connect_near(pen_job *job);
+
+/* What the conduit wants of the arena for so many peers is there; or says that it is not. */
+pen_status pen_job_check_arena(pen_job *job, const pen_conduit *conduit, const void *config,
+                               pen_peer peers);
+
 void pen_job_idle(void *ctx); /* what a waiting thread does now and then; ctx: the job */
 
 void pen_job_threads_close(pen_job *job);

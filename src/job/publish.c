@@ -63,7 +63,7 @@ pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, p
 
 /* ---- what a peer told ------------------------------------------------------------------------ */
 
-static bool publish_is_sane(const pen_job *job, const pen_told *told)
+static bool publish_is_sane(const pen_job *job, uint32_t rank, const pen_told *told)
 {
     if (told->ep_index >= PEN_ENDPOINTS_MAX)
         return false;
@@ -71,7 +71,7 @@ static bool publish_is_sane(const pen_job *job, const pen_told *told)
         return true;
     bool fits = told->number != 0 && told->number < PEN_SEGMENTS_MAX &&
                 told->base <= UINT64_MAX - told->len;
-    if (told->in_arena)
+    if (told->in_arena && job->routes[rank].same_host)
         fits = fits && told->arena_off <= job->boot.arena_len &&
                told->len <= job->boot.arena_len - told->arena_off;
     return fits;
@@ -154,7 +154,7 @@ static pen_status publish_enter(pen_job *job, uint32_t rank, const pen_told *tol
 
 pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
 {
-    if (!publish_is_sane(job, told)) {
+    if (!publish_is_sane(job, rank, told)) {
         pen_log_error(&job->log, "rank %u describes an impossible segment: %s; %s", rank,
                       pen_status_text(PEN_ERR_PROTOCOL), pen_status_remedy(PEN_ERR_PROTOCOL));
         return PEN_ERR_PROTOCOL;

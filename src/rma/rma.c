@@ -150,13 +150,14 @@ static bool has_device(const rma_call *call)
  * another way is needed. */
 static pid_t cma_pid(const pen_job *job, uint32_t jobrank)
 {
-    if (!job->mem.everything || !job->routes[jobrank].same_host || job->boot.page == NULL)
+    if (!job->mem.everything || !job->routes[jobrank].same_host)
         return 0;
     /* relaxed: at worst another thread asks the kernel once more */
     if (atomic_load_explicit(&job->rma->cma_refused, memory_order_relaxed))
         return 0;
     /* acquire: pairs with the release by which a rank shows that it has joined */
-    return (pid_t)atomic_load_explicit(&job->boot.page->ranks[jobrank].pid, memory_order_acquire);
+    const pen_host_rank *row = pen_host_row(job->boot.page, jobrank);
+    return row == NULL ? 0 : (pid_t)atomic_load_explicit(&row->pid, memory_order_acquire);
 }
 
 /* What became of the kernel's copy: true: done. A kernel that refuses is not asked again; an

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent.c: `penstock agent`: what `penstock run` starts on each host of a job. Nobody types it. */
+#include "boot/agent.h"
+#include "command/command.h"
+#include "command/topology.h"
+#include "conduit/conduit.h"
+
+size_t command_conduit_len(uint32_t ranks) { return pen_conduit_shared_max(ranks); }
+
+static bool cores_find(pen_log *log, const cpu_set_t **sets, unsigned *count)
+{
+    static topology machine; /* large */
+    topology_read(&machine);
+    *sets = machine.sets;
+    *count = machine.set_count;
+    if (machine.set_count != 0)
+        return true;
+    pen_log_error(log, "cannot bind ranks to cores on host %s: %s; leave --bind out", log->host,
+                  machine.why_not);
+    return false;
+}
+
+int command_agent(char **arguments)
+{
+    pen_log log;
+    pen_log_init(&log, "agent");
+    if (arguments[0] != NULL) {
+        pen_log_error(&log, "it takes no arguments: `penstock run --hosts` starts agents");
+        return COMMAND_USAGE;
+    }
+    const pen_boot_needs boot = { .conduit_len = command_conduit_len };
+    const pen_agent_needs needs = { &boot, cores_find };
+    return pen_agent_run(&log, &needs);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent_internal.h: an agent's state, shared by agent*.c. */
+#ifndef PEN_BOOT_AGENT_INTERNAL_H
+#define PEN_BOOT_AGENT_INTERNAL_H
+
+#include "boot/agent.h"
+#include "boot/start_order.h"
+
+/* what epoll says of: the launcher; rank 0's standard input */
+#define PEN_AGENT_UP    UINT64_MAX
+#define PEN_AGENT_INPUT (UINT64_MAX - 1)
+
+struct pen_agent {
+    pen_log *log;
+    const pen_agent_needs *needs;
+    pen_channel up;
+    pen_fleet fleet; /* agents on hosts below us */
+    int epoll;
+    uint32_t host;
+    bool planted;    /* we know our number, and who is below us */
+    bool started;    /* START is here ... */
+    bool ready;      /* ... and its ranks were started: they can be given orders */
+    bool quit, gone; /* the launcher let us go; it is no more */
+    bool hold;       /* read no more of what ranks print */
+    bool writing;    /* epoll tells when the launcher takes more */
+    bool some_left;
+    uint64_t beat_ns;
+    pen_pack tree_body, start_body; /* what the tree and start point into */
+    pen_start start;
+    pen_supervisor *s; /* NULL before and after the ranks */
+    int input_fd;      /* to rank 0's standard input; -1: none */
+    bool input_watched, input_ending;
+    pen_pack input;
+    size_t input_done;
+};
+
+/* agent.c */
+bool pen_agent_plant(struct pen_agent *agent, const pen_record *record, const char *body);
+void pen_agent_taken(struct pen_agent *agent);
+
+/* agent_orders.c */
+void pen_agent_order(struct pen_agent *agent, const pen_record *record, const char *body);
+char *pen_agent_exchange(pen_supervisor *s, int code); /* the area it names; see boot.c */
+bool pen_agent_input_open(pen_supervisor *s);
+void pen_agent_input(struct pen_agent *agent); /* it takes some */
+
+#endif

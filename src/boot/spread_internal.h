@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spread_internal.h: the state of spread.h, shared by spread*.c. */
+#ifndef PEN_BOOT_SPREAD_INTERNAL_H
+#define PEN_BOOT_SPREAD_INTERNAL_H
+
+#include "boot/hosts.h"
+#include "boot/spread.h"
+#include "boot/start_order.h"
+
+#define PEN_SPREAD_INPUT UINT64_MAX /* what epoll says of our standard input */
+
+typedef struct pen_spread_place { /* a host */
+    bool greeted, gone;
+    bool met; /* its ranks are in the start-up barrier */
+    uint32_t cores;
+    char from[PEN_ADDRESS_TEXT_MAX], at[PEN_ADDRESS_TEXT_MAX]; /* of its agent's connection */
+} pen_spread_place;
+
+struct pen_spread {
+    pen_fleet fleet;
+    pen_tree tree;
+    int epoll;
+    pen_spread_place *hosts;
+    uint32_t host_count, greeted, met;
+    uint32_t *firsts; /* the first rank of each host, and how many there are */
+    bool launched;    /* ranks were started, or will never be */
+    bool quitting, holding, lost_said;
+    uint64_t start_by_ns;
+    char *blobs; /* what ranks exchange in the start-up barrier */
+    int meet_code;
+    bool input_wanted; /* rank 0's host takes more of our standard input */
+    bool input_ended, input_watched, input_is_file;
+};
+
+/* spread_order.c */
+bool pen_spread_launch(pen_supervisor *s); /* false: why not has been said */
+void pen_spread_input(pen_supervisor *s);  /* there is some */
+void pen_spread_input_tend(pen_supervisor *s);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* near.c: a job of several hosts has two links: the first reaches everybody over the network, the
+ * second the ranks of this host through its arena, where peers count from 0. What that one delivers
+ * comes from job ranks again before the engine sees it. */
+#include "job/job_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool pen_job_is_spread(const pen_job *job)
+{
+    return job->boot.page != NULL && job->boot.page->host_count > 1;
+}
+
+pen_status pen_job_check_arena(pen_job *job, const pen_conduit *conduit, const void *config,
+                               pen_peer peers)
+{
+    size_t there = 0;
+    size_t wanted = conduit->shared_len == NULL ? 0 : conduit->shared_len(peers, config);
+    (void)job->host.shared(job, &there);
+    if (wanted <= there)
+        return PEN_OK;
+    pen_log_error(
+        &job->log,
+        "cannot open conduit %s: it wants %zu bytes of the host arena and %zu are set aside "
+        "for conduits; are launcher and library the same version?",
+        conduit->name, wanted, there);
+    return PEN_ERR_RESOURCE;
+}
+
+/* ---- between hosts --------------------------------------------------------------------------- */
+
+/* One that wants shared memory ends where that does, and so does one within a process. */
+static bool reaches_hosts(const pen_conduit *conduit, pen_peer peers)
+{
+    const char *why_not;
+    return pen_conduit_shared_len(conduit, peers) == 0 && conduit->score(peers, &why_not) > 0;
+}
+
+pen_status pen_job_choose_far(pen_job *job)
+{
+    enum { CONDUITS_MAX = 32 };
+    const pen_conduit *able[CONDUITS_MAX + 1];
+    size_t count = 0;
+    for (const pen_conduit *const *at = pen_builtin_conduits; *at != NULL; at++)
+        if (count < CONDUITS_MAX && reaches_hosts(*at, job->size))
+            able[count++] = *at;
+    able[count] = NULL;
+    const char *wanted = job->config.conduit;
+    bool has_wish = wanted != NULL && wanted[0] != '\0' && pen_conduit_find(wanted) != NULL;
+    for (size_t i = 0; has_wish && i < count; i++)
+        has_wish = strcmp(able[i]->name, wanted) != 0;
+    if (has_wish) {
+        pen_log_error(&job->log,
+                      "cannot use conduit %s: it connects the ranks of one host, and this job is "
+                      "on %u; leave the choice to Penstock",
+                      wanted, job->boot.page->host_count);
+        return PEN_ERR_UNUSABLE;
+    }
+    return pen_conduit_choose_among(&job->log, able, wanted, job->size, &job->conduit);
+}
+
+/* ---- within this host ------------------------------------------------------------------------ */
+
+static pen_peer job_rank_of(const pen_job *job, pen_peer peer)
+{
+    return job->boot.page->first + peer;
+}
+
+static void near_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head,
+                         uint32_t head_len, void *body, uint32_t body_len)
+{
+    const pen_job *job = ctx;
+    job->host.deliver(ctx, job_rank_of(job, from), lane, head, head_len, body, body_len);
+}
+
+static void near_deliver_request(void *ctx, pen_peer from, const void *head, uint32_t head_len)
+{
+    const pen_job *job = ctx;
+    job->host.deliver_head[PEN_LANE_REQUEST](ctx, job_rank_of(job, from), head, head_len);
+}
+
+static void near_deliver_reply(void *ctx, pen_peer from, const void *head, uint32_t head_len)
+{
+    const pen_job *job = ctx;
+    job->host.deliver_head[PEN_LANE_REPLY](ctx, job_rank_of(job, from), head, head_len);
+}
+
+static void near_peer_lost(void *ctx, pen_peer peer, pen_status why)
+{
+    const pen_job *job = ctx;
+    job->host.peer_lost(ctx, peer == PEN_PEER_ANY ? peer : job_rank_of(job, peer), why);
+}
+
+static void near_wake(void *ctx, pen_peer peer)
+{
+    const pen_job *job = ctx;
+    job->host.wake(ctx, job_rank_of(job, peer));
+}
+
+static const _Atomic uint32_t *near_sleeping(void *ctx, pen_peer peer)
+{
+    const pen_job *job = ctx;
+    return job->host.sleeping(ctx, job_rank_of(job, peer));
+}
+
+pen_status pen_job_open_near(pen_job *job)
+{
+    const pen_host_page *page = job->boot.page;
+    const pen_conduit *conduit = pen_conduit_find("shm");
+    if (conduit == NULL) /* built without: the network reaches neighbours as well */
+        return PEN_OK;
+    job->near_host = job->host;
+    job->near_host.deliver = near_deliver;
+    if (job->host.deliver_head[0] != NULL) {
+        job->near_host.deliver_head[PEN_LANE_REQUEST] = near_deliver_request;
+        job->near_host.deliver_head[PEN_LANE_REPLY] = near_deliver_reply;
+    }
+    job->near_host.peer_lost = near_peer_lost;
+    job->near_host.wake = near_wake;
+    job->near_host.sleeping = near_sleeping;
+    job->near_host.poll_view = NULL; /* a view shows one link's polls */
+    pen_status status = pen_job_read_conduit_config(job, conduit, job->near_config);
+    if (status == PEN_OK)
+        status = pen_job_check_arena(job, conduit, job->near_config, page->size);
+    if (status != PEN_OK)
+        return status;
+    pen_link_params params = { &job->near_host,  job->rank - page->first, page->size,
+                               job->near_config, page->job_key,           job->concurrency };
+    pen_link *link = NULL;
+    status = conduit->open(&params, &link);
+    if (status == PEN_OK)
+        (void)pen_progress_add(&job->progress, link);
+    return status;
+}
+
+/* An exchange of all, of which we need our host's. */
+pen_status pen_job_connect_near(pen_job *job)
+{
+    if (job->progress.port_count < 2)
+        return PEN_OK;
+    pen_link *link = job->progress.ports[1].link;
+    size_t len = link->caps.addr_len;
+    unsigned char mine[PEN_ADDR_LEN_MAX] = { 0 };
+    unsigned char *all = pen_job_calloc(job, job->size, len + 1, "the table of neighbours");
+    if (all == NULL)
+        return PEN_ERR_MEMORY;
+    pen_status status = link->ops->address(link, mine);
+    if (status == PEN_OK)
+        status = pen_boot_exchange(&job->boot, mine, len, all);
+    const pen_host_page *page = job->boot.page;
+    if (status == PEN_OK)
+        status = link->ops->connect(link, all + page->first * len, page->size);
+    free(all);
+    return status;
+}

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs on four hosts (see network.py) with two ranks each: that they run, that hosts talk by the network
+only, and every way to end. usage: hosts.py BUILD [unittest's options]"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import network
+
+BUILD = os.path.abspath(sys.argv.pop(1))
+PENSTOCK = os.path.join(BUILD, "bin", "penstock")
+EXAMPLES = os.path.join(BUILD, "examples")
+CONFORMANCE = os.path.join(BUILD, "tests", "conformance")
+SLOW = 10  # how much longer than promised things may take on a crowded machine
+HOSTS = 4
+
+
+def setUpModule():
+    global net
+    net = network.Network(HOSTS)
+    try:
+        net.__enter__()
+    except network.Missing as why:
+        network.skip(why)
+
+
+def tearDownModule():
+    net.__exit__()
+
+
+def command(*program, ranks=2 * HOSTS, options=(), hosts=None):
+    places = ",".join(f"{name}:2" for name in (hosts or net.names))
+    return net.inside("root", PENSTOCK, "run", "-n", str(ranks), "--hosts", places, *options, *program)
+
+
+def run(*program, ranks=2 * HOSTS, options=(), hosts=None, stdin=None, limit=100, **env):
+    return subprocess.run(command(*program, ranks=ranks, options=options, hosts=hosts), capture_output=True,
+                          text=True, input=stdin, env=net.environment(**env), timeout=limit, check=False,
+                          stdin=None if stdin is not None else subprocess.DEVNULL)
+
+
+def start(*program, **more):
+    env = more.pop("env", {})
+    return subprocess.Popen(command(*program, **more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=net.environment(**env), start_new_session=True)
+
+
+def wait_until(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def launcher_of(job):
+    """ip execs the command, so it is the process we started."""
+    return job.pid
+
+
+def agents():
+    """Host name -> pid of the agent there."""
+    found = {}
+    for name in net.names:
+        for pid in net.processes(name):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    if f.read().split(b"\0")[:2] == [PENSTOCK.encode(), b"agent"]:
+                        found[name] = pid
+            except OSError:
+                continue
+    return found
+
+
+def sleepers():
+    """Pids of ranks that sleep, by host."""
+    found = {}
+    for name in net.names:
+        for pid in net.processes(name):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    if f.read().startswith(b"sleep\0"):
+                        found.setdefault(name, []).append(pid)
+            except OSError:
+                continue
+    return found
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.job = None
+
+    def tearDown(self):
+        if self.job is not None and self.job.poll() is None:
+            self.job.kill()
+        if self.job is not None:
+            self.job.communicate()
+        clean = wait_until(lambda: not any(net.processes(name) for name in net.names), 5 * SLOW)
+        self.assertTrue(clean, f"left over: {[(n, net.processes(n)) for n in net.names]}")
+
+    def good(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        return done
+
+    def asleep(self, env=None):
+        """A job whose eight ranks sleep."""
+        self.job = start("sleep", "600", env=env or {})
+        all_there = wait_until(lambda: sum(len(p) for p in sleepers().values()) == 2 * HOSTS, 6 * SLOW)
+        self.assertTrue(all_there, "the ranks did not start")
+        return self.job
+
+    def ends(self, job, status, pattern, seconds=5 * SLOW):
+        out, err = job.communicate(timeout=seconds)
+        self.assertEqual(job.returncode, status, err + out)
+        self.assertRegex(err, pattern)
+        self.assertEqual(len(err.strip().splitlines()), 1, err)
+
+
+class Running(Case):
+    def test_ranks_say_hello_from_all_hosts(self):
+        done = self.good(run(os.path.join(EXAMPLES, "hello")))
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"hello from rank {r} of 8" for r in range(8)])
+
+    def test_randomaccess_is_verified_and_hosts_talk_by_the_network_only(self):
+        done = self.good(run(os.path.join(EXAMPLES, "randomaccess"), "am", "-m", "14", options=["--stats"]))
+        self.assertIn("randomaccess am: verified", done.stdout)
+        shm, net_count = map(int, re.search(r"^  AMs +0 +(\d+) +(\d+)$", done.stdout, re.M).groups())
+        # One of eight ranks is the neighbour: of eight destinations (ourselves among them) two are by memory.
+        self.assertGreater(net_count, 2 * shm)
+        self.assertGreater(shm, 0)
+
+    def test_frames_go_by_memory_only_within_a_host(self):
+        """Rank 0's requests to each rank, counted: what its counters call shared memory is its host."""
+        done = self.good(run(os.path.join(BUILD, "tests", "hosts", "hosts_routes")))
+        rows = dict(re.findall(r"^to (\d): (\w+)$", done.stdout, re.M))
+        self.assertEqual(rows, {str(r): "memory" if r < 2 else "network" for r in range(8)}, done.stdout)
+        self.assertIn("neighbours 2 host 2 hosts 4", done.stdout)
+
+    def test_randomaccess_is_verified_at_five_per_cent_loss(self):
+        done = self.good(run(os.path.join(EXAMPLES, "randomaccess"), "am", "-m", "12", PENSTOCK_IMPAIR_DROP="0.05",
+                             PENSTOCK_IMPAIR_SEED="7"))
+        self.assertIn("randomaccess am: verified", done.stdout)
+
+    def test_conformance(self):
+        for program in ("ex_rma", "ex_coll", "ex_atomic_ops", "ex_team_make", "ex_segment", "ex_vis", "g1_barrier",
+                        "ex_limits", "g1_am_long", "g1_nbi"):
+            path = os.path.join(CONFORMANCE, f"{program}.seq")
+            if not os.path.exists(path):
+                continue
+            with self.subTest(program=program):
+                self.good(run(path))
+
+    def test_a_tree_of_agents_and_uneven_ranks(self):
+        done = self.good(run(os.path.join(EXAMPLES, "hello"), ranks=7, options=["--tag"], GASNET_SSH_OUT_DEGREE="1"))
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"[{r}] hello from rank {r} of 7" for r in range(7)])
+
+    def test_input_goes_to_rank_0_and_variables_to_all(self):
+        text = "line of input\n" * 20000
+        done = self.good(run("sh", "-c", 'wc -l; echo "$PENSTOCK_RANK $GASNET_X $TOLD ${SECRET:-none}"', stdin=text,
+                             options=["--tag", "--env", "TOLD"], GASNET_X="x y", TOLD="'q' \"r\"", SECRET="s"))
+        self.assertIn("[0] 20000\n", done.stdout)
+        for rank in range(8):
+            self.assertIn(f"[{rank}] {rank} x y 'q' \"r\" none\n", done.stdout)
+
+    def test_nothing_secret_is_in_arguments(self):
+        self.asleep(env={"GASNET_TOKEN": "do-not-show"})
+        for name in [*net.names, "root"]:
+            for pid in net.processes(name):
+                try:
+                    with open(f"/proc/{pid}/cmdline", "rb") as f:
+                        self.assertNotIn(b"do-not-show", f.read())
+                except OSError:
+                    continue
+        os.kill(self.job.pid, signal.SIGTERM)
+        self.ends(self.job, -signal.SIGTERM, "SIGTERM received")
+
+
+class Ending(Case):
+    def test_statuses(self):
+        done = run("sh", "-c", "test $PENSTOCK_RANK = 5 && exit 7; sleep 600")
+        self.assertEqual(done.returncode, 7)
+        self.assertRegex(done.stderr, r"rank 5 \(host h2, pid \d+\) exited with status 7; ending the job")
+        done = run("./no-such-program")
+        self.assertEqual(done.returncode, 127)
+        self.assertRegex(done.stderr, r"cannot start ./no-such-program on host h\d: ")
+        done = run("sleep", "600", options=["--timeout", "10"])
+        self.assertEqual(done.returncode, 124)
+        self.assertEqual(len(re.findall(r"rank \d \(host \S+, pid \d+\): has not joined", done.stderr)), 8, done.stderr)
+
+    def test_a_rank_is_killed(self):
+        self.asleep()
+        os.kill(sleepers()["h3"][0], signal.SIGKILL)
+        self.ends(self.job, 137, r"rank [67] \(host h3, pid \d+\) killed by SIGKILL; ending the job")
+
+    def test_an_agent_is_killed(self):
+        self.asleep()
+        os.kill(agents()["h1"], signal.SIGKILL)
+        self.ends(self.job, 1, r"lost host h1 with ranks 2 to 3: .*; ending the job")
+
+    def test_a_stopped_agent_is_not_dead(self):
+        self.asleep(env={"PENSTOCK_LAUNCH_BEAT": "1"})
+        agent = agents()["h1"]
+        os.kill(agent, signal.SIGSTOP)
+        try:
+            with self.assertRaises(subprocess.TimeoutExpired):
+                self.job.wait(timeout=6)
+        finally:
+            os.kill(agent, signal.SIGCONT)
+        os.kill(self.job.pid, signal.SIGINT)
+        self.ends(self.job, -signal.SIGINT, "SIGINT received")
+
+    def test_a_host_vanishes(self):
+        self.asleep(env={"PENSTOCK_LAUNCH_BEAT": "1"})
+        net.link("h2", False)
+        try:
+            self.ends(self.job, 1, r"lost host h2 with ranks 4 to 5: the connection to its agent ended: .*not responding")
+            # What was on it cannot be told to end while nothing reaches it.
+            self.assertTrue(wait_until(lambda: not any(net.processes(n) for n in ("h0", "h1", "h3")), 5 * SLOW))
+        finally:
+            net.link("h2", True)
+            for pid in net.processes("h2"):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def test_ctrl_c(self):
+        self.asleep()
+        os.killpg(self.job.pid, signal.SIGINT)
+        self.ends(self.job, -signal.SIGINT, "SIGINT received")
+
+    def test_the_launcher_is_killed(self):
+        self.asleep()
+        self.job.kill()
+        self.job.communicate()
+        self.job = None  # tearDown waits until nothing is left
+
+    def test_no_sshd(self):
+        done = run("hostname", hosts=["h0", "10.77.3.99"], ranks=4)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"cannot start on host 10.77.3.99: no agent answered: ssh: .*; does `ssh 10.77")
+        self.assertEqual(done.stdout, "")
+
+    def test_no_penstock_there(self):
+        done = run("hostname", GASNET_SSH_REMOTE_PATH="/nowhere")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"cannot start on host h\d: status 127: .*GASNET_SSH_REMOTE_PATH")
+
+    def test_a_wrong_key(self):
+        done = run("hostname", GASNET_SSH_OPTIONS=f"-F {net.file('ssh.conf')} -i /dev/null -o IdentityFile=/dev/null "
+                                                  "-o PubkeyAuthentication=no")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"cannot start on host h\d: no agent answered: .*Permission denied")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
