@@ -2,7 +2,8 @@
 /* main.c: starts the benchmark program. Its command line is between it and those who start it,
  * `penstock perf` and bench/run.py; both have checked what people typed.
  *
- *     perf rows|am|put|get|vis|barrier|coll [--quick] [--json] [--only METRIC,...] [--max BYTES] */
+ *     perf rows|am|put|get|vis|barrier|coll [--quick] [--json] [--only METRIC,...] [--max BYTES]
+ *                                     [--block MILLISECONDS] */
 #include "perf.h"
 
 #include <gasnet_ratomic.h>
@@ -40,6 +41,8 @@ static bool argument_read(char **at, int *taken)
         perf.options.only = at[1];
     else if (strcmp(at[0], "--max") == 0)
         perf.options.len_max = strtoull(at[1], NULL, 10);
+    else if (strcmp(at[0], "--block") == 0)
+        perf.options.block_ns = strtod(at[1], NULL) * 1e6;
     else
         return false;
     return true;

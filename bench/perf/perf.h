@@ -24,6 +24,7 @@ typedef struct perf_options {
     bool quick, json;
     const char *only; /* metrics, separated by commas; NULL: all */
     size_t len_max;   /* of tables */
+    double block_ns;  /* of rows; 0: as is usual */
 } perf_options;
 
 typedef struct perf_state {

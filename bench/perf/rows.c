@@ -318,7 +318,8 @@ static void row_run(const row *about)
     static block_pair pairs[BLOCKS_MAX];
     const unsigned turn = perf.options.quick ? PAIRS_QUICK : PAIRS;
     const unsigned most = perf.options.quick ? PAIRS_QUICK * TURNS_QUICK : PAIRS * TURNS;
-    const double block_ns = perf.options.quick ? BLOCK_QUICK_NS : BLOCK_NS;
+    const double usual_ns = perf.options.quick ? BLOCK_QUICK_NS : BLOCK_NS;
+    const double block_ns = perf.options.block_ns > 0 ? perf.options.block_ns : usual_ns;
     const unsigned needed = turn / 2;
     const uint64_t raw_rounds = perf_rounds(about->raw, about->len, block_ns);
     const uint64_t rounds = perf_rounds(about->ours, about->len, block_ns);

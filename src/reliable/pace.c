@@ -11,6 +11,7 @@
 #define SHORT_NS        UINT64_C(50000)      /* no queue worth looking at */
 #define QUEUE_NS        UINT64_C(2000000)    /* wanted at most on top of the shortest round trip */
 #define LOSS_NS_MIN     UINT64_C(100000)     /* frames of one burst overtake each other */
+#define HURRY_NS_MIN    UINT64_C(100000)
 #define BACKOFF_MAX     16u
 #define COLLAPSE_PROBES 3u
 
@@ -65,6 +66,14 @@ void pen_rel_pace_sample(pen_rel_pace *pace, uint64_t now_ns, uint64_t round_ns,
         bounded_ns = SAMPLE_NS_MAX;
     smooth(pace, bounded_ns);
     adapt(pace, now_ns, bounded_ns, bytes);
+}
+
+uint64_t pen_rel_pace_hurry_ns(const pen_rel_pace *pace)
+{
+    if (pace->smooth_ns == 0 || pace->backoff != 0)
+        return UINT64_MAX;
+    uint64_t wait_ns = pace->smooth_ns + 4 * pace->vary_ns;
+    return wait_ns > HURRY_NS_MIN ? wait_ns : HURRY_NS_MIN;
 }
 
 uint64_t pen_rel_pace_probe_ns(const pen_rel_pace *pace)

@@ -27,6 +27,10 @@ void pen_rel_pace_sample(pen_rel_pace *pace, uint64_t now_ns, uint64_t round_ns,
 
 /* How long after the last sign of life to probe: longer with every probe in vain, it never gives
  * up. */
+/* How long a sender that can go on with nothing else waits for news before it asks once, with a
+ * note, what has arrived; UINT64_MAX: it does not know the way, or nobody answers. */
+uint64_t pen_rel_pace_hurry_ns(const pen_rel_pace *pace);
+
 uint64_t pen_rel_pace_probe_ns(const pen_rel_pace *pace);
 void pen_rel_pace_probed(pen_rel_pace *pace);
 void pen_rel_pace_heard(pen_rel_pace *pace);

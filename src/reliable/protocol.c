@@ -156,10 +156,16 @@ static void drop_lost_peer(pen_rel_core *core, pen_rel_peer *peer)
     peer->loss_ns = 0;
 }
 
+/* With something missing the sender is told more often. */
+static uint32_t ack_every(const pen_rel_peer *peer)
+{
+    return peer->window.base != peer->window.high ? REL_ACK_EVERY_GAP : REL_ACK_EVERY;
+}
+
 static void tick_acks(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, bool idle)
 {
     bool is_due =
-        peer->ack_now || peer->ack_count >= REL_ACK_EVERY ||
+        peer->ack_now || peer->ack_count >= ack_every(peer) ||
         (peer->ack_count != 0 && (idle || rel_since(now_ns, peer->heard_ns) >= REL_ACK_WAIT_NS));
     if (is_due)
         (void)rel_send_note(core, peer, now_ns, 0);
@@ -173,10 +179,13 @@ static uint64_t tick_peer(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_n
     rel_send_lost(core, peer, now_ns);
     if (now_ns >= rel_probe_due(peer))
         rel_probe(core, peer, now_ns);
+    else if (now_ns >= rel_hurry_due(peer))
+        rel_hurry(core, peer, now_ns);
     tick_acks(core, peer, now_ns, idle);
     if (peer->is_lost)
         drop_lost_peer(core, peer);
-    uint64_t next_ns = rel_probe_due(peer);
+    uint64_t next_ns = rel_probe_due(peer), hurry_ns = rel_hurry_due(peer);
+    next_ns = hurry_ns < next_ns ? hurry_ns : next_ns;
     if (peer->loss_ns != 0 && peer->loss_ns < next_ns)
         next_ns = peer->loss_ns;
     if (!rel_chain_is_empty(&peer->lost) && peer->flight < peer->pace.window &&

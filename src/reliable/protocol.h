@@ -101,6 +101,8 @@ typedef struct pen_rel_peer {
     uint64_t loss_ns;            /* when the oldest flying one is lost; 0: not in sight */
     uint64_t probe_base_ns;      /* last sign of life, or of ours */
     pen_rel_pace pace;
+    bool is_held_up;       /* the last post was refused, whatever for ... */
+    bool has_hurried;      /* ... and the peer was asked, since the last news, what has arrived */
     bool wants_credit;     /* a post was refused for want of it ... */
     bool has_asked;        /* ... and the peer was asked when nothing else would make it tell */
     bool is_lost;          /* the link below says so */

@@ -9,8 +9,9 @@
 enum {
     REL_ALIGN = 16,
     REL_BORROW_HEAD_MAX = 56, /* engine's heads up to this leave room for an acknowledgement */
-    REL_ACK_EVERY = 64,
-    REL_GATHER_AFTER = 4, /* frames on their way, from which on others may wait for company */
+    REL_ACK_EVERY = 64,       /* frames ... */
+    REL_ACK_EVERY_GAP = 16,   /* ... and while one of them is missing */
+    REL_GATHER_AFTER = 4,     /* frames on their way, from which on others may wait for company */
     REL_CREDIT_SERIAL_MAX = 1 << 30, /* limits this far ahead are nonsense */
 };
 #define REL_ACK_WAIT_NS    UINT64_C(50000)
@@ -89,6 +90,8 @@ void rel_find_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
 void rel_send_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
 void rel_probe(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
 bool rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint32_t flags);
+uint64_t rel_hurry_due(const pen_rel_peer *peer); /* likewise */
+void rel_hurry(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);
 uint64_t rel_probe_due(const pen_rel_peer *peer); /* UINT64_MAX: never */
 
 #endif

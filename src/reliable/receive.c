@@ -165,18 +165,21 @@ static pen_rel_result take_frame(pen_rel_core *core, pen_rel_peer *peer, const a
         core->counts.unkept++;
         return PEN_REL_NOTHING; /* as if it had been lost */
     }
+    if (pen_rel_after(in->head.sequence, peer->window.high)) /* a gap: the sender wants to know */
+        peer->ack_now = true;
     pen_rel_window_add(&peer->window, in->head.sequence);
     side->accepted += out->charge;
-    if (peer->window.base != peer->window.high) /* a gap: the sender wants to know */
-        peer->ack_now = true;
     return is_wanted ? PEN_REL_DELIVER : PEN_REL_KEPT;
 }
 
-/* Of a frame that is not acknowledged its sender must not think that it arrived. */
+/* Of a frame that is not acknowledged its sender must not think that it arrived. Of notes only
+ * questions are numbered. */
 static void note_transmission(pen_rel_peer *peer, uint64_t now_ns, const pen_rel_head *head)
 {
-    if (pen_rel_window_look(&peer->window, head->sequence) != PEN_REL_SEEN ||
-        !pen_rel_after(head->transmission, peer->heard_transmission))
+    bool is_taken = head->kind == PEN_REL_NOTE
+                        ? (head->flags & PEN_REL_ASK) != 0
+                        : pen_rel_window_look(&peer->window, head->sequence) == PEN_REL_SEEN;
+    if (!is_taken || !pen_rel_after(head->transmission, peer->heard_transmission))
         return;
     peer->heard_transmission = head->transmission;
     peer->heard_ns = now_ns;
@@ -203,8 +206,10 @@ pen_rel_result pen_rel_receive(pen_rel_core *core, uint64_t now_ns, pen_peer fro
     if ((in.head.flags & PEN_REL_ASK) != 0)
         peer->ack_now = true;
     rel_activate(core, peer, now_ns);
-    if (in.head.kind == PEN_REL_NOTE)
+    if (in.head.kind == PEN_REL_NOTE) {
+        note_transmission(peer, now_ns, &in.head);
         return PEN_REL_NOTHING;
+    }
     pen_rel_result result = take_frame(core, peer, &in, lanes, out);
     note_transmission(peer, now_ns, &in.head);
     return result;

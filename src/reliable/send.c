@@ -109,12 +109,19 @@ bool rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint
                           .lane = PEN_LANE_CONTROL,
                           .flags = flags | PEN_REL_ACK,
                           .session = peer->session };
+    /* Who answers says by that which frames were overtaken: as many as it takes for them to count
+     * as lost. */
+    if ((flags & PEN_REL_ASK) != 0)
+        head.transmission = peer->next_transmission + REORDER_MAX - 1;
     pen_frame frame = { 0 };
     fill_ack(core, peer, now_ns, PEN_REL_RANGES_MAX, &head.ack);
     frame.head_len = (uint32_t)pen_rel_encode(&head, bytes);
-    pen_post result = hand_down(core, peer, &head, &frame, bytes, NULL);
-    core->counts.notes += result == PEN_POST_DONE;
-    return result == PEN_POST_DONE;
+    if (hand_down(core, peer, &head, &frame, bytes, NULL) != PEN_POST_DONE)
+        return false;
+    if ((flags & PEN_REL_ASK) != 0)
+        peer->next_transmission = head.transmission + 1;
+    core->counts.notes++;
+    return true;
 }
 
 /* ---- posting --------------------------------------------------------------------------------- */
@@ -178,6 +185,10 @@ pen_post pen_rel_post(pen_rel_core *core, uint64_t now_ns, pen_peer to, pen_lane
     pen_rel_peer *peer = &core->peers[to];
     if (peer->is_lost)
         return PEN_POST_FAILED;
+    if (!peer->is_held_up) {
+        peer->is_held_up = true;
+        rel_activate(core, peer, rel_hurry_due(peer));
+    }
     if (!has_credit(peer, lane, rel_charge(&core->config, frame->head_len, frame->body_len))) {
         want_credit(core, peer, now_ns);
         return PEN_POST_AGAIN;
@@ -195,6 +206,7 @@ pen_post pen_rel_post(pen_rel_core *core, uint64_t now_ns, pen_peer to, pen_lane
         rel_record_free(core, record);
         return result;
     }
+    peer->is_held_up = false;
     peer->next_sequence++;
     peer->lanes[lane].sent += record->charge;
     rel_chain_append(&peer->unacked, &record->by_sequence);
@@ -272,8 +284,10 @@ void rel_take_ack(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, const
     }
     take_limits(peer, ack);
     pen_rel_pace_heard(&peer->pace);
-    if (is_news)
+    if (is_news) {
         peer->probe_base_ns = now_ns;
+        peer->has_hurried = false;
+    }
     rel_find_lost(core, peer, now_ns);
     rel_send_lost(core, peer, now_ns);
 }
@@ -320,18 +334,24 @@ static bool send_again(pen_rel_core *core, pen_rel_peer *peer, pen_rel_record *r
 void rel_send_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
 {
     pen_rel_record *record;
+    bool any_sent = false;
     while ((record = rel_first_sent(&peer->lost)) != NULL &&
            (peer->flight == 0 || peer->flight + record->charge <= peer->pace.window)) {
-        /* All but the last: that one takes the others with it. */
-        core->may_gather = record->by_transmission.behind != &peer->lost &&
-                           peer->flight + 2 * record->charge <= peer->pace.window;
+        /* All but the last: that one, or the note below, takes the others with it. */
+        core->may_gather =
+            peer->is_held_up || (record->by_transmission.behind != &peer->lost &&
+                                 peer->flight + 2 * record->charge <= peer->pace.window);
         bool is_sent = send_again(core, peer, record, now_ns, 0);
         core->may_gather = false;
         if (!is_sent) {
             rel_activate(core, peer, now_ns + REL_ACK_WAIT_NS);
             return;
         }
+        any_sent = true;
     }
+    /* Nothing new follows them that would show, by arriving, that the last ones are lost again. */
+    if (any_sent && peer->is_held_up)
+        (void)rel_send_note(core, peer, now_ns, PEN_REL_ASK);
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
@@ -341,6 +361,21 @@ uint64_t rel_probe_due(const pen_rel_peer *peer)
     if (rel_chain_is_empty(&peer->unacked) && !peer->wants_credit)
         return UINT64_MAX;
     return peer->probe_base_ns + pen_rel_pace_probe_ns(&peer->pace);
+}
+
+uint64_t rel_hurry_due(const pen_rel_peer *peer)
+{
+    const uint64_t wait_ns = pen_rel_pace_hurry_ns(&peer->pace);
+    if (!peer->is_held_up || peer->has_hurried || rel_chain_is_empty(&peer->unacked) ||
+        wait_ns == UINT64_MAX)
+        return UINT64_MAX;
+    return peer->probe_base_ns + wait_ns;
+}
+
+void rel_hurry(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
+{
+    peer->has_hurried = true;
+    (void)rel_send_note(core, peer, now_ns, PEN_REL_ASK);
 }
 
 void rel_probe(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
