@@ -26,13 +26,19 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import show  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("rows", "crowd", "par", "start", "curves")  # in the order of the table
+PARTS = ("rows", "crowd", "par", "udp", "start", "curves")  # in the order of the table
 CROWDS = (4, 8, 16)  # ranks on two cores
 STARTS = (2, 16, 64)
 SELF_FORK = 128
 PAR_METRICS = ("am_short4_round_trip", "am_flood", "am_medium_64B_flood", "am_flood_with_replies")
 PAR_ROUNDS, PAR_ROUNDS_QUICK = 5, 2
+PAIRS_UDP = 3
 PAR_PASS, PAR_STRETCH = 0.15, 0.05  # what PAR may cost more than SEQ
+UDP_BULK = ("net_put_1MiB", 0.3, 0.45)  # with a MAC, of the yardstick without
+UDP_UNBUNDLED = ("net_am_medium_64B_flood", 0.9)  # with a MAC, of what it is without
+UDP_MAC_NS = 1000  # that a MAC may cost a message
+UDP_LOSSES = ((0.01, 0.8), (0.1, 0.35))  # frames lost, and the rate that is left
+UDP_LOSS_BLOCK_MS = 50  # a last frame that is lost costs a millisecond
 CURVES = (("am", 2), ("put", 2), ("get", 2), ("vis", 2), *(("barrier", n) for n in (2, *CROWDS)),
           *(("coll", n) for n in (2, *CROWDS)))
 OTHERS = ("peers/run.py", "coll.py")  # the first measures applications, too
@@ -68,10 +74,11 @@ class Bench:
         if self.two is None:
             print("bench: one processor only: what needs two is left out", file=sys.stderr)
 
-    def perf(self, ranks, *arguments, cores, mode="seq"):
+    def perf(self, ranks, *arguments, cores, mode="seq", settings=()):
         program = os.path.join(self.build, "libexec", "penstock", f"perf-{mode}")
         launcher = os.path.join(self.build, "bin", "penstock")
-        return run([launcher, "run", "-n", str(ranks), program, *arguments], cores)
+        given = [word for setting in settings for word in ("--env", setting)]
+        return run([launcher, "run", "-n", str(ranks), *given, program, *arguments], cores)
 
     def narrowed(self, suffix=""):
         """Arguments that choose rows; None: none of these is wanted. suffix: of their names here."""
@@ -109,6 +116,46 @@ class Bench:
         return [compare_modes(name, [pair for pair in pairs if pair[0]["metric"] == name])
                 for name in wanted]
 
+    def over_udp(self, *settings, only=None, more=()):
+        """Rows of two ranks that share no memory."""
+        arguments = self.narrowed() if only is None else [*self.quick, "--only", only]
+        return self.perf(2, "rows", *arguments, *more, cores=self.two,
+                         settings=("PENSTOCK_CONDUIT=udp", *settings))
+
+    def udp(self):
+        """The figures without a MAC and with it, what it costs, and what loss leaves."""
+        none, auth = "PENSTOCK_UDP_SECURITY=none", "PENSTOCK_UDP_SECURITY=auth"
+        if not self.two or (self.only is not None and
+                            not any(name.startswith("net_") for name in self.only)):
+            return []
+        plain, sealed = self.over_udp(none), [renamed(row, "auth") for row in self.over_udp(auth)]
+        results = plain + [with_limits(row, *UDP_BULK[1:]) if row["metric"] == UDP_BULK[0] + "_auth"
+                           else with_limits(row, None, None) for row in sealed]
+        if self.only is not None:
+            return results
+        by_name = {row["metric"]: row for row in plain + sealed}
+        results.append(cost_of(by_name["net_am_medium_64B_round_trip"],
+                               by_name["net_am_medium_64B_round_trip_auth"]))
+        alone = "PENSTOCK_UDP_BUNDLE=no"
+        results.append(self.share("net_auth_64B_unbundled", UDP_UNBUNDLED[0], (none, alone),
+                                  (auth, alone), UDP_UNBUNDLED[1]))
+        for lost, least in UDP_LOSSES:
+            # The wrapper that drops frames costs something itself: both sides have it.
+            results.append(self.share(f"net_am_flood_{lost:.0%}_lost".replace("%", "_percent"),
+                                      "net_am_flood", (none, "PENSTOCK_IMPAIR_DROP=1e-12"),
+                                      (none, f"PENSTOCK_IMPAIR_DROP={lost}"), least,
+                                      ("--block", str(UDP_LOSS_BLOCK_MS))))
+        return results
+
+    def share(self, name, metric, before, after, least, more=()):
+        """What is left of a rate: a ratio of two ratios to the yardstick, from jobs in turn."""
+        pairs = [[self.over_udp(*settings, only=metric, more=more)[0]
+                  for settings in (before, after)]
+                 for _ in range(PAR_ROUNDS_QUICK if self.options.quick else PAIRS_UDP)]
+        row = compare_modes(metric, pairs)
+        row.update(metric=name, baseline=metric)
+        return with_limits(row, least, None)
+
     def start(self):
         jobs = [(ranks, os.path.join(self.build, "bin", "penstock"), f"start_and_exit_{ranks}_ranks")
                 for ranks in STARTS]
@@ -128,6 +175,33 @@ class Bench:
             return []
         return [line for name, ranks in CURVES
                 for line in self.perf(ranks, name, "--json", *self.quick, cores=self.two)]
+
+
+def renamed(row, suffix):
+    return {**row, "metric": f"{row['metric']}_{suffix}"}
+
+
+def with_limits(row, at_pass, at_stretch):
+    """The row held to other limits; None: to none."""
+    row = dict(row)
+    for key, limit in (("pass", at_pass), ("stretch", at_stretch)):
+        sign = 1 if row["sense"] == "<=" else -1
+        row[f"{key}_at"] = limit
+        row[key] = None if limit is None else bool(row["ratio"]) and \
+            sign * row["ratio"] <= sign * limit
+    return row
+
+
+def cost_of(plain, sealed):
+    """What a MAC costs a message, of which a round trip has two: each round trip as so many of the
+    yardstick's, since the two were measured one after another."""
+    row = {**sealed, "metric": "net_auth_64B_message", "baseline": plain["metric"],
+           "baseline_value": plain["value"], "judged": "difference", "stretch_at": None,
+           "stretch": None, "pass_at": UDP_MAC_NS}
+    row["difference"] = (sealed["ratio"] - plain["ratio"]) * plain["baseline_value"] / 2
+    row["ratio"] = sealed["ratio"] / plain["ratio"] if plain["ratio"] else 0.0
+    row["pass"] = bool(row["ratio"]) and row["difference"] <= UDP_MAC_NS
+    return row
 
 
 def compare_modes(name, rounds):

@@ -113,6 +113,9 @@ typedef struct pen_rel_peer {
     bool ack_now;                /* there are some, and it should be without waiting for more */
 } pen_rel_peer;
 
+/* An idle peer costs this, a udp_peer and the seal's keys and window: together below 4 KiB. */
+_Static_assert(sizeof(pen_rel_peer) <= 1024, "an idle peer is small");
+
 typedef struct pen_rel_spare {
     pen_rel_record *first;
     uint32_t count;

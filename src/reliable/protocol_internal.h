@@ -11,6 +11,7 @@ enum {
     REL_BORROW_HEAD_MAX = 56, /* engine's heads up to this leave room for an acknowledgement */
     REL_ACK_EVERY = 64,       /* frames ... */
     REL_ACK_EVERY_GAP = 16,   /* ... and while one of them is missing */
+    REL_GAP_NEAR = 4,         /* frames ahead of a missing one, of which each is told at once */
     REL_GATHER_AFTER = 4,     /* frames on their way, from which on others may wait for company */
     REL_CREDIT_SERIAL_MAX = 1 << 30, /* limits this far ahead are nonsense */
 };

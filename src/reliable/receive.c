@@ -165,10 +165,12 @@ static pen_rel_result take_frame(pen_rel_core *core, pen_rel_peer *peer, const a
         core->counts.unkept++;
         return PEN_REL_NOTHING; /* as if it had been lost */
     }
-    if (pen_rel_after(in->head.sequence, peer->window.high)) /* a gap: the sender wants to know */
-        peer->ack_now = true;
+    bool makes_gap = pen_rel_after(in->head.sequence, peer->window.high);
     pen_rel_window_add(&peer->window, in->head.sequence);
     side->accepted += out->charge;
+    uint32_t ahead = peer->window.high - peer->window.base;
+    if (makes_gap || (ahead != 0 && ahead <= REL_GAP_NEAR)) /* the sender wants to know */
+        peer->ack_now = true;
     return is_wanted ? PEN_REL_DELIVER : PEN_REL_KEPT;
 }
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SMALL_LEN = 512, SPARE_MAX = 512, LARGE_SPARE_MAX = 16, LARGE_LEAST = 16384 };
+enum { SMALL_LEN = 512, SPARE_MAX = 256, LARGE_SPARE_MAX = 16, LARGE_LEAST = 16384 };
 
 /* Of the memory for copies, how much lanes up to this one may use together. */
 static size_t memory_part(const pen_rel_core *core, pen_lane lane)

@@ -187,7 +187,8 @@ pen_post pen_rel_post(pen_rel_core *core, uint64_t now_ns, pen_peer to, pen_lane
         return PEN_POST_FAILED;
     if (!peer->is_held_up) {
         peer->is_held_up = true;
-        rel_activate(core, peer, rel_hurry_due(peer));
+        if (rel_hurry_due(peer) != UINT64_MAX)
+            rel_activate(core, peer, rel_hurry_due(peer));
     }
     if (!has_credit(peer, lane, rel_charge(&core->config, frame->head_len, frame->body_len))) {
         want_credit(core, peer, now_ns);

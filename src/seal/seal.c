@@ -41,6 +41,8 @@ typedef struct seal_peer {
     pen_seal_window window;        /* of messages from it */
 } seal_peer;
 
+_Static_assert(sizeof(seal_peer) <= 512, "an idle peer is small");
+
 struct pen_seal {
     seal_expanded own;                 /* guarded by whoever sends */
     seal_expanded from[EXPANDED_KEYS]; /* guarded by whoever receives */

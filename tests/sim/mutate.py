@@ -65,9 +65,10 @@ MUTANTS = [
      r"""return sim_is("no_probe") ? UINT64_MAX : sim_is("probe_gives_up") && peer->pace.backoff > 7
         ? UINT64_MAX : peer->probe_base_ns + pen_rel_pace_probe_ns(&peer->pace);"""),
     ("probe_gives_up", "send.c", r'sim_is\("probe_gives_up"\)', r"\g<0>"),
-    ("probe_without_frame", "send.c", r"    if \(record == NULL\)\n        is_sent",
-     r"""    if (record == NULL || sim_is("probe_without_frame"))
-        is_sent"""),
+    ("question_without_number", "send.c",
+     r"        head\.transmission = peer->next_transmission \+ REORDER_MAX - 1;",
+     r"""        head.transmission = sim_is("question_without_number")
+            ? 0 : peer->next_transmission + REORDER_MAX - 1;"""),
     ("body_given_back_at_once", "send.c", r"record->op != NULL \? PEN_POST_PENDING",
      r"""record->op != NULL && !sim_is("body_given_back_at_once") ? PEN_POST_PENDING"""),
     ("freed_while_read", "records.c",

@@ -12,7 +12,7 @@ enum {
     INBOX_MAX = 2000, /* frames that the kernel keeps unread */
     POLL_FRAMES = 32,
     HOSTILE_FRAMES = 40,
-    SPARE_LEN = 512 * 512, /* of records kept to be used again */
+    SPARE_LEN = 256 * 512, /* of records kept to be used again */
 };
 
 #define POLL_GAP_NS    20000u

@@ -60,6 +60,8 @@ typedef struct udp_peer {
     uint16_t sent; /* datagrams sent to it through the shared socket, up to UDP_HOT_AFTER */
 } udp_peer;
 
+_Static_assert(sizeof(udp_peer) <= 64, "an idle peer is small");
+
 typedef struct udp_hot {
     int fd;
     bool used; /* since somebody last looked for a place */
