@@ -297,20 +297,31 @@ static uint32_t part(uint64_t drawn, unsigned shift, uint32_t below)
     return (uint32_t)((((drawn >> shift) & 0xffff) * below) >> 16);
 }
 
-/* Most steps find nothing to do, so all their choices are parts of one number. Who is behind goes
- * on when others have not been able to for long. */
+/* Something comes to rank i; from is whose way is looked at first. */
+static bool deliver_any(net *w, uint32_t from, uint32_t i, bool behind)
+{
+    for (uint32_t tried = 0; tried < w->params->ranks; tried++) {
+        if ((!behind || from != w->slow_from || i != w->slow_to) && deliver(w, from, i))
+            return true;
+        from = from + 1 < w->params->ranks ? from + 1 : 0;
+    }
+    return false;
+}
+
+/* All choices of a step are parts of one number. Who is behind goes on when others have not been
+ * able to for long. */
 static void step_at_random(net *w)
 {
     uint64_t drawn = (w->random = w->random * 6364136223846793005U + 1442695040888963407U);
     drawn ^= drawn >> 29;
     uint32_t ranks = w->params->ranks, i = part(drawn, 48, ranks), from = part(drawn, 32, ranks);
-    bool behind = w->in_vain < 16 * ranks && part(drawn, 16, w->params->lag) > 0, did = false;
+    bool behind = w->in_vain < ranks && part(drawn, 16, w->params->lag) > 0, did = false;
     w->now++;
     if ((drawn & 1) == 0) {
-        if (!behind || from != w->slow_from || i != w->slow_to)
-            did = deliver(w, from, i);
+        did = deliver_any(w, from, i, behind);
     } else if (((drawn >> 1) & 15) >= w->params->nap && (!behind || i != w->sleepy)) {
-        did = step_rank(w, i, (uint32_t)(drawn >> 5) & 3);
+        uint32_t what = (uint32_t)(drawn >> 5) & 3;
+        did = step_rank(w, i, what) || step_rank(w, i, what / 2) || step_rank(w, i, 2);
         if (did)
             pen_credit_receiver_audit(w->ranks[i].receiver);
     }
