@@ -12,7 +12,8 @@ R       = build/release
 
 export JOBS
 
-.PHONY: help run test test-long sim fuzz bench bench-check bench-peers build install format reference check clean \
+.PHONY: help run test test-long sim fuzz bench bench-check bench-peers papers-extoll \
+        papers-extoll-check build install format reference check clean \
         distclean deps deps-test deps-bench configure
 
 help:
@@ -25,6 +26,8 @@ help:
 	@echo 'make bench          build and run the benchmarks'
 	@echo 'make bench-check    the same, and fail if an operation costs more than its limit'
 	@echo 'make bench-peers    the same, and compare with MPI, UCX and libfabric in the same run'
+	@echo 'make papers-extoll  experiments of papers, to docs/papers (PAPERS_RANKS=1024: an hour)'
+	@echo 'make papers-extoll-check  the same, and fail where an acceptance value is missed'
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
 	@echo 'make format         lay the sources out with clang-format'
@@ -84,6 +87,13 @@ bench-check:
 bench-peers:
 	@scripts/deps peers
 	@$(MAKE) --no-print-directory bench ARGS='--peers $(ARGS)'
+
+# Simulated ranks; those in real time are as many as their programs say.
+PAPERS_RANKS ?= 1024
+papers-extoll papers-extoll-check: configure deps-bench
+	@cmake --build $(R) -j $(JOBS) --target papers
+	@build/venv/bin/python bench/papers/run.py $(R) --ranks $(PAPERS_RANKS) \
+		$(if $(filter %-check,$@),--reuse --check,--docs docs/papers) $(ARGS)
 
 format: deps-test
 	@scripts/check_format --write

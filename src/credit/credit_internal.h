@@ -30,7 +30,11 @@ static inline bool pen_credit_list_empty(const pen_credit_list *list)
 
 /* A sender as its receiver sees it. */
 typedef struct pen_credit_source {
-    uint32_t quota;     /* what it is entitled to */
+    uint32_t quota; /* what it is entitled to */
+    /* Activity: all that others look at stands together, since they look at every peer. */
+    uint32_t period_freed; /* in this period, up to its last round */
+    uint64_t period_start, last_freed;
+    double pace;        /* time for a packet in the last period; 0: none has ended */
     uint32_t told;      /* what it knows that to be, when it has heard all */
     uint32_t exposed;   /* granted and neither freed nor given back */
     uint32_t recovered; /* freed, not yet granted again */
@@ -45,15 +49,11 @@ typedef struct pen_credit_source {
     bool recall_open;   /* wanted, or sent and not answered */
     bool asked_in_vain; /* loan: it had nothing to give in this epoch */
     bool epoch_ended;   /* loan: not yet told */
+    bool has_enough;    /* activity: nobody had anything for it in this period */
     uint16_t requested; /* loan: how often it lacked credits lately */
     uint16_t borrowed;  /* loan: what it was lent lately */
     uint32_t asked;     /* by the recall that is under way */
     uint32_t round_freed;
-    /* Activity. */
-    uint32_t period_freed; /* in this period, up to its last round */
-    bool has_enough;       /* nobody had anything for it in this period */
-    uint64_t period_start, last_freed;
-    double pace; /* time for a packet in the last period; 0: none has ended */
     uint64_t packets, grants, rides, recalls;
 } pen_credit_source;
 

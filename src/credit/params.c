@@ -27,6 +27,17 @@ static bool can_start(const pen_credit_params *params)
            params->start >= (is_all ? params->quota : PEN_CREDIT_QUOTA_MIN(params->control));
 }
 
+static const char *check_pace(const pen_credit_params *params)
+{
+    if (params->period > SLOTS_MAX)
+        return "the period must be at most 2^30";
+    if (params->step == 0 || params->epoch == 0)
+        return "the step and the epoch must be at least 1";
+    if (!(params->hysteresis >= 1)) /* also if it is no number */
+        return "the hysteresis must be at least 1";
+    return NULL;
+}
+
 const char *pen_credit_params_check(const pen_credit_params *params)
 {
     uint32_t n = params->control;
@@ -43,13 +54,7 @@ const char *pen_credit_params_check(const pen_credit_params *params)
                "the static policy it is the quota";
     if (params->peers == 0 || (uint64_t)params->peers * params->quota > SLOTS_MAX)
         return "peers times quota must be 1 to 2^30";
-    if (params->period > SLOTS_MAX)
-        return "the period must be at most 2^30";
-    if (params->step == 0 || params->epoch == 0)
-        return "the step and the epoch must be at least 1";
-    if (!(params->hysteresis >= 1)) /* also if it is no number */
-        return "the hysteresis must be at least 1";
-    return NULL;
+    return check_pace(params);
 }
 
 static bool find_policy(const char *name, pen_credit_policy *out)

@@ -22,10 +22,13 @@ static uint32_t least(const pen_credit_params *params)
 static double pace_of(const pen_credit_receiver *receiver, const pen_credit_source *peer,
                       double own, uint64_t now)
 {
-    uint32_t round = PEN_CREDIT_ROUND(peer->quota, receiver->params.control);
-    double present = (double)(now - peer->period_start) / ((double)receiver->period + round);
+    double present = (double)(now - peer->period_start);
     if ((double)(now - peer->last_freed) > own * receiver->period)
         return PACE_STOPPED;
+    if (present <= peer->pace * receiver->period)
+        return peer->pace; /* most often so, and it spares divisions: all peers are looked at */
+    uint32_t round = PEN_CREDIT_ROUND(peer->quota, receiver->params.control);
+    present /= (double)receiver->period + round;
     return present > peer->pace ? present : peer->pace;
 }
 

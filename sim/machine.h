@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* machine.h: what a simulated machine costs, read from a file, so that every experiment on it takes
+ * the same numbers. A file has one line for each value, `name = number unit`, all of them and no
+ * others, in any order; # begins a comment. */
+#ifndef PEN_SIM_MACHINE_H
+#define PEN_SIM_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(name, unit, least, most). sim/machines/extoll-r1 says what each is. */
+#define PEN_SIM_MACHINE_VALUES(X)        \
+    X(packet_payload, "bytes", 8, 4096)  \
+    X(send_packet, "ns", 0, 1000000)     \
+    X(nic_send, "ns", 0, 1000000)        \
+    X(link_packet, "ns", 1, 1000000)     \
+    X(router, "ns", 0, 1000000)          \
+    X(nic_receive, "ns", 0, 1000000)     \
+    X(poll_packet, "ns", 0, 1000000)     \
+    X(nic_queue, "packets", 1, 1000000)  \
+    X(copy_packet, "ns", 0, 1000000)     \
+    X(send_message, "ns", 0, 1000000)    \
+    X(receive_message, "ns", 0, 1000000) \
+    X(credit_send, "ns", 0, 1000000)     \
+    X(credit_receive, "ns", 0, 1000000)  \
+    X(mesh_dimensions, "axes", 1, 3)
+
+typedef struct pen_sim_machine {
+#define FIELD(name, unit, least, most) uint32_t name;
+    PEN_SIM_MACHINE_VALUES(FIELD)
+#undef FIELD
+} pen_sim_machine;
+
+/* Reads a machine's file. False: *out is as it was, and problem says in one line where, what and
+ * how to mend it. */
+bool pen_sim_machine_read(const char *path, pen_sim_machine *out, char *problem,
+                          size_t problem_len);
+
+/* The same for the text of such a file; name stands for it in what is said. */
+bool pen_sim_machine_parse(const char *name, const char *text, size_t len, pen_sim_machine *out,
+                           char *problem, size_t problem_len);
+
+/* Hops between two of so many nodes, a power of two, along the axes. */
+uint32_t pen_sim_machine_hops(const pen_sim_machine *machine, uint32_t nodes, uint32_t from_i,
+                              uint32_t to_i);
+
+#endif

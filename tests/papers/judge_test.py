@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether every acceptance value of bench/papers can be missed: results as the papers have them are
+accepted, and each of them, once spoilt, is not."""
+
+import copy
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "bench", "papers")]
+
+import credits as figures  # noqa: E402
+from judge import Check, missing  # noqa: E402
+
+RANKS = 64
+
+
+def ideal_alltoall():
+    found = []
+    for groups in (1, 2, 4, 8):
+        for slots in (*range(54, 62), 64):
+            found.append(["static", groups, slots, 4.0 if slots >= 58 else 20.0])
+        at = figures.knee(RANKS, groups)
+        for slots in {*figures.around(RANKS, groups), 64}:
+            found.append(["activity", groups, slots, 4.5 if slots >= at else 15.0])
+    return found
+
+
+def ideal_line(number, op):
+    phase = figures.PHASES[number]
+    group = RANKS // {"a": 1, "b": 2, "c": 4}[phase]
+    level = figures.active_quota(RANKS, group, figures.FIG3_SLOTS)
+    parts = []
+    for active in figures.parts_of(phase):
+        quota = (level if op >= 8 else 20.0) if active else 3.0
+        parts.append([quota * 0.85 if active else 3.0, 1.0, quota])
+    return {"phase": number, "group": group, "op": op, "parts": parts}
+
+
+def ideal():
+    tests = [[test, policy, slots, {"static": 60.0 if slots < 30 else 4.0, "activity": 1.5}[policy]]
+             for test in figures.TESTS for policy in ("static", "activity") for slots in (12, 16, 64)]
+    return {"ranks": RANKS, "alltoall": ideal_alltoall(), "tests": tests,
+            "fig3": [ideal_line(number, op) for number in range(7) for op in range(20)]}
+
+
+def missed(results):
+    return [check.name for check in figures.checks(results) if not check.accepted]
+
+
+def spoil_knee(policy, groups, up):
+    def spoil(results):
+        at = 58 if policy == "static" else figures.knee(RANKS, groups)
+        for row in results["alltoall"]:
+            if row[:2] == [policy, groups]:
+                row[3] = 4.0 if not up or row[2] > at + 1.5 else 20.0
+    return spoil
+
+
+def spoil_part(number, part, column, value):
+    def spoil(results):
+        [line for line in results["fig3"] if line["phase"] == number][-1]["parts"][part][column] = value
+    return spoil
+
+
+def spoil_settling(number):
+    def spoil(results):
+        for line in results["fig3"]:
+            if line["phase"] == number and line["op"] < 17:
+                line["parts"][0][2] = 10.0
+    return spoil
+
+
+def spoil_tests(policy, value):
+    def spoil(results):
+        for row in results["tests"]:
+            if row[1] == policy:
+                row[3] = value
+    return spoil
+
+
+def spoil_difference(results):
+    for row in results["alltoall"]:
+        if row[:3] == ["activity", 1, 64]:
+            row[3] = 4.0 + 2.5
+
+
+def faults():
+    """(a name that must be among the missed, how to spoil the results)"""
+    for groups in (1, 2, 4, 8):
+        for up in (True, False):
+            yield f"Fig. 1, static, {groups} groups: knee", spoil_knee("static", groups, up)
+            yield f"Fig. 2, activity, {groups} groups: knee", spoil_knee("activity", groups, up)
+    yield "Fig. 2: dynamic minus static", spoil_difference
+    for number, phase in enumerate(figures.PHASES):
+        name = f"Fig. 3, phase {number + 1} ({phase})"
+        for part, active in enumerate(figures.parts_of(phase)):
+            if active:
+                yield f"{name}: quotas of part {part + 1}", spoil_part(number, part, 2, 10.0)
+                yield f"{name}: in hand, part {part + 1}", spoil_part(number, part, 0, 9.0)
+            else:
+                yield f"{name}: in hand, idle part {part + 1}", spoil_part(number, part, 0, 5.0)
+        yield f"{name}: settled after", spoil_settling(number)
+    yield "Fig. 9: buffer sizes", spoil_tests("static", 10.0)
+    yield "Fig. 9: mean overhead, dynamic, 12", spoil_tests("activity", 2.1)
+
+
+def main():
+    wrong = [f"accepted values are missed: {name}" for name in missed(ideal())]
+    count = 0
+    for name, spoil in faults():
+        results = copy.deepcopy(ideal())
+        spoil(results)
+        count += 1
+        if not any(found.startswith(name) for found in missed(results)):
+            wrong.append(f"spoilt, and accepted: {name}")
+    names = {check.name for check in figures.checks(ideal())}
+    reached = [name for name, _ in faults()]
+    wrong += [f"never spoilt: {name}" for name in names
+              if not any(name.startswith(one.split(", 12")[0]) for one in reached)]
+    if missing("x", "gone").accepted or Check("x", 1, 2, 3).accepted or not Check("x", 1, 2, 2).accepted:
+        wrong.append("a check is judged wrongly")
+    for line in wrong:
+        print(line)
+    print(f"{count} faults, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
