@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path[:0] = [os.path.join(ROOT, "bench", "papers")]
 
 import credits as figures  # noqa: E402
+import realtime  # noqa: E402
 from judge import Check, missing  # noqa: E402
 
 RANKS = 64
@@ -106,6 +107,80 @@ def faults():
     yield "Fig. 9: mean overhead, dynamic, 12", spoil_tests("activity", 2.1)
 
 
+# ---- in real time ----------------------------------------------------------------------------------
+
+SIZES = ("8", "64", "512", "2048")
+
+
+def ideal_realtime():
+    results = {"ranks": 4, "missing": {}, "raw": {"velo": dict.fromkeys(SIZES, 1000.0)},
+               "raw latency": {"velo": {"8": 1940.0}}, "two-sided": {"two": dict.fromkeys(SIZES, 1400.0)},
+               "extoll am": dict.fromkeys(SIZES, 1200.0), "udp am": dict.fromkeys(SIZES, 9000.0)}
+    for count in realtime.RANDOM_RANKS:
+        for what, value in (("raw", 1.0), ("coalesced", 0.95), ("sectioned", 0.7), ("two-sided", 0.6)):
+            results[f"random {what} {count}"] = value
+    return results
+
+
+def put(value, *where):
+    def spoil(results):
+        for key in where[:-1]:
+            results = results[key]
+        results[where[-1]] = value
+    return spoil
+
+
+def take(name):
+    def spoil(results):
+        del results[name]
+        results["missing"][name] = "it is not built"
+    return spoil
+
+
+REALTIME_FAULTS = (
+    ("raw card, latency", put(3000.0, "raw latency", "velo", "8")),
+    ("raw card, latency", put(600.0, "raw latency", "velo", "8")),
+    ("raw card, latency", take("raw latency")),
+    ("two-sided, 8 bytes", put(1600.0, "two-sided", "two", "8")),
+    ("two-sided, 8 bytes", take("two-sided")),
+    ("conduit: overhead", put(dict.fromkeys(SIZES, 1300.0), "extoll am")),
+    ("conduit: overhead", take("extoll am")),
+    ("8 bytes: udp's", put(4000.0, "udp am", "8")),
+    ("8 bytes: udp's", take("udp am")),
+    ("8 bytes: udp's", put({"16": 1.0}, "udp am")),
+    ("RandomAccess, 2 ranks: conduit by raw", put(0.8, "random coalesced 2")),
+    ("RandomAccess, 4 ranks: conduit by raw", take("random raw 4")),
+    ("RandomAccess, 4 ranks: conduit by raw", put(1.1, "random raw 4")),
+    ("RandomAccess, 2 ranks: conduit by two", put(0.9, "random two-sided 2")),
+    ("RandomAccess, 4 ranks: conduit by two", take("random two-sided 4")),
+    ("RandomAccess: coalesced by sectioned, at the worst", put(0.96, "random sectioned 2")),
+    ("RandomAccess: coalesced by sectioned, at the best", take("random sectioned 4")),
+)
+
+
+def spoil_both(results):
+    for count in realtime.RANDOM_RANKS:
+        results[f"random sectioned {count}"] = 0.8
+
+
+def judge_realtime():
+    def missed_of(results):
+        return [check.name for check in realtime.checks(results) if not check.accepted]
+
+    wrong = [f"accepted values are missed: {name}" for name in missed_of(ideal_realtime())]
+    faults = (*REALTIME_FAULTS, ("RandomAccess: coalesced by sectioned, at the best", spoil_both))
+    for name, spoil in faults:
+        results = ideal_realtime()
+        spoil(results)
+        if not any(found.startswith(name) for found in missed_of(results)):
+            wrong.append(f"spoilt, and accepted: {name}")
+    nothing = realtime.checks({"ranks": 4, "missing": {}})
+    wrong += [f"accepted without anything: {check.name}" for check in nothing if check.accepted]
+    wrong += [f"never spoilt: {check.name}" for check in nothing
+              if not any(check.name.startswith(name) for name, _ in faults)]
+    return len(faults), wrong
+
+
 def main():
     wrong = [f"accepted values are missed: {name}" for name in missed(ideal())]
     count = 0
@@ -121,6 +196,9 @@ def main():
               if not any(name.startswith(one.split(", 12")[0]) for one in reached)]
     if missing("x", "gone").accepted or Check("x", 1, 2, 3).accepted or not Check("x", 1, 2, 2).accepted:
         wrong.append("a check is judged wrongly")
+    in_real_time, more = judge_realtime()
+    count += in_real_time
+    wrong += more
     for line in wrong:
         print(line)
     print(f"{count} faults, {len(wrong)} wrong")
