@@ -13,6 +13,7 @@ import unittest
 import network
 
 BUILD = os.path.abspath(sys.argv.pop(1))
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 EXAMPLES = os.path.join(BUILD, "examples")
 CONFORMANCE = os.path.join(BUILD, "tests", "conformance")
@@ -165,6 +166,23 @@ class Running(Case):
         self.assertIn("[0] 20000\n", done.stdout)
         for rank in range(8):
             self.assertIn(f"[{rank}] {rank} x y 'q' \"r\" none\n", done.stdout)
+
+    def test_amudprun_takes_hosts_from_variables(self):
+        """As installed, but for the folder it is in."""
+        script = net.file("amudprun")
+        with open(os.path.join(SOURCE, "compat", "amudprun.in"), encoding="utf-8") as f:
+            text = f.read().replace("@PEN_AMUDP_CONDUIT@", "udp").replace('"$here/penstock"', f"'{PENSTOCK}'")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(text)
+        with open(net.file("nodes"), "w", encoding="utf-8") as f:
+            f.write("h2\nh3\n")
+        env = net.environment(GASNET_SPAWNFN="S")
+        for name, value, count in (("GASNET_SSH_SERVERS", "h0 h1", 4), ("GASNET_NODEFILE", net.file("nodes"), 2)):
+            done = subprocess.run(net.inside("root", "sh", script, "-np", str(count), os.path.join(EXAMPLES, "hello")),
+                                  capture_output=True, text=True, env={**env, name: value}, timeout=100, check=False,
+                                  stdin=subprocess.DEVNULL)
+            self.good(done)
+            self.assertEqual(len(done.stdout.splitlines()), count)
 
     def test_nothing_secret_is_in_arguments(self):
         self.asleep(env={"GASNET_TOKEN": "do-not-show"})

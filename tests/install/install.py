@@ -317,7 +317,8 @@ class Launchers(Installed):
         self.refused("-E needs a value", "gasnetrun_smp", "-n", "2", "-E")
         self.refused("how many ranks?", "amudprun", self.program)
         self.refused("-np 0: give", "amudprun", "-np", "0", self.program)
-        self.refused("-spawn S: ranks", "amudprun", "-np", "2", "-spawn", "S", self.program)
+        self.refused("-spawn S: on which hosts?", "amudprun", "-np", "2", "-spawn", "S", self.program)
+        self.refused("-spawn C: use L", "amudprun", "-np", "2", "-spawn", "C", self.program)
         self.refused("unknown option -q", "amudprun", "-q", self.program)
 
     def test_checked_library_is_found(self):

@@ -70,8 +70,9 @@ static void what_ssh_or_a_shell_would_misread_is_refused(void **state)
 {
     (void)state;
     table t;
-    static const char *const bad[] = { "-oProxyCommand=x", "a;b", "$(x)", "a`b", "me@-x", "@a",
-                                       "a@", "a'b", "a/b" };
+    static const char *const bad[] = {
+        "-oProxyCommand=x", "a;b", "$(x)", "a`b", "me@-x", "@a", "a@", "a'b", "a/b"
+    };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_non_null(strstr(list(&t, bad[i]), "is no name of a host"));
     assert_non_null(strstr(list(&t, "a:0"), "no number of slots"));
@@ -100,8 +101,15 @@ static void slurm_lists_are_expanded(void **state)
     assert_string_equal(slurm(&t, "n[1-3,07],gpu1", NULL), "n1:0 n2:0 n3:0 n07:0 gpu1:0 ");
     assert_string_equal(slurm(&t, "n[08-10]", "2(x2),1"), "n08:2 n09:2 n10:1 ");
     assert_string_equal(slurm(&t, "r[0-1]n[1-2]", NULL), "r0n1:0 r0n2:0 r1n1:0 r1n2:0 ");
-    static const char *const bad[] = { "n[1-", "n[3-1]", "n[]", "n[1-99999999]", "n]", ",a", "",
-                                       "n[1,1]", "n[1][2][3][4][5][6][7][8][9]" };
+    static const char *const bad[] = { "n[1-",
+                                       "n[3-1]",
+                                       "n[]",
+                                       "n[1-99999999]",
+                                       "n]",
+                                       ",a",
+                                       "",
+                                       "n[1,1]",
+                                       "n[1][2][3][4][5][6][7][8][9]" };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_non_null(strstr(slurm(&t, bad[i], NULL), "--hosts"));
     assert_non_null(strstr(slurm(&t, "a,b", "2(x"), "SLURM_TASKS_PER_NODE"));
