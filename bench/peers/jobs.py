@@ -120,8 +120,8 @@ class Job:
 class Stage:
     """All jobs of one number of ranks, from start to end."""
 
-    def __init__(self, build, ranks):
-        self._build, self._ranks = build, ranks
+    def __init__(self, build, ranks, network=False):
+        self._build, self._ranks, self._network = build, ranks, network
         self.ours, self.peers = None, []
 
     def __enter__(self):
@@ -141,15 +141,18 @@ class Stage:
 
     def _start(self):
         launcher = [os.path.join(self._build, "bin", "penstock"), "run", "-n", str(self._ranks)]
+        if self._network:
+            launcher += ["--conduit", "udp", "--env", "PENSTOCK_UDP_SECURITY=none"]
         program = os.path.join(self._build, "bench", "peers", "penstock")
         self.ours = Job("Penstock", "default", "ours", [*launcher, program], self._ranks,
                         self._folder.name)
         if self.ours.failure:
             raise SystemExit(f"bench: Penstock's own job {self.ours.failure}")
-        for setting in settings.mpi(self._ranks, len(cores())):
+        for setting in settings.mpi(self._ranks, len(cores()), network=self._network):
             self.peers.append(self._mpi(setting))
         if self._ranks == 2:
-            self.peers += [tools.Tool(*setting) for setting in settings.TOOLS]
+            found = settings.TOOLS_TCP if self._network else settings.TOOLS
+            self.peers += [tools.Tool(*setting) for setting in found]
 
     def _mpi(self, setting):
         compiled = settings.compile_mpi(setting.flavour, os.path.join(HERE, "mpi.c"),

@@ -35,8 +35,9 @@ class Metric:
     peer to its operations: name; how many of ours one of it is worth (a tool that prints half a
     round trip: 2); and, where the pattern is another, which of ours has the same."""
 
-    def __init__(self, name, ours, length, theirs, limits=FASTER, ranks=2):
+    def __init__(self, name, ours, length, theirs, limits=FASTER, ranks=2, network=False):
         self.name, self.ours, self.length, self.ranks = name, ours, length, ranks
+        self.network = network  # ranks share no memory: ours over udp, theirs over TCP
         self.theirs, self._limits = theirs, limits
 
     def limits(self, peer):
@@ -90,6 +91,17 @@ def metrics():
     return rows
 
 
+def network_metrics():
+    """Times, so that the bandwidth of 0.9 of the best is a limit above 1."""
+    return [
+        Metric("net_round_trip", "am_short", 8,
+               {"mpi": [("ping_pong", 1)], "fabric": [("ping_pong", 2)]}, network=True),
+        Metric("net_flood_8B", "am_medium_flood", 8, {"mpi": [("flood", 1)]}, network=True),
+        Metric("net_put_1MiB", "put", MIB, {"mpi": [("flood", 1), ("put", 1)]}, (1 / 0.9, None),
+               network=True),
+    ]
+
+
 def row_of(metric, peer, their_op, result, reason):
     pass_at, stretch_at = metric.limits(peer.library)
     row = {"metric": metric.name, "unit": "ns", "peer": peer.library, "setting": peer.setting,
@@ -128,13 +140,13 @@ def measure(build, options):
     """All rows, those of bench/apps.py as well: a dictionary each. options: quick, and only, words
     of which one is in a metric's name."""
     build = os.path.abspath(build)
-    wanted = [metric for metric in metrics() if not options.only
+    wanted = [metric for metric in metrics() + network_metrics() if not options.only
               or any(word in metric.name for word in options.only.split(","))]
     rows = []
-    for ranks in sorted({metric.ranks for metric in wanted}):
-        with jobs.Stage(build, ranks) as stage:
+    for ranks, network in sorted({(metric.ranks, metric.network) for metric in wanted}):
+        with jobs.Stage(build, ranks, network) as stage:
             for metric in wanted:
-                if metric.ranks == ranks:
+                if (metric.ranks, metric.network) == (ranks, network):
                     rows += compare(metric, stage.ours, stage.peers, options)
     return rows + apps.measure(build, options)
 

@@ -38,6 +38,24 @@ MPICH = (
 MPICH_CROWDED = (("yield", [], {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}, []),)
 
 
+# Where ranks share no memory: over TCP, which is what other libraries have for a plain network.
+TOOLS_TCP = (
+    ("libfabric", "tcp", "fabric", ["-p", "tcp"], {}),
+    ("libfabric", "tcp, tagged", "fabric", ["-p", "tcp", "-m", "tagged"], {}),
+)
+OPEN_MPI_TCP = (
+    ("ob1, tcp", ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
+                  "lo"], {}, []),
+    ("ucx, tcp", ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices",
+                  "any"], {"UCX_TLS": "tcp,self"}, []),
+)
+MPICH_TCP = (
+    ("ofi, tcp", [], {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp"}, []),
+    ("ofi, sockets", [], {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "sockets"}, []),
+    ("ucx, tcp", [], {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}, []),
+)
+
+
 def open_mpi_command(ranks, processors, bind):
     command = ["mpiexec.openmpi", "-n", str(ranks), "--bind-to", "core" if bind else "none"]
     if os.geteuid() == 0:
@@ -47,13 +65,14 @@ def open_mpi_command(ranks, processors, bind):
     return command
 
 
-def mpi(ranks, processors, bind=False):
+def mpi(ranks, processors, bind=False, network=False):
     """The settings of both MPIs for a job of so many ranks. bind: each on a core of its own, for
-    programs that do not see to it themselves."""
+    programs that do not see to it themselves. network: that share no memory."""
     mpich = MPICH + MPICH_CROWDED if ranks > processors else MPICH
+    mpich = MPICH_TCP if network else mpich
     found = [Setting("Open MPI", name, "openmpi", [*open_mpi_command(ranks, processors, bind), *given],
                      environment, after)
-             for name, given, environment, after in OPEN_MPI]
+             for name, given, environment, after in (OPEN_MPI_TCP if network else OPEN_MPI)]
     bound = ["-bind-to", "core"] if bind else []
     return found + [Setting("MPICH", name, "mpich",
                             ["mpiexec.mpich", "-n", str(ranks), *bound, *given], environment, after)
