@@ -5,9 +5,10 @@
  * sent it is decided by the seal, never by an address. Peers that are sent to often have a
  * connected socket of their own, for sending only: that spares the kernel the look at the route.
  *
- * Frames go out in bundles. Outside of poll a bundle is sent as soon as it has its frame. What
- * handlers post while we poll is kept until that poll ends, so that the answers to what came
- * together leave together.
+ * Frames go out in bundles. Outside of poll a bundle is sent as soon as it has its frame, unless
+ * that may wait for company (pen_link.may_gather): then when it is full, or the next poll begins.
+ * What handlers post while we poll is kept until that poll ends, so that the answers to what came
+ * together leave together. Long bodies that need no MAC go alone, from where they are.
  *
  * Locks: what receives is under the engine's poll lock. What sends is under send_lock, since poll
  * sends as well; it is never held while a frame is delivered. */
