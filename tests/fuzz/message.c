@@ -2,6 +2,7 @@
 /* message.c: frames as they come to the engine from a link: heads, arguments, addresses and bodies
  * of anybody, on every lane, for handlers of the client, puts, gets and atomics. What does not fit
  * is dropped and counted; nothing outside the segment changes. */
+#include "am/wire.h"
 #include "atomic/atomic.h"
 #include "support/rma_ranks.h"
 
@@ -44,17 +45,39 @@ static void open_ranks(ranks *world)
     }
 }
 
+/* A first word that goes with the frame's lengths, so that what is behind it is looked at. */
+static uint64_t fitting_head(reader *in, pen_lane lane, uint32_t *head_len, uint32_t body_len)
+{
+    uint8_t what = next(in), handler = next(in);
+    unsigned arg_count = what / 16;
+    pen_am_category category = (pen_am_category)(what % 4);
+    pen_wire_place place =
+        category == PEN_AM_LONG ? (pen_wire_place)(what / 4 % PEN_WIRE_PLACES) : PEN_WIRE_BODY;
+    if (category == PEN_AM_INTERNAL)
+        handler %= PEN_AM_INT_COUNT;
+    else
+        handler |= PEN_AM_HANDLER_FIRST;
+    *head_len = pen_wire_head_len(arg_count) +
+                (category == PEN_AM_LONG ? PEN_WIRE_LONG_WORDS * (uint32_t)sizeof(uint64_t) : 0);
+    return pen_wire_head(pen_wire_kind(category, lane, place), handler, arg_count, body_len);
+}
+
 /* From memory of exactly its length. */
 static void deliver(ranks *world, reader *in)
 {
-    pen_lane lane = (pen_lane)(next(in) % PEN_LANES);
+    uint8_t what = next(in);
+    pen_lane lane = (pen_lane)(what % PEN_LANES);
     uint32_t head_len = 8 * (1 + next(in) % (PEN_FRAME_HEAD_MAX / 8u)), body_len = next(in) * 4u;
+    bool fits = what >= 128;
+    uint64_t first = fits ? fitting_head(in, lane, &head_len, body_len) : 0;
     uint8_t *head = malloc(head_len);
     void *body = NULL;
     if (head == NULL || posix_memalign(&body, 16, body_len + 1) != 0)
         abort();
     for (uint32_t i = 0; i < head_len; i++)
         head[i] = next(in);
+    if (fits)
+        memcpy(head, &first, sizeof first);
     for (uint32_t i = 0; i < body_len; i++)
         ((uint8_t *)body)[i] = next(in);
     pen_am_deliver(&world->jobs[VICTIM], VILLAIN, lane, head, head_len, body_len != 0 ? body : NULL,

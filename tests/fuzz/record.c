@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* record.c: the stream between launcher and agents: where it begins, its records, and the bodies that
+ * say what is to be started. Bytes of anybody; with a first byte that is odd, records whose check is
+ * right. */
+#include "boot/record.h"
+#include "boot/start_order.h"
+
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BODY_MAX = 512 };
+
+static void read_body(const char *body, size_t len)
+{
+    pen_unpack in = { .at = body, .end = body + len };
+    uint32_t sum = pen_unpack_u32(&in);
+    sum += (uint32_t)strlen(pen_unpack_text(&in));
+    char **texts = pen_unpack_texts(&in);
+    for (size_t i = 0; texts != NULL && texts[i] != NULL; i++)
+        sum += (uint32_t)strlen(texts[i]);
+    free(texts);
+    pen_hello hello;
+    if (pen_hello_unpack(body, len, &hello))
+        sum += (uint32_t)(strlen(hello.version) + strlen(hello.from) + strlen(hello.at));
+    volatile uint32_t sink = sum; /* what was read was there */
+    (void)sink;
+}
+
+static void read_stream(const char *bytes, size_t len)
+{
+    pen_record record;
+    const char *body = NULL;
+    for (size_t used; len != 0; bytes += used, len -= used) {
+        used = pen_record_take(bytes, len, &record, &body);
+        if (used == 0 || used == SIZE_MAX)
+            return;
+        if (used > len || body < bytes || body + record.body_len != bytes + used)
+            abort();
+        char *exact = malloc(record.body_len + 1);
+        memcpy(exact, body, record.body_len);
+        read_body(exact, record.body_len);
+        free(exact);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    if (len == 0)
+        return 0;
+    char *stream = malloc(len - 1 + sizeof(pen_record));
+    if (stream == NULL)
+        return 0;
+    size_t stream_len = len - 1, begin = 0;
+    memcpy(stream, bytes + 1, len - 1);
+    if (bytes[0] % 2 != 0) {
+        pen_record head = { .body_len = (uint32_t)(len - 1), .kind = bytes[0] / 2 };
+        head.check = pen_record_check(&head);
+        memcpy(stream, &head, sizeof head);
+        memcpy(stream + sizeof head, bytes + 1, len - 1);
+        stream_len += sizeof head;
+    } else {
+        begin = pen_record_begin(stream, stream_len);
+        if (begin != SIZE_MAX && begin > stream_len)
+            abort();
+        begin = 0;
+    }
+    char *exact = malloc(stream_len - begin + (stream_len == begin));
+    memcpy(exact, stream + begin, stream_len - begin);
+    read_stream(exact, stream_len - begin);
+    free(exact);
+    free(stream);
+    return 0;
+}
