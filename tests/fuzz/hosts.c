@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts.c: lists of hosts: a command line's, a file's, Slurm's. The first byte says which. Every name
- * that is taken is one that ssh takes for a host, and nothing else. */
+/* hosts.c: lists of hosts: a command line's, a file's, Slurm's. The first byte says which. Every
+ * name that is taken is one that ssh takes for a host, and nothing else. */
 #include "boot/hosts.h"
 
 #include "fuzz.h"
@@ -14,7 +14,8 @@ static void look_at(const pen_hosts *hosts)
         const pen_hosts_entry *entry = &hosts->entries[i];
         size_t len = strnlen(entry->name, sizeof entry->name);
         if (len == 0 || len == sizeof entry->name || entry->name[0] == '-' ||
-            entry->slots > PEN_HOST_SLOTS_MAX || strpbrk(entry->name, " \t\n\r'\"\\$`;|&<>(){}*?!#/") != NULL)
+            entry->slots > PEN_HOST_SLOTS_MAX ||
+            strpbrk(entry->name, " \t\n\r'\"\\$`;|&<>(){}*?!#/") != NULL)
             abort();
     }
     if (hosts->count > PEN_HOSTS_MAX)
@@ -62,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         is_good = pen_hosts_from_slurm(nodes, tasks != NULL ? tasks + 1 : NULL, &hosts, &problem);
         free(nodes);
     }
-    if (strnlen(problem.text, sizeof problem.text) == sizeof problem.text || is_good != (problem.text[0] == '\0'))
+    if (strnlen(problem.text, sizeof problem.text) == sizeof problem.text ||
+        is_good != (problem.text[0] == '\0'))
         abort();
     look_at(&hosts);
     if (is_good)

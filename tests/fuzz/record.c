@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* record.c: the stream between launcher and agents: where it begins, its records, and the bodies that
- * say what is to be started. Bytes of anybody; with a first byte that is odd, records whose check is
- * right. */
+/* record.c: the stream between launcher and agents: where it begins, its records, and the bodies
+ * that say what is to be started. Bytes of anybody; with a first byte that is odd, records whose
+ * check is right. */
 #include "boot/record.h"
 #include "boot/start_order.h"
 
