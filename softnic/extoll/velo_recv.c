@@ -7,7 +7,8 @@
 #include <sched.h>
 #include <string.h>
 
-enum { SPINS_BEFORE_YIELD = 200 };
+/* A few microseconds of looking without a pause, which would be as long as a packet takes. */
+enum { SPINS_BEFORE_YIELD = 2000 };
 
 /* It was found, and is late. */
 PEN_COLD static bool is_due(const velo2_port_t *port)
@@ -131,9 +132,7 @@ velo2_ret_t velo2_recv(velo2_port_t *port, void *buf, size_t maxlen, size_t *mle
         velo2_ret_t found = take(port, buf, maxlen, mlen, srcid, tag, mtt, NULL);
         if (found != VELO2_RET_NO_MSG)
             return found;
-        if (spins < SPINS_BEFORE_YIELD)
-            pen_cpu_relax();
-        else
+        if (spins >= SPINS_BEFORE_YIELD)
             (void)sched_yield();
     }
     return VELO2_RET_ERROR;
