@@ -4,9 +4,13 @@
 
 #include <string.h>
 
-/* The CONTROL lane's credits: one control slot, the least quota. Its packets are always drained and
- * never answered under way. */
-enum { CONTROL_SLOTS = 1, CONTROL_QUOTA = PEN_CREDIT_QUOTA_MIN(CONTROL_SLOTS) };
+/* The CONTROL lane's credits: one control slot; a part of the others' quota, down to the least. Its
+ * packets are always drained and never answered under way. */
+enum {
+    CONTROL_SLOTS = 1,
+    CONTROL_QUOTA_MIN = PEN_CREDIT_QUOTA_MIN(CONTROL_SLOTS),
+    CONTROL_SHARE = 8,
+};
 
 enum { ALONE_SLOTS = 2, NS_PER_S = 1000000000 };
 
@@ -89,14 +93,16 @@ static const char *plan_credits(const extoll_config *config, pen_peer peers, ext
     const char *wrong = pen_credit_params_make(&config->credits, sources, false, &out->data);
     if (wrong != NULL)
         return wrong;
-    out->control = (pen_credit_params){ .policy = PEN_CREDIT_STATIC,
-                                        .peers = sources,
-                                        .quota = CONTROL_QUOTA,
-                                        .control = CONTROL_SLOTS,
-                                        .step = 1,
-                                        .hysteresis = 1,
-                                        .epoch = 1,
-                                        .one_way = true };
+    uint32_t share = out->data.quota / CONTROL_SHARE;
+    out->control =
+        (pen_credit_params){ .policy = PEN_CREDIT_STATIC,
+                             .peers = sources,
+                             .quota = share > CONTROL_QUOTA_MIN ? share : CONTROL_QUOTA_MIN,
+                             .control = CONTROL_SLOTS,
+                             .step = 1,
+                             .hysteresis = 1,
+                             .epoch = 1,
+                             .one_way = true };
     *slots = ALONE_SLOTS;
     if (peers > 1) {
         out->data_slots = out->data.peers * out->data.quota;
