@@ -229,7 +229,7 @@ static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx
         lead = rx->lead_len - rx->got < len ? rx->lead_len - rx->got : len;
         memcpy((char *)rx->lead + rx->got, bytes, lead);
     }
-    if (lead < len)
+    if (lead < len && body != NULL) /* bytes beyond the lead are of a body */
         memcpy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
     rx->got += len;
     if (rx->got == rx->lead_len + rx->body_len)
