@@ -11,8 +11,8 @@ typedef struct run_options {
     uint32_t ranks;
     double timeout_s; /* 0: none */
     bool tag, bind, checked, stats, verbose, help;
-    const char *conduit;          /* NULL: not given */
-    const char *hosts, *hostfile; /* likewise */
+    const char *conduit;    /* NULL: not given */
+    char *hosts, *hostfile; /* words of argv; likewise */
     bool local;
     char **argv; /* program and arguments, NULL-terminated */
 } run_options;

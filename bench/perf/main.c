@@ -104,16 +104,18 @@ static void memory_open(void)
     const uintptr_t page = GASNET_PAGESIZE;
     if (gex_Segment_Attach(&segment, perf.team, (sizeof(raw_area) + page - 1) / page * page))
         gasnet_exit(1);
-    perf.local = aligned_alloc(4096, RAW_BULK_LEN);
-    if (perf.local == NULL) {
+    unsigned char *local = aligned_alloc(4096, RAW_BULK_LEN);
+    if (local == NULL) {
         fprintf(stderr, "perf: no memory for a buffer of %d bytes\n", RAW_BULK_LEN);
         gasnet_exit(1);
+        return; /* which it does not */
     }
     raw_area *mine = gex_Segment_QueryAddr(segment), *peer_own = NULL;
     /* A crowd touches the lines that it exchanges; two ranks touch all of their memory beforehand.
      */
     memset(mine, 0, perf.size > 2 ? offsetof(raw_area, copies) : sizeof(raw_area));
-    memset(perf.local, 1, RAW_BULK_LEN);
+    memset(local, 1, RAW_BULK_LEN);
+    perf.local = local;
 
     raw_area *peer = area_of(perf.peer, &peer_own);
     perf.peer_bulk = peer_own->bulk;

@@ -277,7 +277,7 @@ static uint32_t deal(const pen_hosts *hosts, const uint32_t *slots, uint32_t ran
 bool pen_hosts_place(const pen_hosts *hosts, const uint32_t *cores, uint32_t ranks,
                      uint32_t *counts_out, pen_hosts_problem *problem)
 {
-    uint32_t slots[PEN_HOSTS_MAX];
+    uint32_t slots[PEN_HOSTS_MAX] = { 0 };
     uint64_t total = 0;
     bool all_given = true;
     for (uint32_t i = 0; i < hosts->count; i++) {

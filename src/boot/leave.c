@@ -149,7 +149,7 @@ pen_status pen_boot_resign(pen_boot *boot)
         status = arena_clear(boot);
     if (status != PEN_OK)
         return status;
-    row_clear(pen_host_row(boot->page, boot->rank));
+    row_clear(&boot->page->ranks[boot->rank - boot->page->first]);
     int error = pen_control_send(boot->control_fd, PEN_CONTROL_RESIGNED, 0, NULL, true);
     if (error != 0) {
         pen_log_error(boot->log, "cannot leave the job: send: %s; is its launcher still there?",

@@ -42,13 +42,13 @@ static void world_open(world *w, pen_credit_policy policy, uint32_t quota)
     w->config = small_config(RANKS);
     w->config.mailbox_slots = (uint32_t)twosided_mailbox_slots(&params);
     w->fabric = make_fabric(&w->config);
-    for (uint16_t n = 0; n < RANKS; n++) {
+    for (uint16_t n = 0; n < (uint16_t)RANKS; n++) {
         rank *r = &w->ranks[n];
         memset(r, 0, sizeof(*r));
         r->card = plug_in(w->fabric, &w->config, n);
         assert_int_equal(velo2_open(&r->velo), VELO2_RET_SUCCESS);
         assert_int_equal(rma2_open(&r->rma), RMA2_SUCCESS);
-        for (uint16_t peer = 0; peer < RANKS; peer++) {
+        for (uint16_t peer = 0; peer < (uint16_t)RANKS; peer++) {
             (void)velo2_connect(&r->velo, &r->to[peer], peer, 0);
             (void)rma2_connect(r->rma, peer, 0, RMA2_CONN_DEFAULT, &r->rma_to[peer]);
         }
@@ -59,7 +59,7 @@ static void world_open(world *w, pen_credit_policy policy, uint32_t quota)
 
 static void world_close(world *w)
 {
-    for (int n = 0; n < RANKS; n++) {
+    for (uint16_t n = 0; n < (uint16_t)RANKS; n++) {
         rank *r = &w->ranks[n];
         twosided_counts counts;
         twosided_count(r->t, &counts);
@@ -153,7 +153,7 @@ static void receive_some(rank *r, int me, bool anything)
 
 static bool is_finished(const world *w)
 {
-    for (int n = 0; n < RANKS; n++) {
+    for (uint16_t n = 0; n < (uint16_t)RANKS; n++) {
         const rank *r = &w->ranks[n];
         if (r->got_all < (RANKS - 1) * EACH)
             return false;

@@ -366,7 +366,7 @@ static void nothing_arrives_before_the_machine_would_bring_it(void **state)
         assert_int_equal(send_number(&p.to[0], number), VELO2_RET_SUCCESS);
         assert_true(pen_now_ns() - start >= config.latency.pio);
         assert_int_equal(receive_number(&p.ports[1]), number);
-        assert_true(pen_now_ns() - start >= 970);
+        assert_true(pen_now_ns() - start >= 890); /* 970 without what calls take */
     }
     pair_close(&p);
 }
