@@ -168,6 +168,7 @@ static void setup(struct shared_state wanted)
     state.world = explore_alloc(sizeof *state.world, 64);
     state.world->page =
         explore_alloc(sizeof *state.world->page + RANKS_MAX * sizeof(pen_host_rank), 64);
+    state.world->page->size = state.ranks;
     for (uint32_t self = 0; self < state.ranks; self++) {
         atomic_store(&state.world->page->ranks[self].pid, (uint32_t)getpid());
         open_rank(self);

@@ -81,20 +81,9 @@ static void *member_run(void *arg)
     return NULL;
 }
 
-static size_t conduits_len(uint32_t ranks)
-{
-    static uint64_t config[PEN_CONDUIT_CONFIG_MAX / 8];
-    size_t most = 0;
-    for (const pen_conduit *const *conduit = pen_builtin_conduits; *conduit != NULL; conduit++) {
-        size_t len = (*conduit)->shared_len == NULL ? 0 : (*conduit)->shared_len(ranks, config);
-        most = len > most ? len : most;
-    }
-    return most * 4 + (1 << 20); /* knobs may ask for more than zeroes do */
-}
-
 static crew *crew_make(uint32_t size, uint32_t mode, void (*body)(member *))
 {
-    static const pen_boot_needs needs = { conduits_len };
+    static const pen_boot_needs needs = { pen_conduit_shared_max };
     char *environment[] = { NULL };
     pen_log log;
     pen_log_init(&log, "");
