@@ -19,7 +19,7 @@ import plants
 
 OPS, CONTROL_OPS, SECONDS, STALL = 1000000, 100000, 240, 10
 LINKED = ["CMakeLists.txt", "CMakePresets.json", "cmake", "command", "include", "scripts", "docs",
-          "README.md", "LICENSE", "man", "bench", "examples", "tests", "compat"]
+          "README.md", "LICENSE", "man", "bench", "examples", "tests", "compat", "softnic", "sim"]
 WITHIN = re.compile(r"within (\d+) operations")
 
 
