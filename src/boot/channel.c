@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { READ_LEN = 65536 };
@@ -80,11 +81,21 @@ void pen_channel_put(pen_channel *channel, const pen_record *head, const void *b
     pen_channel_put_raw(channel, body, body_len);
 }
 
+/* Without SIGPIPE where the other end is a child of ours, which has its end by a socket: that
+ * signal would wait, blocked, and end the launcher as it leaves. Elsewhere (an agent) it is
+ * ignored. */
+static ssize_t send_some(const pen_channel *channel)
+{
+    const char *bytes = channel->queue + channel->queue_start;
+    size_t len = channel->queue_end - channel->queue_start;
+    ssize_t sent = send(channel->out, bytes, len, MSG_NOSIGNAL);
+    return sent < 0 && errno == ENOTSOCK ? write(channel->out, bytes, len) : sent;
+}
+
 bool pen_channel_flush(pen_channel *channel)
 {
     while (channel->queue_start < channel->queue_end && channel->out >= 0) {
-        ssize_t written = write(channel->out, channel->queue + channel->queue_start,
-                                channel->queue_end - channel->queue_start);
+        ssize_t written = send_some(channel);
         if (written >= 0)
             channel->queue_start += (size_t)written;
         else if (errno == EAGAIN)

@@ -263,6 +263,17 @@ class Ending(Case):
         self.assertRegex(done.stderr, r"cannot start on host 10.77.3.99: no agent answered: ssh: .*; does `ssh 10.77")
         self.assertEqual(done.stdout, "")
 
+    def test_an_ssh_that_ends_early_does_not_take_the_launcher_along(self):
+        fake = net.file("fakessh")
+        with open(fake, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nexec 0<&-\nsleep 0.01\nexit 127\n")
+        os.chmod(fake, 0o755)
+        command = [PENSTOCK, "run", "-n", "4", "--hosts", "h0,h1,h2", "/bin/true"]
+        for _ in range(40):
+            done = subprocess.run(command, capture_output=True, timeout=60 * SLOW,
+                                  env=net.environment(GASNET_SSH_CMD=fake), check=False)
+            self.assertEqual(done.returncode, 1)
+
     def test_no_penstock_there(self):
         done = run("hostname", GASNET_SSH_REMOTE_PATH="/nowhere")
         self.assertEqual(done.returncode, 1)
