@@ -10,14 +10,21 @@
 
 typedef struct pen_sim_event {
     uint64_t time_ns;
-    uint64_t order;      /* the queue's: which was added first */
     uint32_t kind, what; /* the caller's */
 } pen_sim_event;
 
+/* Events in the order in which they were added; indices + 1, so that all zero is empty. */
+typedef struct pen_sim_bucket {
+    uint32_t first, last;
+} pen_sim_bucket;
+
+enum { PEN_SIM_BUCKETS = 65 };
+
 typedef struct pen_sim_events {
-    pen_sim_event *heap;
-    size_t count, room;
-    uint64_t added;
+    struct pen_sim_entry *entries;
+    uint32_t count, room, unused; /* unused: the first free entry's index + 1 */
+    uint64_t filled;              /* bit i: bucket i + 1 has events */
+    pen_sim_bucket buckets[PEN_SIM_BUCKETS];
     uint64_t now_ns; /* the time of the event that was taken last */
 } pen_sim_events;
 

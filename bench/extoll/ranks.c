@@ -103,6 +103,7 @@ static int be_rank(ranks *r, void *fabric, int (*play)(ranks *, void *), void *c
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET((size_t)(r->rank % cores), &set);
+    r->has_to_yield = r->count > cores;
     (void)sched_setaffinity(0, sizeof(set), &set);
     open_ports(r, fabric);
     int result = play(r, context);

@@ -29,6 +29,7 @@ typedef struct ranks {
     RMA2_Port rma;
     RMA2_Handle *rma_to; /* of each rank */
     ranks_page *page;
+    bool has_to_yield; /* there are more ranks than cores */
     const char *program;
 } ranks;
 

@@ -3,10 +3,13 @@
 between simulated ranks (bench/papers/credits). docs/papers/README.md says what they show."""
 
 import concurrent.futures
+import dataclasses
+import hashlib
 import json
 import math
 import os
 import subprocess
+import time
 
 from judge import Check, Table, missing
 
@@ -20,7 +23,24 @@ TESTS = {
 }
 PHASES = ("a", "c", "b", "a", "b", "c", "a")
 FIG3_SLOTS, SETTLED_AFTER = 30, 15
-SETTLE = 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """Operations of an all-to-all: before measuring, measured, and of each phase of Fig. 3."""
+
+    settle: dict
+    ops: int
+    phase: int
+
+
+# Each of so many ranks' operations is a mean over all of them, and takes a minute.
+FEW, MANY = Effort({"free": 0, "static": 2, "activity": 24}, 4, 40), Effort(
+    {"free": 0, "static": 1, "activity": 24}, 2, 20)
+
+
+def effort(ranks):
+    return FEW if ranks <= 64 else MANY
 
 
 def ranks(wanted):
@@ -44,12 +64,20 @@ def active_quota(ranks, group, slots):
 
 
 class Lab:
-    """Runs of the program, each once, several at a time."""
+    """Runs of the program, each once, several at a time. What each printed is kept in a file, if there
+    is a folder for it, named by its options and by program and machine: the same give the same."""
 
-    def __init__(self, build, source, ranks, pool):
+    def __init__(self, build, source, ranks, pool, kept=None):
         self.program = programs(build)[0]
         self.machine = os.path.join(source, "sim", "machines", "extoll-r1")
-        self.ranks, self.pool, self.runs = ranks, pool, {}
+        self.ranks, self.pool, self.runs, self.kept = ranks, pool, {}, kept
+        if kept:
+            digest = hashlib.sha256()
+            for path in (self.program, self.machine):
+                with open(path, "rb") as file:
+                    digest.update(file.read())
+            self.kept = os.path.join(kept, digest.hexdigest()[:16])
+            os.makedirs(self.kept, exist_ok=True)
 
     def ask(self, **options):
         key = tuple(sorted({"ranks": self.ranks, **options}.items()))
@@ -59,26 +87,39 @@ class Lab:
         return self.runs[key]
 
     def run(self, words):
+        path = self.kept and os.path.join(self.kept, ".".join(words))
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                return [json.loads(line) for line in file]
+        began = time.monotonic()
         done = subprocess.run(
             [self.program, self.machine, *words], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             raise RuntimeError(f"papers_credits {' '.join(words)}: {done.stderr.strip()}")
+        if path:
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                file.write(done.stdout)
+            os.replace(path + ".new", path)
+            print(f"{' '.join(words)}: {time.monotonic() - began:.0f} s", flush=True)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def ask_alltoalls(lab, slots_of):
     """{(policy, groups, slots): run}, and what each is compared with."""
-    asked = {}
-    for groups in (1, 2, 4, 8):
-        group = lab.ranks // groups
-        asked["free", groups, 0] = lab.ask(policy="free", group=group, settle=0, ops=4)
-        for slots in slots_of("static", groups):
-            asked["static", groups, slots] = lab.ask(
-                policy="static", group=group, slots=slots, settle=2, ops=4)
-        for slots in slots_of("activity", groups):
-            asked["activity", groups, slots] = lab.ask(
-                policy="activity", group=group, slots=slots, settle=SETTLE, ops=4)
+    asked, spent = {}, effort(lab.ranks)
+
+    def ask(policy, groups, slots=0):
+        options = {"slots": slots} if slots else {}
+        asked[policy, groups, slots] = lab.ask(
+            policy=policy, group=lab.ranks // groups, settle=spent.settle[policy], ops=spent.ops,
+            **options)
+
+    for groups in (8, 4, 2, 1):  # what takes longest comes last
+        ask("free", groups)
+        for policy in ("static", "activity"):
+            for slots in slots_of(policy, groups):
+                ask(policy, groups, slots)
     return asked
 
 
@@ -120,13 +161,13 @@ def op_times(asked):
     return {key: run.result()[0]["op_ns"] for key, run in asked.items()}
 
 
-def measure(build, source, ranks, quick):
-    """Everything, as plain data that can be kept."""
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        lab = Lab(build, source, ranks, pool)
+def measure(build, source, ranks, quick, jobs=None, kept=None):
+    """Everything, as plain data that can be kept. kept: a folder for each run by itself."""
+    with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        lab = Lab(build, source, ranks, pool, kept)
         group = {"a": ranks, "b": ranks // 2, "c": ranks // 4}
         slots_of = slots_in_ci(ranks) if quick else slots_in_full(ranks)
-        fig3 = lab.ask(policy="activity", slots=FIG3_SLOTS, ops=20 if ranks > 64 else 40,
+        fig3 = lab.ask(policy="activity", slots=FIG3_SLOTS, ops=effort(ranks).phase,
                        group=",".join(str(group[phase]) for phase in PHASES))
         alltoalls = ask_alltoalls(lab, slots_of)
         least = math.ceil(5 + (FLOOR - 5) * math.log2(ranks) / (ranks - 1)) + 1

@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs over the software EXTOLL card in real time, few ranks of one host: the conduit beside raw
-VELO and RMA and beside a two-sided library. What is not there, or does not end well, is missing."""
+VELO and RMA and beside a two-sided library. Times are taken where each rank has a core of its own;
+with more ranks packets and stalls are counted. What is not there, or does not end well, is missing."""
 
 import json
 import math
 import os
 import re
+import statistics
 import subprocess
 
 from judge import Check, Table, missing
 
 NAME = "realtime"
-RANDOM_RANKS = (2, 4)
-TIMEOUT_S = 300
-UPDATES = re.compile(r"updates\s+(\d+) in ([\d.]+) s")
-GUPS = re.compile(r"([\d.]+) GUPS")
+TIMEOUT_S = 60  # for a program; the longest takes a few seconds
+TURNS = 5       # of all that is timed, by turns; medians count
+TIMED_RANKS = (2, 4)
+COUNTED_RANKS = (4, 8, 16)
+# How updates travel: how many may have no answer yet, and how many go in a message.
+SHAPES = {"one by one": (1, 1), "singly": (1024, 1), "in batches": (1024, 64)}
+WAYS = ("raw", "coalesced", "sectioned", "two-sided")
+LINE = re.compile(r"([\d.]+) GUPS\t([\d.]+) packets/update\t([\d.]+) stalls/update\tverified")
 
 
 def ranks(wanted):
-    return 4
+    return 2
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def timed_ranks(results):
+    """Of those that have a core each."""
+    return [count for count in TIMED_RANKS if count <= results["cores"]]
 
 
 def programs(build):
@@ -60,10 +75,10 @@ class Lab:
     def path(self, *words):
         return os.path.join(self.build, *words)
 
-    def pingpong(self, program, *options):
+    def pingpong(self, *words):
         """{kind: {bytes: round trip in ns}} of a program that prints kind, bytes, half round trip."""
         found = {}
-        for line in run([program, *options, "1000" if self.quick else "10000"]).splitlines():
+        for line in run([self.path("bench", *words[:2]), *words[2:], "200" if self.quick else "500"]).splitlines():
             kind, size, half = line.split("\t")[:3]
             found.setdefault(kind, {})[size] = 2 * float(half)
         return found
@@ -71,57 +86,80 @@ class Lab:
     def job(self, count, conduit, settings, *words):
         given = [f"PENSTOCK_CONDUIT={conduit}", *settings]
         environment = [word for setting in given for word in ("--env", setting)]
-        return run([self.path("bin", "penstock"), "run", "-n", str(count), *environment, *words])
+        bound = ["--bind"] if count <= cores() else []  # as the programs written to the card do
+        return run([self.path("bin", "penstock"), "run", "-n", str(count), *bound, *environment, *words])
 
-    def perf(self, conduit, table, key, settings=()):
-        """{bytes: ns} of a table of `penstock perf`."""
-        said = self.job(2, conduit, settings, self.path("libexec", "penstock", "perf-seq"), table,
-                        "--json", "--max", "8192", *(["--quick"] if self.quick else []))
+    def perf(self, conduit):
+        """{bytes: ns} of a round trip of active messages."""
+        said = self.job(2, conduit, [], self.path("libexec", "penstock", "perf-seq"), "am",
+                        "--json", "--max", "2048", "--quick")
         lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-        return {str(line["bytes"]): 1000 * line[key] for line in lines if line.get(key)}
+        return {str(line["bytes"]): 1000 * line["round_trip_us"] for line in lines if line["bytes"]}
 
-    def random_raw(self, program, count):
-        said = run([program, "--ranks", str(count), "--latency", "16"])
-        found = GUPS.search(said)
+    def random(self, way, count, shape, latency):
+        """{gups, packets, stalls}; the last two for each update."""
+        words = [str(number) for number in (13 if self.quick or not latency else 15, *SHAPES[shape])]
+        flags = ["--ranks", str(count), *(["--latency"] if latency else [])]
+        if way == "raw":
+            said = run([self.path("bench", "extoll", "randomaccess_raw"), *flags, *words])
+        elif way == "two-sided":
+            said = run([self.path("bench", "twosided", "randomaccess_twosided"), *flags, "activity", *words])
+        else:
+            settings = [f"PENSTOCK_EXTOLL_MODE={way}", f"PENSTOCK_EXTOLL_LATENCY={'machine' if latency else 'off'}"]
+            said = self.job(count, "extoll", settings, self.path("bench", "extoll", "randomaccess_am"), *words)
+        found = LINE.search(said)
         if not found:
-            raise Missing(f"{program} printed no GUPS")
-        return float(found[1])
+            raise Missing(f"RandomAccess, {way}, printed no result")
+        return dict(zip(("gups", "packets", "stalls"), map(float, found.groups())))
 
-    def random_conduit(self, count, mode):
-        said = self.job(count, "extoll", [f"PENSTOCK_EXTOLL_MODE={mode}",
-                                          "PENSTOCK_EXTOLL_LATENCY=machine"],
-                        self.path("examples", "randomaccess"), "am", "-m", "16", "--no-bucket")
-        found = UPDATES.search(said)
-        if not found:
-            raise Missing("randomaccess printed no updates")
-        return int(found[1]) / float(found[2]) / 1e9
+
+def median_of(values):
+    """Of numbers, or of dictionaries with the same keys, each for itself."""
+    if not isinstance(values[0], dict):
+        return statistics.median(values)
+    return {key: median_of([value[key] for value in values]) for key in values[0]}
+
+
+def what_is_timed(lab, results):
+    yield "raw", lambda: lab.pingpong("extoll", "pingpong_raw")
+    yield "raw latency", lambda: lab.pingpong("extoll", "pingpong_raw", "--latency")
+    yield "two-sided", lambda: lab.pingpong("twosided", "pingpong_twosided", "activity")
+    yield "extoll am", lambda: lab.perf("extoll")
+    yield "udp am", lambda: lab.perf("udp")
+    for count in timed_ranks(results):
+        for shape in SHAPES:
+            for way in WAYS:
+                yield f"random {way} {count} {shape}", lambda way=way, count=count, shape=shape: lab.random(
+                    way, count, shape, True)
+
+
+def what_is_counted(lab):
+    for count in COUNTED_RANKS:
+        for way in WAYS:
+            yield f"counted {way} {count}", lambda way=way, count=count: lab.random(way, count, "singly", False)
 
 
 def measure(build, source, wanted, quick):
     del source, wanted
     lab = Lab(build, quick)
-    raw, two = lab.path("bench", "extoll"), lab.path("bench", "twosided")
-    random = [(f"random {what} {count}", ask) for count in RANDOM_RANKS for what, ask in (
-        ("raw", lambda n=count: lab.random_raw(os.path.join(raw, "randomaccess_raw"), n)),
-        ("two-sided", lambda n=count: lab.random_raw(
-            os.path.join(two, "randomaccess_twosided"), n)),
-        ("coalesced", lambda n=count: lab.random_conduit(n, "coalesced")),
-        ("sectioned", lambda n=count: lab.random_conduit(n, "sectioned")))]
-    asked = [
-        ("raw", lambda: lab.pingpong(os.path.join(raw, "pingpong_raw"))),
-        ("raw latency", lambda: lab.pingpong(os.path.join(raw, "pingpong_raw"), "--latency")),
-        ("two-sided", lambda: lab.pingpong(os.path.join(two, "pingpong_twosided"))),
-        ("extoll am", lambda: lab.perf("extoll", "am", "round_trip_us")),
-        ("extoll put", lambda: lab.perf("extoll", "put", "put_us")),
-        ("udp am", lambda: lab.perf("udp", "am", "round_trip_us")),
-        *random,
-    ]
-    results = {"ranks": ranks(None), "missing": {}, "load": os.getloadavg()[0]}
-    for name, ask in asked:
+    results = {"ranks": ranks(None), "cores": cores(), "missing": {}, "load": os.getloadavg()[0]}
+    taken = {}
+
+    def take(name, ask):
+        if name in results["missing"]:
+            return
         try:
-            results[name] = ask()
+            taken.setdefault(name, []).append(ask())
         except Missing as why:
             results["missing"][name] = str(why)
+
+    for _ in range(1 if quick else TURNS):
+        for name, ask in what_is_timed(lab, results):
+            take(name, ask)
+    for name, ask in what_is_counted(lab):
+        take(name, ask)
+    results.update((name, median_of(values)) for name, values in taken.items()
+                   if name not in results["missing"])
     return results
 
 
@@ -150,25 +188,22 @@ def first(kinds):
     return next(iter(kinds.values()))
 
 
-def overhead_ratio(results):
-    """The conduit's overhead over raw by the two-sided layer's, a geometric mean over the sizes that
-    all have."""
+def overheads(results):
+    """{bytes: (of the conduit, of the two-sided layer)} over raw, in ns, of the sizes that all have."""
     raw, two, ours = results["raw"]["velo"], first(results["two-sided"]), results["extoll am"]
-    sizes = [size for size in raw if size in two and size in ours]
-    ratios = [(ours[size] - raw[size]) / (two[size] - raw[size]) for size in sizes]
+    return {size: (ours[size] - raw[size], two[size] - raw[size])
+            for size in raw if size in two and size in ours}
+
+
+def overhead_ratio(results):
+    """A geometric mean over sizes."""
+    ratios = [ours / two for ours, two in overheads(results).values()]
     if min(ratios) <= 0:
         return sum(ratios) / len(ratios)
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def best_ratio(results, choose):
-    return choose(results[f"random coalesced {n}"] / results[f"random sectioned {n}"]
-                  for n in RANDOM_RANKS)
-
-
-def checks(results):
-    made = []
-    both = [f"random {mode} {n}" for mode in ("coalesced", "sectioned") for n in RANDOM_RANKS]
+def judge_trips(results, made):
     judge(results, made, "raw card, latency model: half a round trip of 8 bytes", 0.9 * 970, 1.1 * 970,
           "ns", ["raw latency"], lambda: results["raw latency"]["velo"]["8"] / 2)
     judge(results, made, "two-sided, 8 bytes: round trip by raw", None, 1.5, "x", ["raw", "two-sided"],
@@ -177,16 +212,42 @@ def checks(results):
           ["raw", "two-sided", "extoll am"], lambda: overhead_ratio(results))
     judge(results, made, "8 bytes: udp's round trip by extoll's", 4, None, "x", ["extoll am", "udp am"],
           lambda: results["udp am"]["8"] / results["extoll am"]["8"])
-    for count in RANDOM_RANKS:
-        ours, raw, two = (f"random {what} {count}" for what in ("coalesced", "raw", "two-sided"))
-        judge(results, made, f"RandomAccess, {count} ranks: conduit by raw", 0.9, None, "x", [ours, raw],
-              lambda ours=ours, raw=raw: results[ours] / results[raw])
-        judge(results, made, f"RandomAccess, {count} ranks: conduit by two-sided", 1.2, None, "x",
-              [ours, two], lambda ours=ours, two=two: results[ours] / results[two])
-    judge(results, made, "RandomAccess: coalesced by sectioned, at the best", 1.25, None, "x", both,
-          lambda: best_ratio(results, max))
-    judge(results, made, "RandomAccess: coalesced by sectioned, at the worst", 1, None, "x", both,
-          lambda: best_ratio(results, min))
+
+
+def judge_times(results, made):
+    for count in timed_ranks(results):
+        for shape in SHAPES:
+            ours, raw, two = (f"random {way} {count} {shape}" for way in ("coalesced", "raw", "two-sided"))
+            title = f"RandomAccess, {count} ranks, {shape}"
+            judge(results, made, f"{title}: conduit by raw", 0.9, None, "x", [ours, raw],
+                  lambda ours=ours, raw=raw: results[ours]["gups"] / results[raw]["gups"])
+            judge(results, made, f"{title}: conduit by two-sided", 1.2, None, "x", [ours, two],
+                  lambda ours=ours, two=two: results[ours]["gups"] / results[two]["gups"])
+    pairs = [(f"random coalesced {count} {shape}", f"random sectioned {count} {shape}")
+             for count in timed_ranks(results) for shape in SHAPES]
+    for words, least, choose in (("best", 1.25, max), ("worst", 1, min)):
+        judge(results, made, f"RandomAccess: coalesced by sectioned, at the {words}", least, None, "x",
+              [name for pair in pairs for name in pair],
+              lambda choose=choose: choose(results[a]["gups"] / results[b]["gups"] for a, b in pairs))
+
+
+def judge_counts(results, made):
+    for count in COUNTED_RANKS:
+        raw, ours, cut, two = (f"counted {way} {count}" for way in WAYS)
+        title = f"RandomAccess, {count} ranks"
+        judge(results, made, f"{title}: packets, conduit by raw", None, 1.1, "x", [ours, raw],
+              lambda ours=ours, raw=raw: results[ours]["packets"] / results[raw]["packets"])
+        judge(results, made, f"{title}: packets, two-sided by conduit", 1.0, None, "x", [ours, two],
+              lambda ours=ours, two=two: results[two]["packets"] / results[ours]["packets"])
+        judge(results, made, f"{title}: packets, sectioned by coalesced", 1.25, None, "x", [ours, cut],
+              lambda ours=ours, cut=cut: results[cut]["packets"] / results[ours]["packets"])
+
+
+def checks(results):
+    made = []
+    judge_trips(results, made)
+    judge_times(results, made)
+    judge_counts(results, made)
     return made
 
 
@@ -196,22 +257,49 @@ def checks(results):
 def columns_of(results):
     kinds = {"raw VELO": results.get("raw", {}).get("velo"), "raw RMA": results.get("raw", {}).get("rma"),
              "two-sided": first(results["two-sided"]) if "two-sided" in results else None,
-             "conduit, AM": results.get("extoll am"), "udp, AM": results.get("udp am")}
+             "conduit": results.get("extoll am"), "udp": results.get("udp am")}
     return {name: values for name, values in kinds.items() if values}
 
 
-def tables(results):
+def trips_table(results):
     columns = columns_of(results)
     sizes = sorted({int(size) for values in columns.values() for size in values})
     rows = [[size, *(f"{values[str(size)] / 1000:.2f}" if str(size) in values else ""
                      for values in columns.values())] for size in sizes if size <= 8192]
-    note = f"2 ranks; the machine's load was {results.get('load', 0):.1f} when it ended."
-    made = [Table("Round trips by bytes, in µs", ["bytes", *columns], rows, note)]
-    rows = [[count, *(f"{results[name]:.6f}" if name in results else "missing" for name in
-                      (f"random {what} {count}" for what in
-                       ("raw", "coalesced", "sectioned", "two-sided")))] for count in RANDOM_RANKS]
-    made.append(Table("RandomAccess with the card's latency model, in GUPS",
-                      ["ranks", "raw", "coalesced", "sectioned", "two-sided"], rows))
+    note = (f"2 ranks, {results['cores']} cores, medians of {TURNS}; the machine's load was "
+            f"{results.get('load', 0):.1f} when it began.")
+    return Table("Round trips by bytes, in µs", ["bytes", *columns], rows, note)
+
+
+def overhead_table(results):
+    rows = [[size, f"{ours / 1000:.2f}", f"{two / 1000:.2f}", f"{ours / two:.2f}"]
+            for size, (ours, two) in sorted(overheads(results).items(), key=lambda item: int(item[0]))]
+    return Table("Overhead of a round trip over raw VELO, in µs",
+                 ["bytes", "conduit", "two-sided", "ratio"], rows)
+
+
+def random_table(results, title, columns, names, figures):
+    """names: {first cells: {way: name of the result}}; figures: keys and formats."""
+    rows = []
+    for cells, by_way in names.items():
+        rows.append([*cells, *(f"{results[name][key]:{form}}" if name in results else "missing"
+                               for key, form in figures for name in by_way.values())])
+    return Table(title, columns, rows)
+
+
+def tables(results):
+    made = [trips_table(results)]
+    if needed(results, ["raw", "two-sided", "extoll am"]) is None:
+        made.append(overhead_table(results))
+    timed = {(count, *SHAPES[shape]): {way: f"random {way} {count} {shape}" for way in WAYS}
+             for count in timed_ranks(results) for shape in SHAPES}
+    made.append(random_table(results, "RandomAccess with the card's latency model, in GUPS",
+                             ["ranks", "ahead", "in a message", *WAYS], timed, [("gups", ".6f")]))
+    counted = {(count,): {way: f"counted {way} {count}" for way in WAYS} for count in COUNTED_RANKS}
+    made.append(random_table(
+        results, "RandomAccess, updates singly: packets and stalls of an update",
+        ["ranks", *(f"{what}, {way}" for what in ("packets", "stalls") for way in WAYS)], counted,
+        [("packets", ".3f"), ("stalls", ".3f")]))
     if results["missing"]:
         made.append(Table("Missing", ["what", "why"], sorted(results["missing"].items())))
     return made

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""run.py BUILD [--check] [--reuse] [--ranks N] [--only DRIVER] [--quick] [--docs FOLDER]
+"""run.py BUILD [--check] [--reuse] [--resume] [--ranks N] [--only DRIVER] [--jobs N] [--quick]
+    [--docs FOLDER]
 
 Plays the experiments of papers: credits among simulated ranks (credits.py) and programs over the
 software EXTOLL card in real time (realtime.py). Results go to BUILD/papers/<driver>-<ranks>.json;
 with --docs, tables and plots go there, too. --check prints every acceptance value, what was expected
 and what came, and ends with status 1 if one is missed; a piece that is not there is missed, too.
 --reuse
-judges what was measured before, if no program has changed since. --quick measures only what values
+judges what was measured before, if no program has changed since. --resume keeps each simulated point
+in BUILD/papers/points, and takes from there what the same program has measured, so that an
+interruption loses one point. --jobs: so many simulations at a time. --quick measures only what values
 need, for CI.
 """
 
@@ -62,7 +65,10 @@ def play(driver, args):
     if args.reuse and is_fresh(path, driver.programs(args.build)):
         with open(path, encoding="utf-8") as file:
             return json.load(file)
-    results = driver.measure(args.build, SOURCE, args.ranks, args.quick)
+    options = {}
+    if driver is credit_figures:
+        options = {"jobs": args.jobs, "kept": os.path.join(folder, "points") if args.resume else None}
+    results = driver.measure(args.build, SOURCE, args.ranks, args.quick, **options)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(results, file)
     print(f"{path} written")
@@ -78,6 +84,8 @@ def main():
     parser.add_argument("--only", choices=DRIVERS)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--reuse", action="store_true")
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--jobs", type=int)
     parser.add_argument("--docs")
     args = parser.parse_args()
     missed = 0

@@ -48,15 +48,20 @@ static void measure(ranks *r, twosided *t, unsigned char *out, unsigned char *in
         printf("twosided\t%zu\t%.1f\n", len, ranks_median(parts, PARTS));
 }
 
+typedef struct options {
+    pen_credit_params params;
+    int rounds;
+} options;
+
 static int play(ranks *r, void *context)
 {
-    const play_options *options = context;
-    twosided *t = play_open(r, options);
+    const options *wanted = context;
+    twosided *t = play_open(r, &wanted->params);
     unsigned char *out = aligned_alloc(4096, LEN_MAX), *in = aligned_alloc(4096, LEN_MAX);
     if (out == NULL || in == NULL)
         ranks_fail(r, "aligned_alloc", "out of memory");
     for (size_t len = 8; len <= LEN_MAX; len *= len < 2048 ? 2 : 8)
-        measure(r, t, out, in, len, len > 10000 ? options->number / 20 + 1 : options->number);
+        measure(r, t, out, in, len, len > 10000 ? wanted->rounds / 20 + 1 : wanted->rounds);
     play_close(r, t);
     free(out);
     free(in);
@@ -65,5 +70,15 @@ static int play(ranks *r, void *context)
 
 int main(int argc, char **argv)
 {
-    return play_main(argc, argv, "pingpong_twosided", 10000, 2, play);
+    ranks_options how;
+    options wanted;
+    int next = play_read(&how, &wanted.params, "pingpong_twosided", argc, argv);
+    if (next < 0)
+        return 2;
+    wanted.rounds = next < argc ? (int)strtol(argv[next], NULL, 10) : 10000;
+    if (how.count != 2 || wanted.rounds < 1) {
+        (void)fprintf(stderr, "usage: pingpong_twosided [--latency] [POLICY [ROUNDS]]\n");
+        return 2;
+    }
+    return ranks_run(&how, "pingpong_twosided", play, &wanted);
 }

@@ -3,48 +3,32 @@
 #include "twosided/play.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static int usage(const char *program, const char *wrong)
+int play_read(ranks_options *options, pen_credit_params *params, const char *program, int argc,
+              char **argv)
 {
-    (void)fprintf(stderr,
-                  "%s: %s\nusage: %s [--ranks N] [--latency] [static|activity|loan [NUMBER]]\n",
-                  program, wrong, program);
-    return 2;
-}
-
-int play_main(int argc, char **argv, const char *program, int number, int ranks_wanted,
-              int (*play)(ranks *, void *))
-{
-    ranks_options options;
-    play_options mine = { .number = number };
-    int next = ranks_options_read(&options, argc, argv);
-    pen_credit_settings settings = { .policy = next < argc ? argv[next] : "static",
-                                     .quota = 56,
-                                     .control = 2,
-                                     .step = 4,
-                                     .hysteresis = 1.25,
-                                     .epoch = 1024 };
-    if (next + 1 < argc)
-        mine.number = (int)strtol(argv[next + 1], NULL, 10);
-    if (mine.number < 1)
-        return usage(program, "the number is not 1 or more");
-    if (ranks_wanted != 0 ? options.count != ranks_wanted
-                          : options.count < 2 || (options.count & (options.count - 1)) != 0)
-        return usage(program, "not for so many ranks");
+    int next = ranks_options_read(options, argc, argv);
+    const pen_credit_settings settings = { .policy = next < argc ? argv[next] : "static",
+                                           .quota = 56,
+                                           .control = 2,
+                                           .step = 4,
+                                           .hysteresis = 1.5,
+                                           .epoch = 1024 };
     const char *wrong =
-        pen_credit_params_make(&settings, (uint32_t)options.count - 1, true, &mine.params);
-    if (wrong != NULL)
-        return usage(program, wrong);
-    options.config.mailbox_slots = (uint32_t)twosided_mailbox_slots(&mine.params);
-    return ranks_run(&options, program, play, &mine);
+        options->count < 2
+            ? "it needs 2 ranks or more"
+            : pen_credit_params_make(&settings, (uint32_t)options->count - 1, true, params);
+    if (wrong != NULL) {
+        (void)fprintf(stderr, "%s: %s\n", program, wrong);
+        return -1;
+    }
+    options->config.mailbox_slots = (uint32_t)twosided_mailbox_slots(params);
+    return next + 1;
 }
 
-twosided *play_open(ranks *r, const play_options *options)
+twosided *play_open(ranks *r, const pen_credit_params *params)
 {
-    twosided *t =
-        twosided_open(&r->velo, r->to, r->rma, r->rma_to, r->rank, r->count, &options->params);
+    twosided *t = twosided_open(&r->velo, r->to, r->rma, r->rma_to, r->rank, r->count, params);
     if (t == NULL)
         ranks_fail(r, "twosided_open", "out of memory");
     return t;

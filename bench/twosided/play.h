@@ -7,16 +7,12 @@
 #include "extoll/ranks.h"
 #include "twosided/twosided.h"
 
-typedef struct play_options {
-    pen_credit_params params;
-    int number; /* of the command line */
-} play_options;
+/* [options of ranks.h] [static|activity|loan]. Answers the index of the word after; -1: it is
+ * wrong, and was said. */
+int play_read(ranks_options *options, pen_credit_params *params, const char *program, int argc,
+              char **argv);
 
-/* [options of ranks.h] [static|activity|loan [NUMBER]]. ranks_wanted 0: any power of two. */
-int play_main(int argc, char **argv, const char *program, int number, int ranks_wanted,
-              int (*play)(ranks *, void *));
-
-twosided *play_open(ranks *r, const play_options *options);
+twosided *play_open(ranks *r, const pen_credit_params *params);
 
 /* After all have received all. Fails the rank if a mailbox overflowed. */
 void play_close(ranks *r, twosided *t);

@@ -1,126 +1,125 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* randomaccess_twosided.c: RandomAccess over the two-sided library. Updates are held back in a
- * bucket for each owner, 1,024 in all, as the rules allow; when that many wait the fullest bucket
- * is sent, while a receive from anybody is always posted. With "1" as the number a message is one
- * update.
+/* randomaccess_twosided.c: RandomAccess (updates.h) over the two-sided library: a message of
+ * updates to their owner, and one that answers it, while a receive from anybody is always posted.
  *
- *     randomaccess_twosided [--ranks N] [--latency] [static|activity|loan [LOOK_AHEAD]] */
+ *     randomaccess_twosided [--ranks 2^N] [--latency] [static|activity|loan
+ *                           [LOG2 [LOOK_AHEAD [BATCH]]]] */
 #include "extoll/updates.h"
 #include "os/os.h"
 #include "twosided/play.h"
 
-#include <stdio.h>
+#include <sched.h>
 
-enum { LOOK_AHEAD_MAX = 1024, LOG2_WORDS = 16, TAG_UPDATES = 1, TAG_END };
+enum { TAG_UPDATES, TAG_APPLIED, TAG_END };
+
+typedef struct options {
+    pen_credit_params params;
+    updates u;
+} options;
 
 typedef struct job {
     ranks *r;
     twosided *t;
     updates u;
-    uint64_t *buckets; /* LOOK_AHEAD_MAX words for each rank */
-    int *used;         /* of each */
-    int waiting, look_ahead, ended;
-    uint64_t received[LOOK_AHEAD_MAX];
+    int ended;
+    uint64_t received[UPDATES_BATCH_MAX];
     twosided_request receive;
 } job;
 
-static void take_in(job *j)
-{
-    while (twosided_test(j->t, &j->receive)) {
-        if (j->receive.tag == TAG_END)
-            j->ended++;
-        for (size_t i = 0; i < j->receive.len / 8; i++)
-            updates_apply(&j->u, j->received[i]);
-        twosided_irecv(j->t, TWOSIDED_ANY, TWOSIDED_ANY, j->received, sizeof(j->received),
-                       &j->receive);
-    }
-}
-
-static void send_bucket(job *j, int owner, int tag)
-{
-    twosided_request request;
-    twosided_isend(j->t, owner, tag, &j->buckets[(size_t)owner * LOOK_AHEAD_MAX],
-                   (size_t)j->used[owner] * 8, &request);
-    while (!twosided_test(j->t, &request))
-        take_in(j);
-    j->waiting -= j->used[owner];
-    j->used[owner] = 0;
-}
-
-static void send_fullest(job *j)
-{
-    int fullest = 0;
-    for (int rank = 1; rank < j->r->count; rank++)
-        if (j->used[rank] > j->used[fullest])
-            fullest = rank;
-    send_bucket(j, fullest, TAG_UPDATES);
-}
-
-static void run(job *j)
+static void expect(job *j)
 {
     twosided_irecv(j->t, TWOSIDED_ANY, TWOSIDED_ANY, j->received, sizeof(j->received), &j->receive);
-    for (uint64_t i = 0; i < j->u.count; i++) {
-        uint64_t update = updates_next(&j->u);
-        int owner = updates_owner(&j->u, update);
-        if (owner == j->r->rank) {
-            updates_apply(&j->u, update);
-            continue;
-        }
-        j->buckets[(size_t)owner * LOOK_AHEAD_MAX + (size_t)j->used[owner]++] = update;
-        if (++j->waiting == j->look_ahead)
-            send_fullest(j);
-        take_in(j);
+}
+
+static void take_in(void *context)
+{
+    job *j = context;
+    bool found = false;
+    while (twosided_test(j->t, &j->receive)) {
+        const twosided_request got = j->receive;
+        uint64_t count = got.len / sizeof(*j->received);
+        found = true;
+        if (got.tag == TAG_END)
+            j->ended++;
+        else if (got.tag == TAG_APPLIED)
+            j->u.applied += j->received[0];
+        else if (!updates_apply(&j->u, j->received, count))
+            ranks_fail(j->r, "update", "not one of mine");
+        expect(j);
+        if (got.tag == TAG_UPDATES)
+            twosided_send(j->t, got.peer, TAG_APPLIED, &count, sizeof(count));
     }
+    if (!found && j->r->has_to_yield)
+        (void)sched_yield();
+}
+
+static void send_values(void *context, int owner, const uint64_t *values, int count)
+{
+    job *j = context;
+    twosided_send(j->t, owner, TAG_UPDATES, values, (size_t)count * sizeof(*values));
+}
+
+static void end(void *context)
+{
+    job *j = context;
     for (int rank = 0; rank < j->r->count; rank++)
         if (rank != j->r->rank)
-            send_bucket(j, rank, TAG_END);
+            twosided_send(j->t, rank, TAG_END, NULL, 0);
     while (j->ended < j->r->count - 1)
         take_in(j);
 }
 
 static void report(const job *j)
 {
-    double time = 0, packets = 0, all = (double)j->u.count * j->r->count;
+    double time = 0, packets = 0, stalls = 0;
     for (int rank = 0; rank < j->r->count; rank++) {
         const double *result = j->r->page->results[rank];
         time = result[0] > time ? result[0] : time;
         packets += result[1];
+        stalls += result[2];
     }
-    printf("twosided\t%d ranks\t%.0f updates\t%.6f GUPS\t%.3f packets/update\tlook-ahead %d\t"
-           "verified\n",
-           j->r->count, all, all / time, packets / all, j->look_ahead);
+    updates_report(&j->u, "twosided", time, packets, stalls);
 }
 
 static int play(ranks *r, void *context)
 {
-    const play_options *options = context;
-    job j = { .r = r, .t = play_open(r, options), .look_ahead = options->number };
-    if (j.look_ahead > LOOK_AHEAD_MAX)
-        j.look_ahead = LOOK_AHEAD_MAX;
-    updates_open(&j.u, r, LOG2_WORDS);
-    j.buckets = malloc((size_t)r->count * LOOK_AHEAD_MAX * 8);
-    j.used = calloc((size_t)r->count, sizeof(*j.used));
-    if (j.buckets == NULL || j.used == NULL)
+    const options *wanted = context;
+    job j = { .r = r, .t = play_open(r, &wanted->params), .u = wanted->u };
+    const updates_way way = { send_values, take_in, end, &j };
+    if (!updates_open(&j.u, r->rank))
         ranks_fail(r, "malloc", "out of memory");
+    expect(&j);
     ranks_barrier(r);
     uint64_t start = pen_now_ns();
-    run(&j);
+    updates_run(&j.u, &way);
     r->page->results[r->rank][0] = (double)(pen_now_ns() - start);
     pen_card_counts counts;
+    twosided_counts told;
     pen_card_count(r->card, &counts);
+    twosided_count(j.t, &told);
     r->page->results[r->rank][1] = (double)counts.packets_sent;
-    if (updates_close(&j.u, r) != 0)
+    r->page->results[r->rank][2] = (double)told.stalls;
+    if (updates_close(&j.u) != 0)
         ranks_fail(r, "verification", "words of the table are wrong");
     ranks_barrier(r);
     if (r->rank == 0)
         report(&j);
     play_close(r, j.t);
-    free(j.buckets);
-    free(j.used);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    return play_main(argc, argv, "randomaccess_twosided", LOOK_AHEAD_MAX, 0, play);
+    ranks_options how;
+    options wanted;
+    int next = play_read(&how, &wanted.params, "randomaccess_twosided", argc, argv);
+    if (next < 0)
+        return 2;
+    if (!updates_read(&wanted.u, how.count, argc, argv, next)) {
+        (void)fprintf(stderr,
+                      "usage: randomaccess_twosided [--ranks 2^N] [--latency] [POLICY %s]\n",
+                      UPDATES_USAGE);
+        return 2;
+    }
+    return ranks_run(&how, "randomaccess_twosided", play, &wanted);
 }

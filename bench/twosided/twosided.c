@@ -58,7 +58,15 @@ void twosided_close(twosided *t)
     free(t);
 }
 
-void twosided_count(const twosided *t, twosided_counts *out) { *out = t->counts; }
+void twosided_count(const twosided *t, twosided_counts *out)
+{
+    *out = t->counts;
+    for (uint32_t peer_i = 0; peer_i + 1 < (uint32_t)t->count; peer_i++) {
+        pen_credit_sender_counters sent;
+        pen_credit_sender_count(t->sender, peer_i, &sent);
+        out->stalls += sent.stalls;
+    }
+}
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
@@ -109,10 +117,8 @@ bool twosided_packet(twosided *t, int peer, const message_head *head, const void
                      uint32_t left)
 {
     pen_credit_tag tag;
-    if (!pen_credit_sender_take(t->sender, credit_peer(t, peer), PEN_CREDIT_REPLY, left, &tag)) {
-        t->counts.stalls++;
+    if (!pen_credit_sender_take(t->sender, credit_peer(t, peer), PEN_CREDIT_REPLY, left, &tag))
         return false;
-    }
     /* Slots are free before anything is sent that lets peers conclude that they are: also a data
      * packet does, since it shows that the grants it was sent with have been read. */
     (void)velo2_recv_commit(t->velo);

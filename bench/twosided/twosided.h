@@ -65,7 +65,7 @@ void twosided_send(twosided *t, int peer, int tag, const void *buf, size_t len);
 size_t twosided_recv(twosided *t, int peer, int tag, void *buf, size_t len, twosided_request *out);
 
 typedef struct twosided_counts {
-    uint64_t packets, stalls, control; /* sent; tries without a credit; packets for credits */
+    uint64_t packets, stalls, control; /* sent; waits for credit; packets for credits */
     uint64_t unexpected, fetched;      /* messages */
     uint64_t overflows;                /* packets that found a mailbox full: credits forbid it */
     uint64_t protocol;                 /* packets that no rank of ours sends */

@@ -17,14 +17,20 @@ STATES = re.compile(r"(\d+) states, stored")
 
 REPLIES = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=1"
 LEDGERS = "RANKS=3 ANSWERS=0 CONTROL=2 EAGER=1 LOWERS=0 ENDLESS=0 QUOTA=3 SLOTS=7"
+# What a sender has at first is neither the least nor all, or it is the least and grows.
+GROWTH = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=0 GROWS=1 QUOTA=4 START=3"
 MODELS = {
     "static_replies": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=3",
     "static_replies_late": f"POLICY=STATIC {REPLIES} EAGER=0 ENDLESS=0 QUOTA=3",
     "static_ledgers": f"POLICY=STATIC {LEDGERS}",
     "activity_ledgers": f"POLICY=ACTIVITY {LEDGERS}",
     "loan_ledgers": f"POLICY=LOAN {LEDGERS}",
+    "activity_start": f"POLICY=ACTIVITY {LEDGERS} SLOTS=8 START=4",
+    "loan_start": f"POLICY=LOAN {LEDGERS} SLOTS=8 START=4",
+    "activity_grows": f"POLICY=ACTIVITY {GROWTH} ENDLESS=0",
 }
 LONG = {
+    "loan_grows": f"POLICY=LOAN {GROWTH} ENDLESS=0",
     "static_replies_spare": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=4",
     "activity_replies": f"POLICY=ACTIVITY {REPLIES} ENDLESS=1 QUOTA=4",
     "loan_replies": f"POLICY=LOAN {REPLIES} ENDLESS=1 QUOTA=4",
@@ -44,6 +50,9 @@ MUTANTS = [
     ("NO_SINGLE_RECALL", "activity_ledgers"),
     ("NO_THRESHOLD_OF_HELD SLOTS=12", "activity_ledgers"),
     ("NO_GRANT_LIMIT SLOTS=10", "loan_ledgers"),
+    ("NO_START_CHECK START=2", "activity_start"),
+    ("NO_START_CHECK START=5", "activity_start"),
+    ("NO_COMMON_START START=3", "loan_start"),
 ]
 
 

@@ -8,6 +8,9 @@
  *          0: ranks send to rank 0, which frees what it drains
  * QUOTA    data slots of a mailbox for each peer, on average; or SLOTS of them in all
  * CONTROL  n
+ * START    credits of each sender at first; if nothing is chosen the least, or all of them where
+ *          the policy is STATIC or RANKS is 2
+ * GROWS    1: with 2 ranks, too, quota that is free goes to them
  * LOWERS   with 2 ranks, which begin with all there is: how often others, that are not in the model,
  *          take quota from them
  * ENDLESS  1: ranks go on sending requests; 0: they may stop at any time
@@ -37,10 +40,22 @@
 #define RESERVE PEN_CREDIT_RESERVE
 #endif
 
+#ifndef START
 #if POLICY == STATIC || RANKS == 2
 #define START QUOTA
 #else
 #define START LEAST
+#endif
+#endif
+#ifdef NO_START_CHECK
+#define BEGIN START
+#else
+#define BEGIN (PEN_CREDIT_CAN_START(START, LEAST, SLOTS / PEERS) -> START : LEAST)
+#endif
+#ifdef NO_COMMON_START
+#define BEGIN_IN_HAND (SLOTS / PEERS)
+#else
+#define BEGIN_IN_HAND BEGIN
 #endif
 
 mtype = { REQUEST, REPLY, GRANT, RECALL, GIVE };
@@ -169,10 +184,11 @@ inline settle(x, me)
 /* Whoever is measured to be active gets quota: free one, or a peer's. */
 inline move_quota(x, me)
 {
-#if POLICY == ACTIVITY && RANKS == 3
+#if POLICY == ACTIVITY && (RANKS == 3 || GROWS)
     if
     :: skip
     :: quota_free[me] > 0 -> quota_free[me]--; p[x].quota++
+#if RANKS == 3
     :: quota_free[me] == 0 ->
        j = 0;
        do
@@ -191,6 +207,7 @@ inline move_quota(x, me)
        :: else -> break
        od;
        j = 0
+#endif
     fi
 #else
     skip
@@ -219,11 +236,12 @@ inline arrive(x, me)
     occupied[me]++;
     assert(occupied[me] <= SLOTS);
     was_shown(x, 1);
-#if POLICY == LOAN && RANKS == 3
+#if POLICY == LOAN && (RANKS == 3 || GROWS)
     if
     :: skip
     :: quota_free[me] > 0 ->
        quota_free[me]--; p[x].quota++; p[x].urgent = true; refill(x, me)
+#if RANKS == 3
     :: quota_free[me] == 0 ->
        j = 0;
        do
@@ -237,6 +255,7 @@ inline arrive(x, me)
        :: else -> break
        od;
        j = 0
+#endif
     fi
 #endif
 }
@@ -562,7 +581,7 @@ init
     atomic {
         do
         :: from < RANKS ->
-           quota_free[from] = (ANSWERS || from == 0 -> SLOTS - PEERS * START : SLOTS);
+           quota_free[from] = (ANSWERS || from == 0 -> SLOTS - PEERS * BEGIN : SLOTS);
            pool[from] = quota_free[from];
            handling[from] = NOBODY;
            lowers[from] = LOWERS;
@@ -573,9 +592,9 @@ init
            :: to < RANKS ->
               if
               :: to != from && (ANSWERS || to == 0) ->
-                 p[PAIR(from, to)].hand = START;
-                 p[PAIR(from, to)].quota = START;
-                 p[PAIR(from, to)].exposed = START
+                 p[PAIR(from, to)].hand = BEGIN_IN_HAND;
+                 p[PAIR(from, to)].quota = BEGIN;
+                 p[PAIR(from, to)].exposed = BEGIN
               :: else
               fi;
               to++

@@ -6,63 +6,46 @@
 #define UNITS \
     (RMA2_REQUESTER_NOTIFICATION | RMA2_RESPONDER_NOTIFICATION | RMA2_COMPLETER_NOTIFICATION)
 
-/* What all commands have in common. */
-static RMA2_ERROR_CODE begin(RMA2_Port port, const RMA2_Handle *handle, RMA2_Command command,
-                             RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier,
-                             rma_command *out)
+/* Of eight bytes each, addresses and length; the QW commands move no others. */
+static bool is_aligned(const rma_command *c)
 {
-    uint32_t endpoint_i;
+    bool is_qw = c->command == RMA2_QW_PUT || c->command == RMA2_QW_GET;
+    return !is_qw || (c->local | c->remote | c->size) % 8 == 0;
+}
+
+/* A command with what is its own filled in; size 0 is none that there can be. */
+static RMA2_ERROR_CODE post(RMA2_Port port, const RMA2_Handle *handle, RMA2_Notification_Spec spec,
+                            RMA2_Command_Modifier modifier, rma_command c)
+{
     if (port == NULL)
         return RMA2_INV_PORT;
     if (handle == NULL || !handle->connected ||
-        !fabric_endpoint(port->card, handle->node, handle->vpid, &endpoint_i))
+        !fabric_endpoint(port->card, handle->node, handle->vpid, &c.endpoint_i))
         return RMA2_INV_HANDLE;
     if (((unsigned)spec & ~(unsigned)UNITS) != 0 || ((unsigned)modifier & RMA2_CMD_MC) != 0)
         return RMA2_INV_VALUE;
-    *out = (rma_command){
-        .command = command,
-        .endpoint_i = endpoint_i,
-        .node = handle->node,
-        .vpid = handle->vpid,
-        .spec = (uint8_t)spec,
-        .modifier = (uint8_t)modifier,
-        .size = 1,
-    };
-    return RMA2_SUCCESS;
-}
-
-/* A put or get; local and remote are the origin's and the target's address. */
-static RMA2_ERROR_CODE post(RMA2_Port port, const RMA2_Handle *handle, RMA2_Command command,
-                            RMA2_NLA local, RMA2_NLA remote, uint32_t size,
-                            RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier)
-{
-    rma_command c;
-    RMA2_ERROR_CODE begun = begin(port, handle, command, spec, modifier, &c);
-    if (begun != RMA2_SUCCESS)
-        return begun;
-    bool is_qw = command == RMA2_QW_PUT || command == RMA2_QW_GET;
-    if (size < 1 || size > RMA2_SIZE_MAX || (is_qw && (local | remote | size) % 8 != 0))
+    if (c.size < 1 || c.size > RMA2_SIZE_MAX || !is_aligned(&c))
         return RMA2_INV_VALUE;
-    c.size = size;
-    c.local = local;
-    c.remote = remote;
+    c.node = handle->node;
+    c.vpid = handle->vpid;
+    c.spec = (uint8_t)spec;
+    c.modifier = (uint8_t)modifier;
     return rma_submit(port, &c);
 }
 
-/* The same for a part of a region. */
-static RMA2_ERROR_CODE post_region(RMA2_Port port, const RMA2_Handle *handle, RMA2_Command command,
-                                   const RMA2_Region *region, size_t offset, RMA2_NLA remote,
-                                   uint32_t size, unsigned how)
+/* A put or get; local and remote are the origin's and the target's address. */
+static rma_command between(RMA2_Command command, RMA2_NLA local, RMA2_NLA remote, uint32_t size)
 {
-    if (region == NULL || offset > region->size || size > region->size - offset)
-        return RMA2_INV_VALUE;
-    return post(port, handle, command, region->nla + region->offset + offset, remote, size,
-                (RMA2_Notification_Spec)(how >> 8), (RMA2_Command_Modifier)(how & 0xff));
+    return (rma_command){ .command = command, .local = local, .remote = remote, .size = size };
 }
 
-static unsigned how_of(RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier)
+/* The same for a part of a region. */
+static rma_command of_region(RMA2_Command command, const RMA2_Region *region, size_t offset,
+                             RMA2_NLA remote, uint32_t size)
 {
-    return ((unsigned)spec & 0xff) << 8 | ((unsigned)modifier & 0xff);
+    if (region == NULL || offset > region->size || size > region->size - offset)
+        return between(command, 0, remote, 0);
+    return between(command, region->nla + region->offset + offset, remote, size);
 }
 
 RMA2_ERROR_CODE rma2_post_put_bt(RMA2_Port port, const RMA2_Handle *handle,
@@ -70,8 +53,7 @@ RMA2_ERROR_CODE rma2_post_put_bt(RMA2_Port port, const RMA2_Handle *handle,
                                  RMA2_NLA dest, RMA2_Notification_Spec spec,
                                  RMA2_Command_Modifier modifier)
 {
-    return post_region(port, handle, RMA2_BT_PUT, source, offset, dest, size,
-                       how_of(spec, modifier));
+    return post(port, handle, spec, modifier, of_region(RMA2_BT_PUT, source, offset, dest, size));
 }
 
 RMA2_ERROR_CODE rma2_post_put_qw(RMA2_Port port, const RMA2_Handle *handle,
@@ -79,114 +61,97 @@ RMA2_ERROR_CODE rma2_post_put_qw(RMA2_Port port, const RMA2_Handle *handle,
                                  RMA2_NLA dest, RMA2_Notification_Spec spec,
                                  RMA2_Command_Modifier modifier)
 {
-    return post_region(port, handle, RMA2_QW_PUT, source, offset, dest, size,
-                       how_of(spec, modifier));
+    return post(port, handle, spec, modifier, of_region(RMA2_QW_PUT, source, offset, dest, size));
 }
 
 RMA2_ERROR_CODE rma2_post_get_bt(RMA2_Port port, const RMA2_Handle *handle, const RMA2_Region *dest,
                                  size_t offset, uint32_t size, RMA2_NLA remote,
                                  RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier)
 {
-    return post_region(port, handle, RMA2_BT_GET, dest, offset, remote, size,
-                       how_of(spec, modifier));
+    return post(port, handle, spec, modifier, of_region(RMA2_BT_GET, dest, offset, remote, size));
 }
 
 RMA2_ERROR_CODE rma2_post_get_qw(RMA2_Port port, const RMA2_Handle *handle, const RMA2_Region *dest,
                                  size_t offset, uint32_t size, RMA2_NLA remote,
                                  RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier)
 {
-    return post_region(port, handle, RMA2_QW_GET, dest, offset, remote, size,
-                       how_of(spec, modifier));
+    return post(port, handle, spec, modifier, of_region(RMA2_QW_GET, dest, offset, remote, size));
 }
 
 RMA2_ERROR_CODE rma2_post_put_bt_direct(RMA2_Port port, const RMA2_Handle *handle, RMA2_NLA source,
                                         uint32_t size, RMA2_NLA dest, RMA2_Notification_Spec spec,
                                         RMA2_Command_Modifier modifier)
 {
-    return post(port, handle, RMA2_BT_PUT, source, dest, size, spec, modifier);
+    return post(port, handle, spec, modifier, between(RMA2_BT_PUT, source, dest, size));
 }
 
 RMA2_ERROR_CODE rma2_post_put_qw_direct(RMA2_Port port, const RMA2_Handle *handle, RMA2_NLA source,
                                         uint32_t size, RMA2_NLA dest, RMA2_Notification_Spec spec,
                                         RMA2_Command_Modifier modifier)
 {
-    return post(port, handle, RMA2_QW_PUT, source, dest, size, spec, modifier);
+    return post(port, handle, spec, modifier, between(RMA2_QW_PUT, source, dest, size));
 }
 
 RMA2_ERROR_CODE rma2_post_get_bt_direct(RMA2_Port port, const RMA2_Handle *handle, RMA2_NLA dest,
                                         uint32_t size, RMA2_NLA remote, RMA2_Notification_Spec spec,
                                         RMA2_Command_Modifier modifier)
 {
-    return post(port, handle, RMA2_BT_GET, dest, remote, size, spec, modifier);
+    return post(port, handle, spec, modifier, between(RMA2_BT_GET, dest, remote, size));
 }
 
 RMA2_ERROR_CODE rma2_post_get_qw_direct(RMA2_Port port, const RMA2_Handle *handle, RMA2_NLA dest,
                                         uint32_t size, RMA2_NLA remote, RMA2_Notification_Spec spec,
                                         RMA2_Command_Modifier modifier)
 {
-    return post(port, handle, RMA2_QW_GET, dest, remote, size, spec, modifier);
+    return post(port, handle, spec, modifier, between(RMA2_QW_GET, dest, remote, size));
 }
 
 RMA2_ERROR_CODE rma2_post_immediate_put(RMA2_Port port, const RMA2_Handle *handle, uint32_t count,
                                         uint64_t value, RMA2_NLA dest, RMA2_Notification_Spec spec,
                                         RMA2_Command_Modifier modifier)
 {
-    rma_command c;
-    RMA2_ERROR_CODE begun = begin(port, handle, RMA2_IMM_PUT, spec, modifier, &c);
-    if (begun != RMA2_SUCCESS)
-        return begun;
-    if (count < 1 || count > 8)
-        return RMA2_INV_VALUE;
-    c.size = count;
+    rma_command c = between(RMA2_IMM_PUT, 0, dest, count > 8 ? 0 : count);
     c.value = value;
-    c.remote = dest;
-    return rma_submit(port, &c);
+    return post(port, handle, spec, modifier, c);
 }
 
 RMA2_ERROR_CODE rma2_post_notification(RMA2_Port port, const RMA2_Handle *handle, RMA2_Class class8,
                                        uint64_t value, RMA2_Notification_Spec spec,
                                        RMA2_Command_Modifier modifier)
 {
-    rma_command c;
-    RMA2_ERROR_CODE begun = begin(port, handle, RMA2_NOTI_PUT, spec, modifier, &c);
-    if (begun != RMA2_SUCCESS)
-        return begun;
-    if (class8 > RMA2_CLASS_MAX)
-        return RMA2_INV_VALUE;
-    c.class8 = class8;
-    c.value = value;
-    return rma_submit(port, &c);
+    return post(port, handle, spec, modifier,
+                (rma_command){ .command = RMA2_NOTI_PUT,
+                               .size = class8 <= RMA2_CLASS_MAX,
+                               .class8 = class8,
+                               .value = value });
 }
 
 RMA2_ERROR_CODE rma2_post_lock(RMA2_Port port, const RMA2_Handle *handle, uint32_t target,
                                uint32_t lock_number, int32_t cmp, int32_t add,
                                RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier)
 {
-    rma_command c;
-    RMA2_ERROR_CODE begun = begin(port, handle, RMA2_LOCK, spec, modifier, &c);
-    if (begun != RMA2_SUCCESS)
-        return begun;
-    if (target > 1 || lock_number >= RMA2_LOCKS)
-        return RMA2_INV_VALUE;
-    c.lock_unit = (uint8_t)target;
-    c.lock_number = lock_number;
-    c.lock_cmp = cmp;
-    c.lock_add = add;
-    return rma_submit(port, &c);
+    return post(port, handle, spec, modifier,
+                (rma_command){ .command = RMA2_LOCK,
+                               .size = target <= 1 && lock_number < RMA2_LOCKS,
+                               .lock_unit = (uint8_t)target,
+                               .lock_number = lock_number,
+                               .lock_cmp = cmp,
+                               .lock_add = add });
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 static RMA2_ERROR_CODE describe(RMA2_Descriptor *desc, const RMA2_Handle *handle,
                                 RMA2_Command command, uint32_t count, uint64_t word1,
-                                uint64_t word2, unsigned how)
+                                uint64_t word2, RMA2_Notification_Spec spec,
+                                RMA2_Command_Modifier modifier)
 {
     if (!handle->connected)
         return RMA2_INV_HANDLE;
     if (count < 1 || count > RMA2_SIZE_MAX)
         return RMA2_INV_VALUE;
-    desc->word[0] = (uint64_t)(count - 1) << 40 | (uint64_t)(how & 0x1f) << 35 |
-                    (uint64_t)(how >> 8 & 7) << 32 | (uint64_t)handle->node << 16 |
+    desc->word[0] = (uint64_t)(count - 1) << 40 | (uint64_t)(modifier & 0x1f) << 35 |
+                    (uint64_t)(spec & UNITS) << 32 | (uint64_t)handle->node << 16 |
                     (uint64_t)handle->vpid << 8 | (uint64_t)command << 2 | 3;
     desc->word[1] = word1;
     desc->word[2] = word2;
@@ -197,28 +162,28 @@ RMA2_ERROR_CODE rma2_desc_put_bt(RMA2_Descriptor *desc, const RMA2_Handle *handl
                                  uint32_t size, RMA2_NLA dest, RMA2_Notification_Spec spec,
                                  RMA2_Command_Modifier modifier)
 {
-    return describe(desc, handle, RMA2_BT_PUT, size, source, dest, how_of(spec, modifier));
+    return describe(desc, handle, RMA2_BT_PUT, size, source, dest, spec, modifier);
 }
 
 RMA2_ERROR_CODE rma2_desc_get_bt(RMA2_Descriptor *desc, const RMA2_Handle *handle, RMA2_NLA dest,
                                  uint32_t size, RMA2_NLA remote, RMA2_Notification_Spec spec,
                                  RMA2_Command_Modifier modifier)
 {
-    return describe(desc, handle, RMA2_BT_GET, size, remote, dest, how_of(spec, modifier));
+    return describe(desc, handle, RMA2_BT_GET, size, remote, dest, spec, modifier);
 }
 
 RMA2_ERROR_CODE rma2_desc_immediate_put(RMA2_Descriptor *desc, const RMA2_Handle *handle,
                                         uint32_t count, uint64_t value, RMA2_NLA dest,
                                         RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier)
 {
-    return describe(desc, handle, RMA2_IMM_PUT, count, dest, value, how_of(spec, modifier));
+    return describe(desc, handle, RMA2_IMM_PUT, count, dest, value, spec, modifier);
 }
 
 RMA2_ERROR_CODE rma2_desc_notification(RMA2_Descriptor *desc, const RMA2_Handle *handle,
                                        RMA2_Class class8, uint64_t value,
                                        RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier)
 {
-    return describe(desc, handle, RMA2_NOTI_PUT, class8 + 1u, value, 0, how_of(spec, modifier));
+    return describe(desc, handle, RMA2_NOTI_PUT, class8 + 1u, value, 0, spec, modifier);
 }
 
 RMA2_ERROR_CODE rma2_post_descriptor(RMA2_Port port, const RMA2_Handle *handle,
@@ -235,10 +200,12 @@ RMA2_ERROR_CODE rma2_post_descriptor(RMA2_Port port, const RMA2_Handle *handle,
     switch (command) {
     case RMA2_BT_PUT:
     case RMA2_QW_PUT:
-        return post(port, handle, command, desc->word[1], desc->word[2], count, spec, modifier);
+        return post(port, handle, spec, modifier,
+                    between(command, desc->word[1], desc->word[2], count));
     case RMA2_BT_GET:
     case RMA2_QW_GET:
-        return post(port, handle, command, desc->word[2], desc->word[1], count, spec, modifier);
+        return post(port, handle, spec, modifier,
+                    between(command, desc->word[2], desc->word[1], count));
     case RMA2_IMM_PUT:
         return rma2_post_immediate_put(port, handle, count, desc->word[2], desc->word[1], spec,
                                        modifier);

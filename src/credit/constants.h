@@ -21,6 +21,9 @@
 #define PEN_CREDIT_QUOTA_MIN(n)    ((n) + 1)
 #define PEN_CREDIT_THRESHOLD(q, n) ((q) / ((n) + 1) + 1)
 
+/* Whether each peer may have so many credits at first; quota: slots for each peer on average. */
+#define PEN_CREDIT_CAN_START(start, least, quota) ((start) >= (least) && (start) <= (quota))
+
 /* Packets in which a sender has used its quota up: so many thresholds. */
 #define PEN_CREDIT_ROUND(q, n) (((n) + 1) * PEN_CREDIT_THRESHOLD(q, n))
 

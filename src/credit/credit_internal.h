@@ -28,21 +28,25 @@ static inline bool pen_credit_list_empty(const pen_credit_list *list)
     return list->first == PEN_CREDIT_NONE;
 }
 
-/* A sender as its receiver sees it. */
-typedef struct pen_credit_source {
-    uint32_t quota; /* what it is entitled to */
-    /* Activity: all that others look at stands together, since they look at every peer. */
+/* Of a sender, what decides whose quota goes to whom. They stand by themselves since the activity
+ * policy looks at every peer's. */
+typedef struct pen_credit_share {
+    uint32_t quota;        /* what it is entitled to */
     uint32_t period_freed; /* in this period, up to its last round */
     uint64_t period_start, last_freed;
-    double pace;        /* time for a packet in the last period; 0: none has ended */
-    uint32_t told;      /* what it knows that to be, when it has heard all */
+    double pace; /* time for a packet in the last period; 0: none has ended */
+} pen_credit_share;
+
+/* The rest of a sender as its receiver sees it. What every packet looks at comes first. */
+typedef struct pen_credit_source {
+    uint64_t packets;
     uint32_t exposed;   /* granted and neither freed nor given back */
     uint32_t recovered; /* freed, not yet granted again */
     uint32_t mailbox;   /* arrived, not yet freed; of those exposed */
+    uint32_t round_freed;
     /* Both only grow, and wrap: credits granted, and credits that the sender has shown it had. A
      * grant that was made after `before` of them was consumed if more than that have been shown. */
     uint32_t granted, shown;
-    uint32_t before[PEN_CREDIT_CONTROL_MAX]; /* of grants in control packets, oldest first */
     uint8_t before_count;
     bool urgent;        /* return what there is at once */
     bool recall_wanted; /* to be sent */
@@ -50,11 +54,12 @@ typedef struct pen_credit_source {
     bool asked_in_vain; /* loan: it had nothing to give in this epoch */
     bool epoch_ended;   /* loan: not yet told */
     bool has_enough;    /* activity: nobody had anything for it in this period */
-    uint16_t requested; /* loan: how often it lacked credits lately */
-    uint16_t borrowed;  /* loan: what it was lent lately */
-    uint32_t asked;     /* by the recall that is under way */
-    uint32_t round_freed;
-    uint64_t packets, grants, rides, recalls;
+    uint32_t told;      /* what it knows its quota to be, when it has heard all */
+    uint32_t before[PEN_CREDIT_CONTROL_MAX]; /* of grants in control packets, oldest first */
+    uint16_t requested;                      /* loan: how often it lacked credits lately */
+    uint16_t borrowed;                       /* loan: what it was lent lately */
+    uint32_t asked;                          /* by the recall that is under way */
+    uint64_t grants, rides, recalls;
 } pen_credit_source;
 
 struct pen_credit_receiver {
@@ -70,6 +75,7 @@ struct pen_credit_receiver {
     uint32_t epoch_packets;         /* loan: arrived in this epoch */
     pen_credit_list deficits;       /* peers that have less than their quota */
     pen_credit_list ready;          /* peers that may be owed a control packet */
+    pen_credit_share *shares;       /* of every peer */
     pen_credit_source peers[];
 };
 

@@ -23,8 +23,8 @@ const char *pen_credit_policy_name(pen_credit_policy policy)
 static bool can_start(const pen_credit_params *params)
 {
     bool is_all = policies[params->policy]->shares_all;
-    return params->start <= params->quota &&
-           params->start >= (is_all ? params->quota : PEN_CREDIT_QUOTA_MIN(params->control));
+    uint32_t least = (is_all ? params->quota : PEN_CREDIT_QUOTA_MIN(params->control));
+    return PEN_CREDIT_CAN_START(params->start, least, params->quota);
 }
 
 static const char *check_pace(const pen_credit_params *params)

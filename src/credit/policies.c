@@ -19,8 +19,8 @@ static uint32_t least(const pen_credit_params *params)
  * packets which come in bursts do not make it look fast. One that is slower by now than it was is
  * that slow. One from which nothing has come for a whole period of the peer that asks has stopped:
  * all that it does not need for beginning again is better used elsewhere. */
-static double pace_of(const pen_credit_receiver *receiver, const pen_credit_source *peer,
-                      double own, uint64_t now)
+static double pace_of(const pen_credit_receiver *receiver, const pen_credit_share *peer, double own,
+                      uint64_t now)
 {
     double present = (double)(now - peer->period_start);
     if ((double)(now - peer->last_freed) > own * receiver->period)
@@ -33,17 +33,19 @@ static double pace_of(const pen_credit_receiver *receiver, const pen_credit_sour
 }
 
 /* A round has ended: false: the peer has no pace yet. */
-static bool measure(const pen_credit_receiver *receiver, pen_credit_source *peer, uint64_t now)
+static bool measure(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
-    peer->period_freed += peer->round_freed;
+    pen_credit_source *peer = &receiver->peers[peer_i];
+    pen_credit_share *share = &receiver->shares[peer_i];
+    share->period_freed += peer->round_freed;
     peer->round_freed = 0;
-    if (peer->period_freed < receiver->period)
-        return peer->pace > 0;
-    peer->pace = (double)(now - peer->period_start) / peer->period_freed;
-    if (peer->pace < PACE_MIN)
-        peer->pace = PACE_MIN;
-    peer->period_start = now;
-    peer->period_freed = 0;
+    if (share->period_freed < receiver->period)
+        return share->pace > 0;
+    share->pace = (double)(now - share->period_start) / share->period_freed;
+    if (share->pace < PACE_MIN)
+        share->pace = PACE_MIN;
+    share->period_start = now;
+    share->period_freed = 0;
     peer->has_enough = false;
     return true;
 }
@@ -62,11 +64,11 @@ static double pace_beside(double own, double other, double hysteresis)
 static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now,
                             uint32_t *count)
 {
-    const pen_credit_source *self = &receiver->peers[peer_i];
+    const pen_credit_share *self = &receiver->shares[peer_i];
     double own = self->pace, longest = 0, victims = 0;
     uint32_t found = PEN_CREDIT_NONE;
     for (uint32_t v = 0; v < receiver->params.peers; v++) {
-        const pen_credit_source *peer = &receiver->peers[v];
+        const pen_credit_share *peer = &receiver->shares[v];
         if (v == peer_i || peer->quota <= least(&receiver->params))
             continue;
         double pace =
@@ -91,7 +93,7 @@ static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, ui
         receiver->peers[peer_i].has_enough = true;
         return;
     }
-    uint32_t has = receiver->peers[victim].quota - least(&receiver->params);
+    uint32_t has = receiver->shares[victim].quota - least(&receiver->params);
     count = pen_credit_min(pen_credit_min(count, count_max), has);
     pen_credit_quota_add(receiver, victim, -(int64_t)count);
     pen_credit_settle(receiver, victim);
@@ -102,10 +104,10 @@ static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, ui
  * rounds that hardly depends on their size. */
 static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
-    pen_credit_source *peer = &receiver->peers[peer_i];
-    bool is_measured = measure(receiver, peer, now);
-    uint32_t count_max = pen_credit_max(receiver->params.step, peer->quota / 2);
-    if (receiver->quota_free == 0 && is_measured && !peer->has_enough)
+    const pen_credit_share *share = &receiver->shares[peer_i];
+    bool is_measured = measure(receiver, peer_i, now);
+    uint32_t count_max = pen_credit_max(receiver->params.step, share->quota / 2);
+    if (receiver->quota_free == 0 && is_measured && !receiver->peers[peer_i].has_enough)
         take_from_slowest(receiver, peer_i, count_max, now);
     pen_credit_quota_add(receiver, peer_i, pen_credit_min(receiver->quota_free, count_max));
 }
@@ -114,7 +116,7 @@ static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i, uint6
 static uint32_t activity_ask(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
-    return PEN_CREDIT_SPARE(peer->exposed - peer->mailbox, peer->quota);
+    return PEN_CREDIT_SPARE(peer->exposed - peer->mailbox, receiver->shares[peer_i].quota);
 }
 
 /* What was not given was sent before the answer and is in the mailbox. Only for what
@@ -136,8 +138,8 @@ static uint32_t activity_give(const pen_credit_sender *sender, uint32_t peer_i, 
 static bool can_ask_back(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
-    return peer->quota > least(&receiver->params) && !peer->recall_open && !peer->asked_in_vain &&
-           peer->requested == 0;
+    return receiver->shares[peer_i].quota > least(&receiver->params) && !peer->recall_open &&
+           !peer->asked_in_vain && peer->requested == 0;
 }
 
 /* The reserve is empty: some of those that have not lacked credits lately are asked for theirs,
@@ -161,7 +163,8 @@ static void loan_need(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t n
     if (peer->requested < UINT16_MAX)
         peer->requested++;
     uint32_t count = pen_credit_min(need, receiver->quota_free);
-    if (peer->borrowed + need > PEN_CREDIT_LOAN_MAX || peer->quota + need > PEN_CREDIT_LOAN_QUOTA)
+    if (peer->borrowed + need > PEN_CREDIT_LOAN_MAX ||
+        receiver->shares[peer_i].quota + need > PEN_CREDIT_LOAN_QUOTA)
         count = 0;
     if (count == 0) {
         scavenge(receiver);
@@ -190,7 +193,7 @@ static void loan_arrival(pen_credit_receiver *receiver)
 
 static uint32_t loan_ask(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    return receiver->peers[peer_i].quota - least(&receiver->params);
+    return receiver->shares[peer_i].quota - least(&receiver->params);
 }
 
 static void loan_given(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)

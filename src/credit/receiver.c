@@ -16,33 +16,34 @@ static void check_sums(const pen_credit_receiver *receiver)
     PEN_INVARIANT(receiver->occupied <= receiver->slots);
 }
 
-static void check_peer(const pen_credit_receiver *receiver, const pen_credit_source *peer)
+static void check_peer(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
+    const pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t least = PEN_CREDIT_QUOTA_MIN(receiver->params.control);
-    PEN_INVARIANT(peer->quota >= least);
+    PEN_INVARIANT(receiver->shares[peer_i].quota >= least);
     PEN_INVARIANT(held(peer) >= least);
     PEN_INVARIANT(peer->mailbox <= peer->exposed);
     PEN_INVARIANT(peer->before_count <= receiver->params.control);
     check_sums(receiver);
 }
 
-static uint32_t threshold(const pen_credit_receiver *receiver, const pen_credit_source *peer)
+static uint32_t threshold(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    uint32_t base = pen_credit_min(peer->quota, held(peer));
+    uint32_t base = pen_credit_min(receiver->shares[peer_i].quota, held(&receiver->peers[peer_i]));
     return PEN_CREDIT_THRESHOLD(base, receiver->params.control);
 }
 
-static bool grant_is_due(const pen_credit_receiver *receiver, const pen_credit_source *peer)
+static bool grant_is_due(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
+    const pen_credit_source *peer = &receiver->peers[peer_i];
     return peer->before_count < receiver->params.control &&
-           PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer), peer->urgent);
+           PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer_i), peer->urgent);
 }
 
 /* After anything that can make a control packet due. */
 static void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    const pen_credit_source *peer = &receiver->peers[peer_i];
-    if (peer->recall_wanted || grant_is_due(receiver, peer))
+    if (receiver->peers[peer_i].recall_wanted || grant_is_due(receiver, peer_i))
         pen_credit_list_push(&receiver->ready, peer_i);
 }
 
@@ -50,7 +51,7 @@ static void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 
 void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer_i, int64_t count)
 {
-    receiver->peers[peer_i].quota += (uint32_t)count;
+    receiver->shares[peer_i].quota += (uint32_t)count;
     receiver->quota_sum += (uint32_t)count;
     receiver->quota_free -= (uint32_t)count;
 }
@@ -66,15 +67,16 @@ static void slots_add(pen_credit_receiver *receiver, pen_credit_source *peer, in
 /* One that lacks slots stands in line for them. */
 static void stand_in_line(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    if (held(&receiver->peers[peer_i]) < receiver->peers[peer_i].quota)
+    if (held(&receiver->peers[peer_i]) < receiver->shares[peer_i].quota)
         pen_credit_list_push(&receiver->deficits, peer_i);
 }
 
 void pen_credit_refill(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
-    if (held(peer) < peer->quota)
-        slots_add(receiver, peer, pen_credit_min(peer->quota - held(peer), receiver->pool));
+    uint32_t quota = receiver->shares[peer_i].quota;
+    if (held(peer) < quota)
+        slots_add(receiver, peer, pen_credit_min(quota - held(peer), receiver->pool));
     stand_in_line(receiver, peer_i);
     consider(receiver, peer_i);
 }
@@ -101,7 +103,7 @@ void pen_credit_recall(pen_credit_receiver *receiver, uint32_t peer_i)
 void pen_credit_settle(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
-    uint32_t owed = held(peer) > peer->quota ? held(peer) - peer->quota : 0;
+    uint32_t owed = PEN_CREDIT_SPARE(held(peer), receiver->shares[peer_i].quota);
     /* One that hurries has none in hand, and must get one. */
     uint32_t spare = PEN_CREDIT_SPARE(peer->recovered, peer->urgent ? 1U : 0U);
     slots_add(receiver, peer, -(int64_t)pen_credit_min(owed, spare));
@@ -148,32 +150,33 @@ pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t p
     if (tag.need > 0 && receiver->rules->need != NULL)
         receiver->rules->need(receiver, peer_i, tag.need);
     consider(receiver, peer_i);
-    check_peer(receiver, peer);
+    check_peer(receiver, peer_i);
     return PEN_OK;
 }
 
 void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
+    pen_credit_share *share = &receiver->shares[peer_i];
     PEN_INVARIANT(peer->mailbox > 0);
     peer->mailbox--;
     receiver->occupied--;
     peer->exposed--;
-    if (PEN_CREDIT_IS_KEPT(peer->exposed, peer->recovered, peer->quota, peer->urgent)) {
+    if (PEN_CREDIT_IS_KEPT(peer->exposed, peer->recovered, share->quota, peer->urgent)) {
         peer->recovered++;
     } else {
         receiver->held_sum--;
         receiver->pool++;
     }
     peer->round_freed++;
-    peer->last_freed = now;
+    share->last_freed = now;
     if (receiver->rules->round != NULL &&
-        peer->round_freed >= PEN_CREDIT_ROUND(peer->quota, receiver->params.control))
+        peer->round_freed >= PEN_CREDIT_ROUND(share->quota, receiver->params.control))
         receiver->rules->round(receiver, peer_i, now);
     stand_in_line(receiver, peer_i);
     feed(receiver);
     consider(receiver, peer_i);
-    check_peer(receiver, peer);
+    check_peer(receiver, peer_i);
 }
 
 pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer_i,
@@ -198,24 +201,27 @@ pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer
     /* First the peer itself: what was freed meanwhile may have gone to others already. */
     pen_credit_refill(receiver, peer_i);
     feed(receiver);
-    check_peer(receiver, peer);
+    check_peer(receiver, peer_i);
     return PEN_OK;
 }
 
 /* ---- what to send ---------------------------------------------------------------------------- */
 
-static int32_t tell_quota(pen_credit_source *peer)
+static int32_t tell_quota(pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    int32_t raised = (int32_t)(peer->quota - peer->told);
-    peer->told = peer->quota;
-    return raised;
+    uint32_t before = receiver->peers[peer_i].told, quota = receiver->shares[peer_i].quota;
+    receiver->peers[peer_i].told = quota;
+    return (int32_t)(quota - before);
 }
 
 /* Grants what is recovered, at most count_max. */
-static void grant(pen_credit_source *peer, uint32_t count_max, pen_credit_message *out)
+static void grant(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
+                  pen_credit_message *out)
 {
+    pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t count = pen_credit_min(peer->recovered, count_max);
-    *out = (pen_credit_message){ PEN_CREDIT_GRANT, count, tell_quota(peer), peer->epoch_ended };
+    *out = (pen_credit_message){ PEN_CREDIT_GRANT, count, tell_quota(receiver, peer_i),
+                                 peer->epoch_ended };
     peer->recovered -= count;
     peer->exposed += count;
     peer->granted += count;
@@ -233,7 +239,7 @@ static bool take_recall(pen_credit_receiver *receiver, uint32_t peer_i, pen_cred
         receiver->recalls_open--;
         return false;
     }
-    *out = (pen_credit_message){ PEN_CREDIT_RECALL, count, tell_quota(peer), false };
+    *out = (pen_credit_message){ PEN_CREDIT_RECALL, count, tell_quota(receiver, peer_i), false };
     peer->asked = count;
     peer->recalls++;
     return true;
@@ -246,17 +252,17 @@ bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
     while (pen_credit_list_pop(&receiver->ready, &i)) {
         pen_credit_source *peer = &receiver->peers[i];
         bool found = peer->recall_wanted && take_recall(receiver, i, message);
-        if (!found && grant_is_due(receiver, peer)) {
+        if (!found && grant_is_due(receiver, i)) {
             PEN_INVARIANT(peer->before_count < receiver->params.control);
             peer->before[peer->before_count++] = peer->granted;
-            grant(peer, UINT32_MAX, message);
+            grant(receiver, i, UINT32_MAX, message);
             peer->grants++;
             found = true;
         }
         consider(receiver, i);
         if (found) {
             *peer_i = i;
-            check_peer(receiver, peer);
+            check_peer(receiver, i);
             return true;
         }
     }
@@ -274,9 +280,9 @@ bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, ui
     pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->recovered == 0 || count_max == 0)
         return false;
-    grant(peer, count_max, message);
+    grant(receiver, peer_i, count_max, message);
     peer->rides++;
-    check_peer(receiver, peer);
+    check_peer(receiver, peer_i);
     return true;
 }
 
@@ -285,7 +291,8 @@ bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, ui
 size_t pen_credit_receiver_size(const pen_credit_params *params)
 {
     return sizeof(pen_credit_receiver) +
-           params->peers * (sizeof(pen_credit_source) + 2 * sizeof(pen_credit_link));
+           params->peers *
+               (sizeof(pen_credit_source) + sizeof(pen_credit_share) + 2 * sizeof(pen_credit_link));
 }
 
 pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_params *params,
@@ -304,14 +311,14 @@ pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_par
         .pool = slots - params->peers * start,
         .held_sum = params->peers * start,
     };
-    for (uint32_t i = 0; i < params->peers; i++)
-        receiver->peers[i] = (pen_credit_source){ .quota = start,
-                                                  .told = start,
-                                                  .exposed = start,
-                                                  .granted = start,
-                                                  .period_start = now,
-                                                  .last_freed = now };
-    pen_credit_link *links = (pen_credit_link *)&receiver->peers[params->peers];
+    receiver->shares = (pen_credit_share *)&receiver->peers[params->peers];
+    for (uint32_t i = 0; i < params->peers; i++) {
+        receiver->shares[i] =
+            (pen_credit_share){ .quota = start, .period_start = now, .last_freed = now };
+        receiver->peers[i] =
+            (pen_credit_source){ .told = start, .exposed = start, .granted = start };
+    }
+    pen_credit_link *links = (pen_credit_link *)&receiver->shares[params->peers];
     pen_credit_list_open(&receiver->deficits, links, params->peers);
     pen_credit_list_open(&receiver->ready, links + params->peers, params->peers);
     check_sums(receiver);
@@ -323,13 +330,14 @@ void pen_credit_receiver_audit(const pen_credit_receiver *receiver)
     uint64_t quota = 0, slots = 0, mailbox = 0;
     for (uint32_t i = 0; i < receiver->params.peers; i++) {
         const pen_credit_source *peer = &receiver->peers[i];
-        check_peer(receiver, peer);
-        quota += peer->quota;
+        check_peer(receiver, i);
+        quota += receiver->shares[i].quota;
         slots += held(peer);
         mailbox += peer->mailbox;
         PEN_INVARIANT(peer->granted - peer->shown == peer->exposed - peer->mailbox);
-        PEN_INVARIANT(!grant_is_due(receiver, peer) || receiver->ready.links[i].listed);
-        PEN_INVARIANT(held(peer) >= peer->quota || receiver->deficits.links[i].listed);
+        PEN_INVARIANT(!grant_is_due(receiver, i) || receiver->ready.links[i].listed);
+        PEN_INVARIANT(held(peer) >= receiver->shares[i].quota ||
+                      receiver->deficits.links[i].listed);
     }
     PEN_INVARIANT(quota == receiver->quota_sum);
     PEN_INVARIANT(slots == receiver->held_sum);
@@ -341,7 +349,7 @@ void pen_credit_receiver_count(const pen_credit_receiver *receiver, uint32_t pee
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
     *out = (pen_credit_receiver_counters){
-        .quota = peer->quota,
+        .quota = receiver->shares[peer_i].quota,
         .exposed = peer->exposed,
         .recovered = peer->recovered,
         .mailbox = peer->mailbox,

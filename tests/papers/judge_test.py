@@ -113,12 +113,16 @@ SIZES = ("8", "64", "512", "2048")
 
 
 def ideal_realtime():
-    results = {"ranks": 4, "missing": {}, "raw": {"velo": dict.fromkeys(SIZES, 1000.0)},
+    results = {"ranks": 2, "cores": 4, "missing": {}, "raw": {"velo": dict.fromkeys(SIZES, 1000.0)},
                "raw latency": {"velo": {"8": 1940.0}}, "two-sided": {"two": dict.fromkeys(SIZES, 1400.0)},
                "extoll am": dict.fromkeys(SIZES, 1200.0), "udp am": dict.fromkeys(SIZES, 9000.0)}
-    for count in realtime.RANDOM_RANKS:
-        for what, value in (("raw", 1.0), ("coalesced", 0.95), ("sectioned", 0.7), ("two-sided", 0.6)):
-            results[f"random {what} {count}"] = value
+    figures = {"raw": (1.0, 1.0), "coalesced": (0.95, 1.05), "sectioned": (0.7, 1.5), "two-sided": (0.6, 1.2)}
+    for way, (gups, packets) in figures.items():
+        for count in realtime.TIMED_RANKS:
+            for shape in realtime.SHAPES:
+                results[f"random {way} {count} {shape}"] = {"gups": gups}
+        for count in realtime.COUNTED_RANKS:
+            results[f"counted {way} {count}"] = {"packets": packets}
     return results
 
 
@@ -148,19 +152,31 @@ REALTIME_FAULTS = (
     ("8 bytes: udp's", put(4000.0, "udp am", "8")),
     ("8 bytes: udp's", take("udp am")),
     ("8 bytes: udp's", put({"16": 1.0}, "udp am")),
-    ("RandomAccess, 2 ranks: conduit by raw", put(0.8, "random coalesced 2")),
-    ("RandomAccess, 4 ranks: conduit by raw", take("random raw 4")),
-    ("RandomAccess, 4 ranks: conduit by raw", put(1.1, "random raw 4")),
-    ("RandomAccess, 2 ranks: conduit by two", put(0.9, "random two-sided 2")),
-    ("RandomAccess, 4 ranks: conduit by two", take("random two-sided 4")),
-    ("RandomAccess: coalesced by sectioned, at the worst", put(0.96, "random sectioned 2")),
-    ("RandomAccess: coalesced by sectioned, at the best", take("random sectioned 4")),
+    ("RandomAccess: coalesced by sectioned, at the worst", put(0.96, "random sectioned 2 singly", "gups")),
+    ("RandomAccess: coalesced by sectioned, at the best", take("random sectioned 4 one by one")),
 )
 
 
+def random_faults():
+    for count in realtime.TIMED_RANKS:
+        for shape in realtime.SHAPES:
+            title = f"RandomAccess, {count} ranks, {shape}"
+            yield f"{title}: conduit by raw", put(1.1, f"random raw {count} {shape}", "gups")
+            yield f"{title}: conduit by raw", take(f"random coalesced {count} {shape}")
+            yield f"{title}: conduit by two", put(0.9, f"random two-sided {count} {shape}", "gups")
+            yield f"{title}: conduit by two", take(f"random two-sided {count} {shape}")
+    for count in realtime.COUNTED_RANKS:
+        title = f"RandomAccess, {count} ranks: packets"
+        yield f"{title}, conduit by raw", put(0.9, f"counted raw {count}", "packets")
+        yield f"{title}, two-sided by conduit", put(1.0, f"counted two-sided {count}", "packets")
+        yield f"{title}, sectioned by coalesced", put(1.3, f"counted sectioned {count}", "packets")
+        yield f"{title}, sectioned by coalesced", take(f"counted sectioned {count}")
+
+
 def spoil_both(results):
-    for count in realtime.RANDOM_RANKS:
-        results[f"random sectioned {count}"] = 0.8
+    for count in realtime.TIMED_RANKS:
+        for shape in realtime.SHAPES:
+            results[f"random sectioned {count} {shape}"] = {"gups": 0.8}
 
 
 def judge_realtime():
@@ -168,13 +184,14 @@ def judge_realtime():
         return [check.name for check in realtime.checks(results) if not check.accepted]
 
     wrong = [f"accepted values are missed: {name}" for name in missed_of(ideal_realtime())]
-    faults = (*REALTIME_FAULTS, ("RandomAccess: coalesced by sectioned, at the best", spoil_both))
+    faults = (*REALTIME_FAULTS, *random_faults(),
+              ("RandomAccess: coalesced by sectioned, at the best", spoil_both))
     for name, spoil in faults:
         results = ideal_realtime()
         spoil(results)
         if not any(found.startswith(name) for found in missed_of(results)):
             wrong.append(f"spoilt, and accepted: {name}")
-    nothing = realtime.checks({"ranks": 4, "missing": {}})
+    nothing = realtime.checks({"ranks": 2, "cores": 4, "missing": {}})
     wrong += [f"accepted without anything: {check.name}" for check in nothing if check.accepted]
     wrong += [f"never spoilt: {check.name}" for check in nothing
               if not any(check.name.startswith(name) for name, _ in faults)]

@@ -7,8 +7,12 @@
 #include "sim/events.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 enum { NONE = UINT32_MAX };
+
+enum { LINE_LEN = 64, HUGE_LEN = 2 << 20 };
 
 enum { EVENT_RUN, EVENT_ARRIVE };
 
@@ -36,6 +40,7 @@ struct model {
     model_params params;
     pen_sim_events events;
     rank *ranks;
+    void *tables; /* of all ranks */
     burst *bursts;
     uint32_t bursts_free, bursts_count, bursts_room;
     uint64_t random;
@@ -362,19 +367,38 @@ const char *model_play(model *m, pattern p, uint32_t group, uint32_t ops, bool m
 
 /* ---- making and looking ---------------------------------------------------------------------- */
 
-static bool open_rank(const model_params *params, rank *self)
+static size_t in_lines(size_t len) { return (len + LINE_LEN - 1) / LINE_LEN * LINE_LEN; }
+
+/* All ranks' tables are one piece of memory, in huge pages where there are such: of 1024 ranks they
+ * have 250 MB, of which every message needs a few lines, and where those are must be found, too. */
+static bool open_ranks(model *m)
 {
-    *self = (rank){ .first = NONE, .last = NONE, .is_waiting = true };
-    self->received = calloc(params->ranks, sizeof *self->received);
-    if (params->is_free || self->received == NULL)
-        return self->received != NULL;
-    void *receiver = malloc(pen_credit_receiver_size(&params->credit));
-    void *sender = malloc(pen_credit_sender_size(&params->credit));
-    if (receiver != NULL)
-        self->receiver = pen_credit_receiver_open(receiver, &params->credit, 0);
-    if (sender != NULL)
-        self->sender = pen_credit_sender_open(sender, &params->credit);
-    return receiver != NULL && sender != NULL;
+    const pen_credit_params *credit = &m->params.credit;
+    uint32_t ranks = m->params.ranks;
+    size_t received_len = in_lines(ranks * sizeof *m->ranks->received);
+    size_t receiver_len = m->params.is_free ? 0 : in_lines(pen_credit_receiver_size(credit));
+    size_t sender_len = m->params.is_free ? 0 : in_lines(pen_credit_sender_size(credit));
+    size_t len = ranks * (received_len + receiver_len + sender_len);
+    len = (len + HUGE_LEN - 1) / HUGE_LEN * HUGE_LEN;
+    m->ranks = calloc(ranks, sizeof *m->ranks);
+    m->tables = aligned_alloc(HUGE_LEN, len);
+    if (m->ranks == NULL || m->tables == NULL)
+        return false;
+    (void)madvise(m->tables, len, MADV_HUGEPAGE);
+    memset(m->tables, 0, len);
+    char *at = m->tables;
+    for (uint32_t i = 0; i < ranks; i++) {
+        rank *self = &m->ranks[i];
+        *self = (rank){ .first = NONE, .last = NONE, .is_waiting = true };
+        self->received = (void *)at;
+        at += received_len;
+        if (m->params.is_free)
+            continue;
+        self->receiver = pen_credit_receiver_open(at, credit, 0);
+        self->sender = pen_credit_sender_open(at + receiver_len, credit);
+        at += receiver_len + sender_len;
+    }
+    return true;
 }
 
 model *model_open(const model_params *params)
@@ -385,11 +409,7 @@ model *model_open(const model_params *params)
     m->params = *params;
     m->random = params->seed;
     m->bursts_free = NONE;
-    m->ranks = calloc(params->ranks, sizeof *m->ranks);
-    bool made = m->ranks != NULL;
-    for (uint32_t i = 0; made && i < params->ranks; i++)
-        made = open_rank(params, &m->ranks[i]);
-    if (made)
+    if (open_ranks(m))
         return m;
     model_close(m);
     return NULL;
@@ -397,11 +417,7 @@ model *model_open(const model_params *params)
 
 void model_close(model *m)
 {
-    for (uint32_t i = 0; m->ranks != NULL && i < m->params.ranks; i++) {
-        free(m->ranks[i].receiver);
-        free(m->ranks[i].sender);
-        free(m->ranks[i].received);
-    }
+    free(m->tables);
     pen_sim_events_close(&m->events);
     free(m->ranks);
     free(m->bursts);

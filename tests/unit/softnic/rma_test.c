@@ -384,6 +384,36 @@ static void full_queue_keeps_commands_waiting_in_order(void **state)
     pair_close(&p);
 }
 
+static uint32_t tell_numbers(node *from, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(rma2_post_notification(from->port, &from->to, 1, i,
+                                                RMA2_COMPLETER_NOTIFICATION, RMA2_CMD_DEFAULT),
+                         RMA2_SUCCESS);
+    return rma2_flush(from->port);
+}
+
+/* Reading is told to the card once in a quarter of the queue, and when there is no more: else who
+ * has read everything, and waits, would keep slots from those that it waits for. */
+static void queue_found_empty_has_all_its_room(void **state)
+{
+    (void)state;
+    pair p;
+    pair_open(&p, small_config(2)); /* a queue of 8 */
+    node *a = &p.nodes[0], *b = &p.nodes[1];
+    for (uint32_t count = 1; count < 8; count++) {
+        assert_int_equal(tell_numbers(a, count), 0);
+        for (uint32_t i = 0; i < count; i++)
+            (void)next(b);
+        expect_none(b);
+        assert_int_equal(tell_numbers(a, 8), 0);
+        for (uint32_t i = 0; i < 8; i++)
+            (void)next(b);
+        expect_none(b);
+    }
+    pair_close(&p);
+}
+
 /* With late copies: the source is read late, so it must not be reused before the notification; and
  * data is there before the target is told, in order. */
 static void late_commands_stay_in_order_and_read_their_source_late(void **state)
@@ -502,6 +532,7 @@ int main(void)
         cmocka_unit_test(registrations_do_not_overlap_but_may_be_shared),
         cmocka_unit_test(registration_fails_when_told_to),
         cmocka_unit_test(full_queue_keeps_commands_waiting_in_order),
+        cmocka_unit_test(queue_found_empty_has_all_its_room),
         cmocka_unit_test(late_commands_stay_in_order_and_read_their_source_late),
         cmocka_unit_test(notifications_are_matched_out_of_order),
         cmocka_unit_test(mapped_memory_is_copied_directly),
