@@ -72,7 +72,7 @@ fuzz:
 # Whole jobs with clock and network made up, a seed each: the next ones that build/sim.next names.
 sim: configure
 	@cmake --build $(R) -j $(JOBS) --target sim_engine
-	@$(R)/bin/sim_engine --resume build/sim.next $(SEEDS)
+	@$(R)/bin/sim_engine --resume build/sim.next $(SEEDS) --jobs $(JOBS)
 
 check: deps-test
 	@scripts/stages gates
@@ -92,7 +92,7 @@ bench-peers:
 PAPERS_RANKS ?= 1024
 papers-extoll papers-extoll-check: configure deps-bench
 	@cmake --build $(R) -j $(JOBS) --target papers
-	@build/venv/bin/python bench/papers/run.py $(R) --ranks $(PAPERS_RANKS) \
+	@build/venv/bin/python bench/papers/run.py $(R) --ranks $(PAPERS_RANKS) --resume \
 		$(if $(filter %-check,$@),--reuse --check,--docs docs/papers) $(ARGS)
 
 format: deps-test

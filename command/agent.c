@@ -7,17 +7,13 @@
 
 size_t command_conduit_len(uint32_t ranks) { return pen_conduit_shared_max(ranks); }
 
-static bool cores_find(pen_log *log, const cpu_set_t **sets, unsigned *count)
+static const char *cores_find(const cpu_set_t **sets, unsigned *count)
 {
     static topology machine; /* large */
     topology_read(&machine);
     *sets = machine.sets;
     *count = machine.set_count;
-    if (machine.set_count != 0)
-        return true;
-    pen_log_error(log, "cannot bind ranks to cores on host %s: %s; leave --bind out", log->host,
-                  machine.why_not);
-    return false;
+    return machine.why_not;
 }
 
 int command_agent(char **arguments)

@@ -3,6 +3,7 @@
 #include "command/info.h"
 
 #include "boot/foreign.h"
+#include "boot/pmix.h"
 #include "boot/supervisor.h"
 #include "command/command.h"
 #include "command/place.h"
@@ -84,10 +85,21 @@ static void gather_launcher(info *out)
     if (pen_knob_from_process(NULL, "PENSTOCK_CONTROL_FD") != NULL)
         (void)snprintf(out->launcher, sizeof(out->launcher), "penstock run");
     else if (foreign.launcher != NULL)
-        (void)snprintf(out->launcher, sizeof(out->launcher),
-                       "%s, which this build does not speak (%s)", foreign.launcher, foreign.found);
+        (void)snprintf(out->launcher, sizeof(out->launcher), "%s%s (%s)", foreign.launcher,
+                       out->pmix && strcmp(foreign.launcher, "PMIx") == 0
+                           ? ""
+                           : ", which this build does not speak",
+                       foreign.found);
     else
         (void)snprintf(out->launcher, sizeof(out->launcher), "none");
+}
+
+static void gather_pmix(info *out)
+{
+    const char *why = "this build has none (pmix.h was not there when it was made)";
+    char version[INFO_PMIX_LEN];
+    out->pmix = PEN_HAVE_PMIX && pen_pmix_library(version, sizeof(version), &why) != NULL;
+    (void)snprintf(out->pmix_text, sizeof(out->pmix_text), "%s", out->pmix ? version : why);
 }
 
 void info_gather(info *out, uint32_t ranks)
@@ -104,6 +116,7 @@ void info_gather(info *out, uint32_t ranks)
     out->memory_available = pen_memory_available();
     out->cma = siblings_reach();
     out->membarrier = pen_membarrier_register();
+    gather_pmix(out);
     gather_launcher(out);
     info_tables(out);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { INFO_CONDUITS_MAX = 32, INFO_TABLES_MAX = INFO_CONDUITS_MAX + 8 };
+enum { INFO_CONDUITS_MAX = 32, INFO_TABLES_MAX = INFO_CONDUITS_MAX + 8, INFO_PMIX_LEN = 256 };
 
 typedef struct info_conduit {
     const char *name, *summary;
@@ -36,7 +36,9 @@ typedef struct info {
     topology topology;
     uint64_t memory_physical, memory_available;
     bool cma, membarrier;
-    char launcher[256]; /* "none", or what was found */
+    char launcher[256];            /* "none", or what was found */
+    bool pmix;                     /* launchers that speak it can be joined */
+    char pmix_text[INFO_PMIX_LEN]; /* its version, or why not */
     info_table tables[INFO_TABLES_MAX];
     size_t table_count;
 } info;

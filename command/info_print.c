@@ -58,6 +58,7 @@ static void text_machine(FILE *out, const info *from)
     fprintf(out, "  CMA        %s (reading another rank's memory)\n", yes_no(from->cma));
     fprintf(out, "  membarrier %s (cheap wake-ups)\n", yes_no(from->membarrier));
     fprintf(out, "  launcher   %s\n", from->launcher);
+    fprintf(out, "  PMIx       %s%s\n", from->pmix ? "" : "no: ", from->pmix_text);
 }
 
 static void text_knobs(FILE *out, const info *from)
@@ -151,6 +152,7 @@ static void json_machine(FILE *out, const info *from)
             from->memory_available, json_bool(from->cma), json_bool(from->membarrier));
     json_topology(out, &from->topology);
     json_field(out, "  ", "launcher", from->launcher);
+    json_field(out, "  ", "pmix", from->pmix ? from->pmix_text : NULL);
 }
 
 static void json_knob(FILE *out, const char *owner, const pen_knob *row)

@@ -10,7 +10,9 @@
  * am      every update, also to the caller's own part, is carried by an active message and applied
  *         by its handler: no error is allowed
  * putget  every update reads, changes and writes back: two ranks may race for a word, and one word
- *         in 10,000 may be wrong (tables below 2^18 words are too small for so low a limit)
+ *         in 10,000 may be wrong (tables below 2^18 words are too small for so low a limit). Over a
+ *         network every rank always has a word in hand, so about four words go wrong for each rank
+ *         beyond the first, however large the table; there one in 100 may be wrong, as HPCC allows
  *
  * HPCC allows a rank to look 1,024 updates ahead. Here an update counts from the moment it is
  * drawn until its owner has said that it is applied. */
@@ -454,9 +456,7 @@ static void print_result(const totals *sum, double seconds, uint64_t errors_max)
     print_route("gets", sum->gets, sum->gets_shm, sum->gets_net);
 }
 
-/* ---- start
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* What is wrong with the arguments, or NULL. */
 static const char *arguments_read(int argc, char **argv)
@@ -589,8 +589,9 @@ int main(int argc, char **argv)
     mine.errors = table_errors() + job.strays;
     totals_collect(&sum, &mine, slots);
 
-    const uint64_t errors_max = job.putget ? job.spread.words / 10000 : 0;
     if (job.rank == 0) {
+        const uint64_t errors_max =
+            job.putget ? job.spread.words / (sum.gets_net != 0 ? 100 : 10000) : 0;
         print_result(&sum, seconds, errors_max);
         gasnet_exit(sum.errors <= errors_max ? 0 : 1);
     }

@@ -61,8 +61,8 @@ typedef struct pen_root {
     void (*idle)(void *ctx); /* what waiting threads called before api/ put itself in front */
     void *crash_stack;       /* of the first thread */
     _Atomic int verbose_errors;
-    _Atomic int end; /* pen_api_end; relaxed: whoever moves it forward does the work itself */
-    _Atomic int end_signal; /* that asked for the end; 0: none */
+    _Atomic int end;       /* pen_api_end; relaxed: whoever moves it forward does the work itself */
+    _Atomic int end_asked; /* 1 + the status for an end that a signal asked for; 0: none did */
     _Atomic int end_code;
     /* checks: who started the job, as pen_api_me knows threads; PARSYNC: who is in a call that
      * waits, and in which one; relaxed: nothing is read through them but a name that stays */

@@ -99,8 +99,8 @@ void pen_api_idle(void *ctx)
 {
     int end = atomic_load_explicit(&pen_api_root.end, memory_order_relaxed);
     if (end == PEN_END_ASKED) {
-        int sig = atomic_load_explicit(&pen_api_root.end_signal, memory_order_relaxed);
-        pen_api_told_to_end(ctx, 128 + sig);
+        int asked = atomic_load_explicit(&pen_api_root.end_asked, memory_order_relaxed);
+        pen_api_told_to_end(ctx, asked - 1);
     }
     if (end >= PEN_END_BEGUN && pen_api_ends_here) {
         if (pen_api_root

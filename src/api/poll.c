@@ -28,8 +28,11 @@ void pen_api_block(pen_block *block)
         pen_api_check_context("GASNET_BLOCKUNTIL");
     (void)pen_api_thread(job);
     pen_waiter *waiter = (pen_waiter *)(void *)block;
-    if (waiter->progress == NULL) /* zero, from the macro: the first step */
-        *waiter = pen_waiter_of(&job->progress, false);
+    /* Zero, from the macro: the first step. What nobody wakes us for comes by a put of a peer's
+     * into memory that it sees; where all comes through the link's socket, one may sleep on that.
+     */
+    if (waiter->progress == NULL)
+        *waiter = pen_waiter_of(&job->progress, job->progress.rings_alone);
     if (PEN_CHECKED)
         pen_api_occupy(job, "GASNET_BLOCKUNTIL");
     pen_wait_step(waiter);

@@ -85,9 +85,9 @@ static void on_crash(int number, siginfo_t *info, void *context)
 
 static int status_now(void)
 {
-    int number = atomic_load_explicit(&pen_api_root.end_signal, memory_order_relaxed);
-    return number != 0 ? 128 + number
-                       : atomic_load_explicit(&pen_api_root.end_code, memory_order_relaxed);
+    int asked = atomic_load_explicit(&pen_api_root.end_asked, memory_order_relaxed);
+    return asked != 0 ? asked - 1
+                      : atomic_load_explicit(&pen_api_root.end_code, memory_order_relaxed);
 }
 
 /* The end by this signal, from its handler, of a process without a supervisor. */
@@ -110,7 +110,9 @@ static void on_stop(int number)
                                                        memory_order_relaxed,
                                                        memory_order_relaxed)) {
         pen_job *job = pen_api_root.job;
-        atomic_store_explicit(&pen_api_root.end_signal, number, memory_order_relaxed);
+        int code = 128 + number;
+        (void)pen_boot_check(&job->boot, &code); /* the job's status, if it is the supervisor's */
+        atomic_store_explicit(&pen_api_root.end_asked, code + 1, memory_order_relaxed);
         atomic_store_explicit(&job->ending, true, memory_order_relaxed);
         if (job->boot.control_fd < 0) {
             stop_alone(number);

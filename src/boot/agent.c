@@ -17,9 +17,14 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define BEAT_NS  (UINT64_C(5) * 1000000000)
-#define DRAIN_MS 3000
+#define LOOK_NS       (UINT64_C(250) * 1000000) /* for ranks that stop, while others wait for them */
+#define FIRST_BEAT_NS (UINT64_C(10) * 1000000000) /* until START says how often */
+#define DRAIN_MS      3000
 enum { FAR_EVENTS_MAX = 64, FD_LEAST = 16, FILLS_MAX = 16 };
+
+/* So many beats without a word from the launcher's host, and it has vanished: twice as many as
+ * after which the launcher has given us up. */
+enum { BEATS_LOST_MAX = 6 };
 
 /* ---- to the launcher ------------------------------------------------------------------------- */
 
@@ -32,7 +37,7 @@ static void up(struct pen_agent *agent, pen_record_kind kind, uint32_t rank, int
     pen_channel_put(&agent->up, &head, body, body_len);
 }
 
-void pen_agent_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code)
+static void up_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code)
 {
     if (kind == PEN_EXIT_SIGNALLED) {
         pen_super_say(s, PEN_LOG_ERROR,
@@ -87,7 +92,7 @@ static void note_word(pen_exit_rank *rank, const pen_control *message)
     }
 }
 
-void pen_agent_heard(pen_supervisor *s, uint32_t rank, const pen_control *message)
+static void up_heard(pen_supervisor *s, uint32_t rank, const pen_control *message)
 {
     struct pen_agent *agent = s->agent;
     if (message->kind == PEN_CONTROL_MEET) {
@@ -108,22 +113,22 @@ void pen_agent_heard(pen_supervisor *s, uint32_t rank, const pen_control *messag
     pen_pack_free(&body);
 }
 
-void pen_agent_printed(pen_supervisor *s, uint32_t rank, int i, const char *text, size_t len)
+static void up_printed(pen_supervisor *s, uint32_t rank, int i, const char *text, size_t len)
 {
     up(s->agent, PEN_RECORD_OUTPUT, s->first + rank, i, text, len);
 }
 
-void pen_agent_say(pen_supervisor *s, const char *line, size_t len)
+static void up_say(pen_supervisor *s, const char *line, size_t len)
 {
     up(s->agent, PEN_RECORD_SAY, 0, 0, line, len);
 }
 
-void pen_agent_started(pen_supervisor *s, uint32_t rank)
+static void up_started(pen_supervisor *s, uint32_t rank)
 {
     up(s->agent, PEN_RECORD_STARTED, s->first + rank, s->ranks[rank].pid, NULL, 0);
 }
 
-size_t pen_agent_queued(const pen_supervisor *s)
+static size_t up_queued(const pen_supervisor *s)
 {
     return s->agent->hold ? SIZE_MAX : pen_channel_queued(&s->agent->up);
 }
@@ -151,12 +156,19 @@ static const char *in_child(void *ctx)
     return agent->s != NULL ? pen_super_restore(agent->s) : NULL;
 }
 
-pen_fleet *pen_agent_fleet(pen_supervisor *s) { return &s->agent->fleet; }
+/* Cores, as ranks are bound to them, but not more than a quota lets us use at a time. */
+static uint32_t slots_of(struct pen_agent *agent)
+{
+    unsigned allowed = pen_cores_allowed(NULL);
+    agent->no_cores = agent->needs->cores(&agent->cores, &agent->core_count);
+    return agent->core_count != 0 && agent->core_count < allowed ? agent->core_count : allowed;
+}
 
 static void greet(struct pen_agent *agent)
 {
     char connection[4 * PEN_ADDRESS_TEXT_MAX] = "", *saved = NULL;
     const char *said = pen_knob_from_process(NULL, "SSH_CONNECTION");
+    agent->lifeline = pen_lifeline_of(said);
     if (said != NULL && strlen(said) < sizeof(connection))
         (void)snprintf(connection, sizeof(connection), "%s", said);
     /* "address port address port" */
@@ -164,10 +176,9 @@ static void greet(struct pen_agent *agent)
     char *part = strtok_r(connection, " ", &saved);
     for (int i = 0; part != NULL && i < 3; i++, part = strtok_r(NULL, " ", &saved))
         parts[i] = part;
-    const pen_hello hello = { .version = PEN_VERSION_STRING,
-                              .cores = pen_cores_allowed(NULL),
-                              .from = parts[0],
-                              .at = parts[2] };
+    const pen_hello hello = {
+        .version = PEN_VERSION_STRING, .cores = slots_of(agent), .from = parts[0], .at = parts[2]
+    };
     pen_pack out = { .bytes = NULL };
     pen_hello_pack(&hello, &out);
     agent->up.failed |= out.failed;
@@ -262,17 +273,37 @@ static void far_events(struct pen_agent *agent, int wait_ms)
     }
 }
 
-void pen_agent_far_event(pen_supervisor *s) { far_events(s->agent, 0); }
+static void far_event(pen_supervisor *s) { far_events(s->agent, 0); }
+
+/* What goes up makes the kernel find out whether somebody is there. */
+static void beat(struct pen_agent *agent)
+{
+    uint64_t now_ns = pen_now_ns(), lost_ns = BEATS_LOST_MAX * agent->beat_every_ns;
+    if (now_ns < agent->beat_ns)
+        return;
+    agent->beat_ns = now_ns + agent->beat_every_ns;
+    if (agent->planted)
+        up(agent, PEN_RECORD_BEAT, 0, 0, NULL, 0);
+    if (pen_lifeline_silent_ns(&agent->lifeline) < lost_ns)
+        return;
+    pen_log_error(agent->log,
+                  "the host that started this agent has vanished: nothing heard of it for %.0f s; "
+                  "ending the ranks here (PENSTOCK_LAUNCH_BEAT)",
+                  (double)lost_ns / 1e9);
+    agent->gone = true;
+}
 
 /* While ranks wait for others to leave: one that a debugger holds excuses the delay. */
 static void stopped_look(pen_supervisor *s)
 {
     for (uint32_t rank = 0; rank < s->started; rank++) {
         pen_super_rank *r = &s->ranks[rank];
-        bool stopped = r->alive && pen_super_is_stopped(r->pid);
-        if (stopped != r->stopped)
-            up(s->agent, PEN_RECORD_STOPPED, s->first + rank, stopped ? 1 : 0, NULL, 0);
-        r->stopped = stopped;
+        bool before = r->stopped;
+        if (r->alive)
+            pen_super_look(s, rank);
+        r->stopped = r->stopped && r->alive;
+        if (r->stopped != before)
+            up(s->agent, PEN_RECORD_STOPPED, s->first + rank, r->stopped ? 1 : 0, NULL, 0);
     }
 }
 
@@ -284,17 +315,13 @@ static void serve(pen_supervisor *s)
     orders_take(agent);
     while (!agent->gone && !agent->quit) {
         pen_super_pump(s);
+        beat(agent);
         flush(agent);
         if (agent->gone || agent->quit)
             break;
-        uint64_t now_ns = pen_now_ns();
-        if (now_ns >= agent->beat_ns) {
-            up(agent, PEN_RECORD_BEAT, 0, 0, NULL, 0);
-            agent->beat_ns = now_ns + BEAT_NS;
-        }
         if (agent->some_left)
             stopped_look(s);
-        s->far_ns = agent->some_left ? now_ns + BEAT_NS / 20 : agent->beat_ns;
+        s->far_ns = agent->some_left ? pen_now_ns() + LOOK_NS : agent->beat_ns;
         pen_super_wait(s);
     }
 }
@@ -326,6 +353,35 @@ static void run_ranks(pen_supervisor *s)
         flush(agent);
 }
 
+/* As on one host, but that what becomes of ranks goes up, and nothing is decided. */
+const pen_super_ops pen_agent_ops = {
+    .who = "agent",
+    .children = pen_super_children,
+    .open = pen_agent_arena,
+    .start = pen_super_start,
+    .tend = pen_super_nothing,
+    .far_event = far_event,
+    .quit = pen_super_sweep,
+    .done = pen_super_yes,
+    .close = pen_super_nothing,
+    .word = pen_super_word_to,
+    .tell = pen_super_tell,
+    .fail = pen_super_barriers_fail,
+    .kill = pen_super_kill_ours,
+    .signal = pen_super_signal_ours,
+    .hold = pen_super_no_hold,
+    .host = pen_super_host,
+    .look = pen_super_look,
+    .dying_first = pen_super_dying_first,
+    .report = pen_super_report,
+    .started = up_started,
+    .event = up_event,
+    .heard = up_heard,
+    .printed = up_printed,
+    .say = up_say,
+    .queued = up_queued,
+};
+
 static int supervise(struct pen_agent *agent)
 {
     const pen_start *start = &agent->start;
@@ -337,11 +393,18 @@ static int supervise(struct pen_agent *agent)
         .needs = agent->needs->boot,
         .agent = agent,
     };
-    if ((start->flags & PEN_START_BIND) != 0 &&
-        !agent->needs->cores(agent->log, &options.cores, &options.core_count))
+    if ((start->flags & PEN_START_BIND) != 0) {
+        options.cores = agent->cores;
+        options.core_count = agent->core_count;
+    }
+    if ((start->flags & PEN_START_BIND) != 0 && agent->core_count == 0) {
+        pen_log_error(agent->log, "cannot bind ranks to cores on host %s: %s; leave --bind out",
+                      agent->log->host, agent->no_cores);
         return 1;
+    }
     pen_status status = pen_super_open(&s, agent->log, &options);
     s.first = start->firsts[agent->host];
+    s.fleet = &agent->fleet;
     if (status == PEN_OK && !pen_agent_input_open(&s))
         status = PEN_ERR_SYSTEM;
     if (status == PEN_OK &&
@@ -385,7 +448,9 @@ static const char *streams_take(struct pen_agent *agent)
 
 int pen_agent_run(pen_log *log, const pen_agent_needs *needs)
 {
-    struct pen_agent agent = { .log = log, .needs = needs, .epoll = -1, .input_fd = -1 };
+    struct pen_agent agent = {
+        .log = log, .needs = needs, .epoll = -1, .input_fd = -1, .beat_every_ns = FIRST_BEAT_NS
+    };
     const char *call = streams_take(&agent);
     if (call != NULL) {
         pen_log_error(log,
@@ -397,9 +462,10 @@ int pen_agent_run(pen_log *log, const pen_agent_needs *needs)
     (void)signal(SIGPIPE, SIG_IGN);
     pen_channel_put_raw(&agent.up, PEN_RECORD_MAGIC, PEN_RECORD_MAGIC_LEN);
     while (!agent.gone && !agent.quit && !agent.started) {
+        beat(&agent);
         flush(&agent);
         if (!agent.gone)
-            far_events(&agent, (int)(BEAT_NS / 1000000));
+            far_events(&agent, (int)(agent.beat_every_ns / 1000000));
     }
     int status = agent.quit ? 0 : 1;
     if (agent.started && !agent.gone && !agent.quit)

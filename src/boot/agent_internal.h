@@ -4,6 +4,7 @@
 #define PEN_BOOT_AGENT_INTERNAL_H
 
 #include "boot/agent.h"
+#include "boot/lifeline.h"
 #include "boot/start_order.h"
 
 /* what epoll says of: the launcher; rank 0's standard input */
@@ -17,6 +18,9 @@ struct pen_agent {
     pen_fleet fleet; /* agents on hosts below us */
     int epoll;
     uint32_t host;
+    const cpu_set_t *cores; /* to bind ranks to; none: why not */
+    unsigned core_count;
+    const char *no_cores;
     bool planted;    /* we know our number, and who is below us */
     bool started;    /* START is here ... */
     bool ready;      /* ... and its ranks were started: they can be given orders */
@@ -24,8 +28,9 @@ struct pen_agent {
     bool hold;       /* read no more of what ranks print */
     bool writing;    /* epoll tells when the launcher takes more */
     bool some_left;
-    uint64_t beat_ns;
-    pen_pack tree_body, start_body; /* what the tree and start point into */
+    uint64_t beat_ns, beat_every_ns; /* when the launcher hears from us next */
+    pen_lifeline lifeline;           /* to its host, or to the one between */
+    pen_pack tree_body, start_body;  /* what the tree and start point into */
     pen_start start;
     pen_supervisor *s; /* NULL before and after the ranks */
     int input_fd;      /* to rank 0's standard input; -1: none */
@@ -39,6 +44,7 @@ bool pen_agent_plant(struct pen_agent *agent, const pen_record *record, const ch
 void pen_agent_taken(struct pen_agent *agent);
 
 /* agent_orders.c */
+pen_status pen_agent_arena(pen_supervisor *s);
 void pen_agent_order(struct pen_agent *agent, const pen_record *record, const char *body);
 char *pen_agent_exchange(pen_supervisor *s, int code); /* the area it names; see boot.c */
 bool pen_agent_input_open(pen_supervisor *s);

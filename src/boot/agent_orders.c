@@ -2,6 +2,7 @@
 /* agent_orders.c: what the launcher has an agent do. */
 #include "boot/agent_internal.h"
 
+#include "boot/knobs.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -29,6 +30,16 @@ static bool variables_set(struct pen_agent *agent)
     return address[0] == '\0' || pen_knob_to_process("PENSTOCK_UDP_ADDRESS", address);
 }
 
+static bool beat_set(struct pen_agent *agent)
+{
+    pen_launch_config config = { .beat = 0 };
+    if (pen_knob_read(agent->log, pen_launch_knobs, &config, NULL, NULL) != PEN_OK)
+        return false;
+    agent->beat_every_ns = (uint64_t)(config.beat * 1e9);
+    agent->beat_ns = 0;
+    return true;
+}
+
 /* False: why not has been said, and the launcher hears of it when we end. */
 static bool start_take(struct pen_agent *agent, const pen_record *record, const char *body)
 {
@@ -53,8 +64,8 @@ static bool start_take(struct pen_agent *agent, const pen_record *record, const 
         pen_log_error(agent->log, "cannot start ranks: setenv: %m; set fewer variables");
         return false;
     }
-    agent->started = true;
-    return true;
+    agent->started = beat_set(agent);
+    return agent->started;
 }
 
 pen_status pen_agent_arena(pen_supervisor *s)
@@ -70,6 +81,8 @@ pen_status pen_agent_arena(pen_supervisor *s)
     uint32_t flags = (start->flags & PEN_START_TERMINAL) != 0 ? PEN_HOST_FLAG_TERMINAL : 0;
     pen_status status =
         pen_arena_create_part(&s->log, &part, s->options->needs, start->console, flags, &s->arena);
+    if (status == PEN_OK)
+        s->page = (pen_host_page *)(void *)s->arena.base;
     explicit_bzero(start->job_key, sizeof(start->job_key));
     return status;
 }
@@ -167,19 +180,12 @@ static void met(pen_supervisor *s, const pen_record *record, const char *body)
     pen_futex_wake(&s->page->boot_generation, INT_MAX);
 }
 
-static void word(pen_supervisor *s, uint32_t rank, pen_control_kind kind)
-{
-    if (s->ranks[rank].control >= 0)
-        (void)pen_control_send(s->ranks[rank].control, kind, 0, NULL, false);
-    pen_super_rouse(s, rank);
-}
-
 static void tell(pen_supervisor *s, const pen_record *record, uint32_t rank, const char *body)
 {
     pen_unpack from = { body, body + record->body_len, false };
     int signal = (int)pen_unpack_u32(&from);
     if (!from.failed)
-        pen_super_tell(s, rank, record->code, signal);
+        s->ops->tell(s, rank, record->code, signal);
 }
 
 static void order_of_ranks(pen_supervisor *s, const pen_record *record, const char *body)
@@ -188,17 +194,17 @@ static void order_of_ranks(pen_supervisor *s, const pen_record *record, const ch
     switch (record->kind) {
     case PEN_RECORD_WORD:
         if (rank < s->started)
-            word(s, rank, (pen_control_kind)record->code);
+            (void)s->ops->word(s, rank, (pen_control_kind)record->code, "what the launcher says");
         break;
     case PEN_RECORD_TELL:
         if (rank < s->started)
             tell(s, record, rank, body);
         break;
     case PEN_RECORD_SIGNAL:
-        pen_super_signal_all(s, record->code, false);
+        s->ops->signal(s, record->code, false);
         break;
     case PEN_RECORD_FAIL:
-        pen_super_barriers_fail(s);
+        s->ops->fail(s);
         break;
     case PEN_RECORD_KILL:
         pen_super_kill(s);
@@ -208,7 +214,7 @@ static void order_of_ranks(pen_supervisor *s, const pen_record *record, const ch
         met(s, record, body);
         break;
     case PEN_RECORD_REPORT:
-        pen_super_report(s);
+        s->ops->report(s);
         break;
     case PEN_RECORD_INPUT:
         input_take(s->agent, body, record->body_len);

@@ -59,7 +59,7 @@ static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t 
     page->conduit_off =
         page->shares_off + (uint64_t)page->size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN;
     page->conduit_len = pen_align_up(conduit_len, grain);
-    page->segment_off = page->conduit_off + page->conduit_len;
+    page->segment_off = pen_align_up(page->conduit_off + page->conduit_len, PEN_HUGE_PAGE_LEN);
     page->segment_stride = stride;
     uint64_t segments, len;
     if (__builtin_mul_overflow((uint64_t)stride, page->size, &segments) ||
@@ -200,7 +200,7 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
         /* First room for whatever a client may ask for; where a limit forbids that, for what the
          * user asked for. */
         size_t stride = pen_arena_stride(page.memory_physical, ranks, &config.segment_max,
-                                         PEN_SEGMENT_GRAIN, wish_only != 0);
+                                         PEN_HUGE_PAGE_LEN, wish_only != 0);
         len = arena_lay_out(&page, environment_len, conduit_len, stride);
         if (len != 0 && arena_try(out, len, &t)) {
             arena_fill(out, &page, part->firsts, environment);

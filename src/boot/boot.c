@@ -8,6 +8,7 @@
 #include "boot/control.h"
 #include "boot/foreign.h"
 #include "boot/knobs.h"
+#include "boot/pmix.h"
 #include "boot/remedy.h"
 #include "boot/supervisor.h"
 #include "os/os.h"
@@ -122,6 +123,13 @@ static pen_status enlist(pen_log *log, pen_boot *boot)
     return PEN_OK;
 }
 
+static void warn_size(pen_log *log, const pen_boot_config *config, const pen_boot *boot)
+{
+    if (config->ranks > 0 && config->ranks != boot->size && boot->rank == 0)
+        pen_log_warn(log, "GASNET_PSHM_NODES=%lld is not used: the launcher started %u ranks",
+                     (long long)config->ranks, boot->size);
+}
+
 static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen_boot *out)
 {
     inherited from;
@@ -137,32 +145,54 @@ static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen
         pen_boot_close(out);
         return status;
     }
-    if (config->ranks > 0 && config->ranks != out->size && out->rank == 0)
-        pen_log_warn(log, "GASNET_PSHM_NODES=%lld is not used: the launcher started %u ranks",
-                     (long long)config->ranks, out->size);
+    warn_size(log, config, out);
+    return PEN_OK;
+}
+
+/* ---- under another launcher ------------------------------------------------------------------ */
+
+/* What a rank of such a job starts is no rank of it, though it inherits the launcher's variables.
+ * True: there is one to be joined, and it is none of these cases. */
+static bool is_launched_by_other(const pen_boot_config *config, const pen_foreign *foreign)
+{
+    long parent;
+    bool is_child = number_of("PENSTOCK_PMIX_PID", INT_MAX, &parent) && parent != (long)getpid();
+    return !config->alone && !is_child && foreign->launcher != NULL && !foreign->single;
+}
+
+static pen_status refuse_singletons(pen_log *log, const pen_foreign *foreign)
+{
+    pen_log_error(
+        log,
+        "cannot join the job of the %s launcher that started this process (found %s; %s%s%s): "
+        "tried `penstock run` (no PENSTOCK_CONTROL_FD)%s, and this build does not speak %s; start "
+        "with `penstock run -n N`%s, or set PENSTOCK_ALONE=1 to run each process as a job of one",
+        foreign->launcher, foreign->found,
+        foreign->size_name != NULL ? foreign->size_name : "its number of processes is not told",
+        foreign->size_name != NULL ? "=" : "", foreign->size != NULL ? foreign->size : "",
+        PEN_HAVE_PMIX ? " and PMIx (no PMIX_RANK)" : "", foreign->launcher,
+        PEN_HAVE_PMIX ? " or a launcher that speaks PMIx (Open MPI's mpirun, srun --mpi=pmix)"
+                      : "");
+    return PEN_ERR_UNUSABLE;
+}
+
+static pen_status open_foreign(pen_log *log, const pen_boot_needs *needs,
+                               const pen_boot_config *config, const pen_foreign *foreign,
+                               pen_boot *out, bool *alone)
+{
+    if (!PEN_HAVE_PMIX || strcmp(foreign->launcher, "PMIx") != 0)
+        return refuse_singletons(log, foreign);
+    pen_status status = pen_pmix_join(log, foreign, needs, out, alone);
+    if (status != PEN_OK || *alone)
+        return status;
+    char pid[16];
+    (void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    (void)pen_knob_to_process("PENSTOCK_PMIX_PID", pid); /* else who we start tries to join */
+    warn_size(log, config, out);
     return PEN_OK;
 }
 
 /* ---- without a launcher ---------------------------------------------------------------------- */
-
-static pen_status refuse_singletons(pen_log *log, const pen_boot_config *config)
-{
-    if (config->alone)
-        return PEN_OK;
-    pen_foreign foreign = pen_foreign_find(pen_knob_from_process, NULL);
-    if (foreign.launcher == NULL || foreign.single)
-        return PEN_OK;
-    pen_log_error(
-        log,
-        "cannot join the job of the %s launcher that started this process (found %s; %s%s%s): "
-        "tried `penstock run` (no PENSTOCK_CONTROL_FD), and this build does not speak %s; start "
-        "with `penstock run -n N`, or set PENSTOCK_ALONE=1 to run each process as a job of one",
-        foreign.launcher, foreign.found,
-        foreign.size_name != NULL ? foreign.size_name : "its number of processes is not told",
-        foreign.size_name != NULL ? "=" : "", foreign.size != NULL ? foreign.size : "",
-        foreign.launcher);
-    return PEN_ERR_UNUSABLE;
-}
 
 static pen_status open_forked(pen_log *log, const pen_boot_needs *needs, uint32_t ranks,
                               pen_boot *out)
@@ -202,8 +232,11 @@ pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *ou
     if (pen_knob_from_process(NULL, "PENSTOCK_CONTROL_FD") != NULL) {
         status = open_launched(log, &config, out);
     } else {
-        status = refuse_singletons(log, &config);
-        if (status == PEN_OK)
+        pen_foreign foreign = pen_foreign_find(pen_knob_from_process, NULL);
+        bool alone = true;
+        if (is_launched_by_other(&config, &foreign))
+            status = open_foreign(log, needs, &config, &foreign, out, &alone);
+        if (status == PEN_OK && alone)
             status = config.ranks > 1 ? open_forked(log, needs, (uint32_t)config.ranks, out)
                                       : open_alone(log, needs, out);
     }
@@ -225,6 +258,7 @@ pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
         pen_boot_close(resigned);
         return status;
     }
+    out->in_process = resigned->in_process;
     resigned->arena_fd = resigned->control_fd = -1; /* out's now */
     status = enlist(log, out);
     if (status != PEN_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foreign.h: was this process started by a launcher that we do not speak? Then a job of one would
- * be a silent singleton: N jobs of one where the user wanted one of N. Pure; the environment comes
- * through a lookup. */
+/* foreign.h: was this process started by another launcher? Then a job of one would be a silent
+ * singleton: N jobs of one where the user wanted one of N. Pure; the environment comes through a
+ * lookup. */
 #ifndef PEN_BOOT_FOREIGN_H
 #define PEN_BOOT_FOREIGN_H
 

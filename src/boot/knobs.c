@@ -9,7 +9,9 @@ const pen_knob pen_boot_knobs[] = {
       "Ranks that a program started without a launcher makes of itself; unset or 1: it runs "
       "alone." },
     { "PENSTOCK_ALONE", PEN_KNOB_BOOL, "0", offsetof(pen_boot_config, alone),
-      "Run as a job of one even under a launcher that Penstock cannot talk to." },
+      "Run as a job of one even under another launcher." },
+    { "GASNET_SUPERNODE_MAXSIZE", PEN_KNOB_INT, "0", offsetof(pen_boot_config, block_most),
+      "Ranks of a host that share memory at most, under a PMIx launcher; 0: all of them." },
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 
@@ -25,9 +27,8 @@ const pen_knob pen_launch_knobs[] = {
     { "PENSTOCK_LAUNCH_TIMEOUT", PEN_KNOB_SECONDS, "30", offsetof(pen_launch_config, timeout),
       "Time for all hosts to answer when a job starts." },
     { "PENSTOCK_LAUNCH_BEAT", PEN_KNOB_SECONDS, "10", offsetof(pen_launch_config, beat),
-      "How often ssh asks whether a host is still there; after three times without an answer it "
-      "has "
-      "vanished." },
+      "How often launcher and agents ask whether the other's host is still there: it has vanished "
+      "after three times for the launcher, six for an agent." },
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 

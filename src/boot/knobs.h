@@ -13,12 +13,13 @@
 typedef struct pen_boot_config {
     int64_t ranks;                /* GASNET_PSHM_NODES; 0: not set */
     bool alone;                   /* PENSTOCK_ALONE */
+    int64_t block_most;           /* GASNET_SUPERNODE_MAXSIZE; 0: no bound */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */
     double exit_timeout;          /* GASNET_EXITTIMEOUT; 0: not set, made of the three below */
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
 } pen_boot_config;
 
-/* The rows that belong to boot alone: GASNET_PSHM_NODES, PENSTOCK_ALONE. */
+/* The rows that belong to boot alone. */
 extern const pen_knob pen_boot_knobs[];
 
 /* How `penstock run` reaches other hosts. */

@@ -13,6 +13,7 @@
 enum {
     LOOK_MS = 200, /* at least so often: another thread may have read the word */
     CODE_LAUNCHER_GONE = 1,
+    PASSED_ON_LOOKS_MAX = 20, /* while a supervisor within this process tells the others */
 };
 
 static void phase_set(pen_boot *boot, pen_host_phase phase)
@@ -20,19 +21,6 @@ static void phase_set(pen_boot *boot, pen_host_phase phase)
     if (boot->page != NULL) /* relaxed: a picture for people */
         atomic_store_explicit(&pen_host_row(boot->page, boot->rank)->phase, phase,
                               memory_order_relaxed);
-}
-
-void pen_boot_exit_job(pen_boot *boot, int code)
-{
-    phase_set(boot, PEN_HOST_EXITING);
-    if (boot->control_fd >= 0)
-        (void)pen_control_send(boot->control_fd, PEN_CONTROL_EXIT, code, NULL, true);
-}
-
-void pen_boot_abort_note(pen_boot *boot, const char *cause)
-{
-    if (boot->control_fd >= 0)
-        (void)pen_control_send(boot->control_fd, PEN_CONTROL_NOTE, 0, cause, true);
 }
 
 /* Reads what there is. Two threads may read at once, and the one that gets a message need not be
@@ -66,13 +54,41 @@ static void await_word(const pen_boot *boot)
     (void)poll(&told, 1, LOOK_MS);
 }
 
+/* A supervisor that is a thread of ours would end with us, before it has told anybody. */
+static void await_passed_on(pen_boot *boot)
+{
+    for (int i = 0; boot->in_process && i < PASSED_ON_LOOKS_MAX; i++) {
+        if (listen(boot) != PEN_BOOT_HEARD_NOTHING)
+            return;
+        await_word(boot);
+    }
+}
+
+void pen_boot_exit_job(pen_boot *boot, int code)
+{
+    phase_set(boot, PEN_HOST_EXITING);
+    if (boot->control_fd >= 0 &&
+        pen_control_send(boot->control_fd, PEN_CONTROL_EXIT, code, NULL, true) == 0)
+        await_passed_on(boot);
+}
+
+void pen_boot_abort_note(pen_boot *boot, const char *cause)
+{
+    if (boot->control_fd >= 0)
+        (void)pen_control_send(boot->control_fd, PEN_CONTROL_NOTE, 0, cause, true);
+}
+
 void pen_boot_leave(pen_boot *boot, int code, bool (*idle)(void *ctx), void *ctx)
 {
     phase_set(boot, PEN_HOST_EXITING);
     if (boot->control_fd < 0)
         return;
-    if (pen_control_send(boot->control_fd, PEN_CONTROL_LEAVE, code, NULL, true) != 0 || code != 0)
+    if (pen_control_send(boot->control_fd, PEN_CONTROL_LEAVE, code, NULL, true) != 0)
         return;
+    if (code != 0) {
+        await_passed_on(boot);
+        return;
+    }
     while (listen(boot) == PEN_BOOT_HEARD_NOTHING) {
         if (idle == NULL || !idle(ctx))
             await_word(boot);
@@ -123,6 +139,7 @@ static void unmap(pen_boot *boot)
                       .size = boot->size,
                       .control_fd = boot->control_fd,
                       .arena_fd = boot->arena_fd,
+                      .in_process = boot->in_process,
                       .launcher = boot->launcher };
     boot->control_fd = boot->arena_fd = -1;
     pen_boot_close(boot);

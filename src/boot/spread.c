@@ -3,7 +3,6 @@
  * agents is in spread_order.c. */
 #include "boot/spread_internal.h"
 
-#include "boot/agent.h"
 #include "os/os.h"
 
 #include "pen_config.h"
@@ -18,19 +17,8 @@
 #define QUIT_NS (UINT64_C(5) * 1000000000) /* for agents to send what is left and end */
 enum { FAR_EVENTS_MAX = 64 };
 
-pen_fleet *pen_super_fleet(pen_supervisor *s)
+static void far_event(pen_supervisor *s)
 {
-    if (s->spread != NULL)
-        return &s->spread->fleet;
-    return s->agent != NULL ? pen_agent_fleet(s) : NULL;
-}
-
-void pen_super_far_event(pen_supervisor *s)
-{
-    if (s->agent != NULL) {
-        pen_agent_far_event(s);
-        return;
-    }
     struct epoll_event events[FAR_EVENTS_MAX];
     int count = epoll_wait(s->spread->epoll, events, FAR_EVENTS_MAX, 0);
     for (int i = 0; i < count; i++) {
@@ -65,7 +53,7 @@ static const char *name_of(const pen_supervisor *s, uint32_t host)
     return s->options->spread->hosts->entries[host].name;
 }
 
-const char *pen_spread_host(const pen_supervisor *s, uint32_t rank)
+static const char *host_of(const pen_supervisor *s, uint32_t rank)
 {
     return s->spread->launched && s->started != 0 ? name_of(s, s->ranks[rank].host) : "?";
 }
@@ -232,7 +220,7 @@ static void take(void *ctx, const pen_record *record, const char *body)
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-struct pen_spread *pen_spread_new(const pen_spread_options *options)
+static struct pen_spread *spread_new(const pen_spread_options *options)
 {
     uint32_t count = options->hosts->count;
     struct pen_spread *spread = calloc(1, sizeof(*spread));
@@ -266,9 +254,25 @@ struct pen_spread *pen_spread_new(const pen_spread_options *options)
 
 static const char *in_child(void *ctx) { return pen_super_restore(ctx); }
 
-pen_status pen_spread_start(pen_supervisor *s)
+static uint32_t children(const pen_supervisor *s) { return s->options->spread->hosts->count; }
+
+/* Each host has memory of its own for its ranks. */
+static pen_status spread_open(pen_supervisor *s)
+{
+    s->spread = spread_new(s->options->spread);
+    if (s->spread != NULL)
+        return PEN_OK;
+    pen_log_error(&s->log, "cannot start agents on %u hosts: calloc: %m; use fewer hosts",
+                  s->options->spread->hosts->count);
+    return PEN_ERR_MEMORY;
+}
+
+/* The agents; ranks follow when all have spoken. */
+static bool spread_start(pen_supervisor *s, pen_boot *child, pen_status *status)
 {
     struct pen_spread *spread = s->spread;
+    (void)child;
+    *status = PEN_OK; /* what goes wrong the loop winds up */
     spread->start_by_ns = pen_now_ns() + (uint64_t)(s->options->spread->start_timeout_s * 1e9);
     s->far_ns = spread->start_by_ns;
     spread->blobs = malloc((size_t)s->options->size * PEN_BOOT_BLOB_MAX);
@@ -283,14 +287,15 @@ pen_status pen_spread_start(pen_supervisor *s)
                                  .take = take,
                                  .lost = lost,
                                  .ctx = s };
+    s->fleet = &spread->fleet;
     if (call == NULL)
         call = pen_fleet_open(&spread->fleet, &spread->tree);
     if (call == NULL)
-        return PEN_OK;
+        return false;
     pen_super_say(s, PEN_LOG_ERROR, "cannot start agents on %u hosts: %s: %s; use fewer hosts",
                   spread->host_count, call, strerror(errno));
     fail(s);
-    return PEN_OK; /* the loop winds it up */
+    return false; /* the loop winds it up */
 }
 
 /* Who has not spoken, when the time for starting is over. */
@@ -309,7 +314,8 @@ static void too_late(pen_supervisor *s)
     }
 }
 
-void pen_spread_tend(pen_supervisor *s)
+/* Start-up, its time limit, standard input. */
+static void tend(pen_supervisor *s)
 {
     struct pen_spread *spread = s->spread;
     if (!spread->launched && s->rule.verdict.decided) {
@@ -325,7 +331,8 @@ void pen_spread_tend(pen_supervisor *s)
     pen_fleet_flush(&spread->fleet);
 }
 
-void pen_spread_quit(pen_supervisor *s)
+/* The agents send what is left and end. */
+static void quit(pen_supervisor *s)
 {
     struct pen_spread *spread = s->spread;
     const pen_record head = { .kind = PEN_RECORD_QUIT, .host = PEN_RECORD_ALL };
@@ -336,7 +343,7 @@ void pen_spread_quit(pen_supervisor *s)
     pen_fleet_flush(&spread->fleet);
 }
 
-bool pen_spread_done(pen_supervisor *s)
+static bool done(pen_supervisor *s)
 {
     pen_fleet_flush(&s->spread->fleet);
     if (!pen_fleet_is_closed(&s->spread->fleet) && pen_now_ns() < s->far_ns)
@@ -345,9 +352,12 @@ bool pen_spread_done(pen_supervisor *s)
     return true;
 }
 
-void pen_spread_close(pen_supervisor *s)
+/* Ends what of ssh still runs. */
+static void spread_close(pen_supervisor *s)
 {
     struct pen_spread *spread = s->spread;
+    if (spread == NULL)
+        return;
     pen_fleet_close(&spread->fleet);
     if (spread->epoll >= 0)
         close(spread->epoll);
@@ -358,4 +368,37 @@ void pen_spread_close(pen_supervisor *s)
     free(spread->tree.names);
     free(spread);
     s->spread = NULL;
+    s->fleet = NULL;
 }
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Agents look who has stopped, and put deaths before what follows from them. */
+const pen_super_ops pen_spread_ops = {
+    .who = "run",
+    .far = true,
+    .children = children,
+    .open = spread_open,
+    .start = spread_start,
+    .tend = tend,
+    .far_event = far_event,
+    .quit = quit,
+    .done = done,
+    .close = spread_close,
+    .word = pen_spread_word,
+    .tell = pen_spread_tell,
+    .fail = pen_spread_fail,
+    .kill = pen_spread_kill,
+    .signal = pen_spread_signal,
+    .hold = pen_spread_hold,
+    .host = host_of,
+    .look = pen_super_nothing_of,
+    .dying_first = pen_super_nothing,
+    .report = pen_spread_report,
+    .started = pen_super_nothing_of,
+    .event = pen_super_note,
+    .heard = pen_super_word,
+    .printed = pen_super_printed,
+    .say = pen_super_line,
+    .queued = pen_super_queued,
+};

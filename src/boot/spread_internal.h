@@ -32,7 +32,14 @@ struct pen_spread {
     bool input_ended, input_watched, input_is_file;
 };
 
-/* spread_order.c */
+/* spread_order.c: see pen_super_ops */
+bool pen_spread_word(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what);
+void pen_spread_tell(pen_supervisor *s, uint32_t rank, int status, int signal);
+void pen_spread_signal(pen_supervisor *s, int signal, bool from_terminal);
+void pen_spread_fail(pen_supervisor *s);
+void pen_spread_kill(pen_supervisor *s);
+void pen_spread_report(pen_supervisor *s);
+void pen_spread_hold(pen_supervisor *s, bool hold);
 bool pen_spread_launch(pen_supervisor *s); /* false: why not has been said */
 void pen_spread_input(pen_supervisor *s);  /* there is some */
 void pen_spread_input_tend(pen_supervisor *s);

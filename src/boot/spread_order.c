@@ -167,12 +167,14 @@ static void to_all(pen_supervisor *s, pen_record_kind kind, int code)
     pen_fleet_order(&s->spread->fleet, &head, NULL, 0);
 }
 
-void pen_spread_word(pen_supervisor *s, uint32_t rank, pen_control_kind kind)
+bool pen_spread_word(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what)
 {
+    (void)what;
     const pen_record head = {
         .kind = PEN_RECORD_WORD, .host = s->ranks[rank].host, .rank = rank, .code = (int)kind
     };
     pen_fleet_order(&s->spread->fleet, &head, NULL, 0);
+    return true; /* a host that does not hear it is lost, which is an event of its own */
 }
 
 void pen_spread_tell(pen_supervisor *s, uint32_t rank, int status, int signal)
@@ -184,8 +186,9 @@ void pen_spread_tell(pen_supervisor *s, uint32_t rank, int status, int signal)
     pen_fleet_order(&s->spread->fleet, &head, &body, sizeof(body));
 }
 
-void pen_spread_signal(pen_supervisor *s, int signal)
+void pen_spread_signal(pen_supervisor *s, int signal, bool from_terminal)
 {
+    (void)from_terminal; /* which has reached none of them */
     to_all(s, PEN_RECORD_SIGNAL, signal);
     pen_fleet_flush(&s->spread->fleet); /* we may be about to stop */
 }
@@ -194,6 +197,7 @@ void pen_spread_fail(pen_supervisor *s) { to_all(s, PEN_RECORD_FAIL, 0); }
 
 void pen_spread_kill(pen_supervisor *s) { to_all(s, PEN_RECORD_KILL, 0); }
 
+/* The lines come before what ranks do at their end. */
 void pen_spread_report(pen_supervisor *s) { to_all(s, PEN_RECORD_REPORT, 0); }
 
 void pen_spread_hold(pen_supervisor *s, bool hold)

@@ -13,7 +13,7 @@ enum { PEN_ADDRESS_TEXT_MAX = 64 };
 /* HELLO */
 typedef struct pen_hello {
     const char *version; /* of Penstock there */
-    uint32_t cores;      /* a job may use there */
+    uint32_t cores;      /* a job may use there: its slots, if none were given */
     const char *from;    /* the address that ssh came from; "" not known */
     const char *at;      /* and the one it came to */
 } pen_hello;

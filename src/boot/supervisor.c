@@ -4,7 +4,6 @@
  * on a reader. */
 #include "boot/supervisor_internal.h"
 
-#include "boot/spread.h"
 #include "os/os.h"
 
 #include <pthread.h>
@@ -40,9 +39,9 @@ static void stop_self(void)
 static void stop_all(pen_supervisor *s, bool from_terminal)
 {
     uint64_t since_ns = pen_now_ns();
-    pen_super_signal_all(s, SIGTSTP, from_terminal);
+    s->ops->signal(s, SIGTSTP, from_terminal);
     stop_self();
-    pen_super_signal_all(s, SIGCONT, false);
+    s->ops->signal(s, SIGCONT, false);
     uint64_t stopped_ns = pen_now_ns() - since_ns;
     if (s->limit_ns != 0)
         s->limit_ns += stopped_ns;
@@ -62,7 +61,7 @@ static void signal_take(pen_supervisor *s, const struct signalfd_siginfo *info)
         break;
     case SIGUSR1:
     case SIGUSR2:
-        pen_super_signal_all(s, signal, false);
+        s->ops->signal(s, signal, false);
         break;
     default:
         /* The rule passes the first one on; the terminal has done that for its own. */
@@ -148,7 +147,7 @@ void pen_super_wait(pen_supervisor *s)
         if (source == PEN_SUPER_CONTROL)
             pen_super_control(s, which);
         else if (source == PEN_SUPER_FAR)
-            pen_super_far_event(s);
+            s->ops->far_event(s);
     }
     /* Ctrl-C reaches us before it can kill a rank; so signals are looked at after deaths, or the
      * rank's would count first. A death that slips in between has a signal of its own. */
@@ -163,10 +162,7 @@ static void wind_up_begin(pen_supervisor *s)
 {
     s->swept = true;
     s->kill_ns = 0;
-    if (s->spread != NULL)
-        pen_spread_quit(s);
-    else
-        pen_super_sweep(s);
+    s->ops->quit(s);
     if (s->rule.verdict.cause.kind == PEN_EXIT_SIGNALLED)
         s->drain_ns = pen_now_ns() + DRAIN_NS;
 }
@@ -192,7 +188,7 @@ static void run(pen_supervisor *s)
                 signalled = s->rule.verdict.cause.kind == PEN_EXIT_SIGNALLED;
                 continue;
             }
-            if (s->spread != NULL && !pen_spread_done(s)) {
+            if (!s->ops->done(s)) {
                 pen_super_wait(s);
                 continue;
             }
@@ -201,8 +197,7 @@ static void run(pen_supervisor *s)
             if (reads != 0 && !pen_super_output_waits(s))
                 continue;
         }
-        if (s->spread != NULL)
-            pen_spread_tend(s);
+        s->ops->tend(s);
         pen_super_wait(s);
         uint64_t now_ns = pen_now_ns();
         limit_check(s, now_ns);
@@ -239,12 +234,9 @@ pen_status pen_supervise(pen_log *log, const pen_supervisor_options *options, in
     pen_supervisor s;
     pen_status status = pen_super_open(&s, log, options);
     if (status == PEN_OK) {
-        if (s.spread != NULL)
-            status = pen_spread_start(&s);
-        else if (pen_super_start(&s, child, &status))
+        if (s.ops->start(&s, child, &status))
             return status; /* a rank now */
-        if (status == PEN_OK)
-            run(&s);
+        run(&s);
     }
     int job_status = pen_exit_rule_status(&s.rule);
     int job_signal = s.rule.verdict.raise;

@@ -30,12 +30,56 @@ typedef struct pen_super_rank {
     bool stopped;                    /* as last looked, or as its agent says */
 } pen_super_rank;
 
-struct pen_spread; /* spread.h: the launcher of a job on several hosts */
-struct pen_agent;  /* agent.h: the part of one on this host */
+struct pen_spread;
+struct pen_agent;
+struct pen_supervisor;
+
+/* Who has the ranks, and who decides what becomes of them: we, in both (supervisor_local.c); agents
+ * on other hosts have them (spread.h); we have them, and a launcher decides (agent.h). */
+typedef struct pen_super_ops {
+    const char *who; /* we are, in messages */
+    bool far;        /* ranks are on hosts that messages have to name */
+
+    uint32_t (*children)(const struct pen_supervisor *s);
+    pen_status (*open)(struct pen_supervisor *s); /* what ranks share */
+    /* All of them; true: in a self-forked child, with *child and *status filled. */
+    bool (*start)(struct pen_supervisor *s, pen_boot *child, pen_status *status);
+    void (*tend)(struct pen_supervisor *s); /* each round */
+    void (*far_event)(struct pen_supervisor *s);
+    void (*quit)(struct pen_supervisor *s); /* all have ended: what they left behind goes */
+    bool (*done)(struct pen_supervisor *s); /* it has, or had time to */
+    void (*close)(struct pen_supervisor *s);
+
+    /* To the ranks. */
+    bool (*word)(struct pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what);
+    void (*tell)(struct pen_supervisor *s, uint32_t rank, int status, int signal); /* it is over */
+    void (*fail)(struct pen_supervisor *s); /* start-up barriers */
+    void (*kill)(struct pen_supervisor *s);
+    void (*signal)(struct pen_supervisor *s, int signal, bool from_terminal);
+    void (*hold)(struct pen_supervisor *s, bool hold); /* what they print */
+
+    /* Of the ranks. */
+    const char *(*host)(const struct pen_supervisor *s, uint32_t rank);
+    void (*look)(struct pen_supervisor *s, uint32_t rank); /* whether it has stopped */
+    void (*dying_first)(struct pen_supervisor *s);         /* deaths come before what follows */
+    void (*report)(struct pen_supervisor *s);              /* what each does, for the time limit */
+
+    /* What becomes of them, to who decides. */
+    void (*started)(struct pen_supervisor *s, uint32_t rank);
+    void (*event)(struct pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code);
+    void (*heard)(struct pen_supervisor *s, uint32_t rank, const pen_control *message);
+    void (*printed)(struct pen_supervisor *s, uint32_t rank, int i, const char *text, size_t len);
+    void (*say)(struct pen_supervisor *s, const char *line, size_t len); /* for people */
+    size_t (*queued)(const struct pen_supervisor *s); /* bytes of output that wait */
+} pen_super_ops;
+
+extern const pen_super_ops pen_super_local_ops;
 
 typedef struct pen_supervisor {
-    struct pen_spread *spread; /* NULL: the ranks are our children ... */
-    struct pen_agent *agent;   /* ... and, if not NULL, not all: events go up to a launcher */
+    const pen_super_ops *ops;
+    struct pen_spread *spread; /* of pen_spread_ops, as is */
+    struct pen_agent *agent;   /* of pen_agent_ops */
+    pen_fleet *fleet;          /* processes of ssh below us; NULL: none */
     uint32_t first;            /* job rank of our first rank */
     pen_log
         log; /* its lines go through words[1], so that they mix with the ranks' lines as lines */
@@ -114,41 +158,52 @@ bool pen_super_start(pen_supervisor *s, pen_boot *child, pen_status *status);
 /* supervisor_streams.c */
 const char *pen_super_watch(int epoll, int fd, uint64_t data);
 void pen_super_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code);
+void pen_super_note(pen_supervisor *s, pen_exit_kind kind, uint32_t rank,
+                    int code);           /* for the rule */
 void pen_super_words(pen_supervisor *s); /* queues what was just logged */
 unsigned
 pen_super_pump(pen_supervisor *s); /* reads what ranks print while there is room; reads done */
 void pen_super_prompt(pen_supervisor *s, uint64_t now_ns);
 void pen_super_write(pen_supervisor *s); /* writes what goes; a failure becomes an event */
+size_t pen_super_queued(const pen_supervisor *s);
 bool pen_super_output_waits(const pen_supervisor *s);
 
-/* What a rank printed: to its lines, or up to the launcher; nothing: it has closed the stream. */
+/* Where we decide. What a rank printed; nothing: it has closed the stream. */
 void pen_super_printed(pen_supervisor *s, uint32_t rank, int i, const char *text, size_t len);
 void pen_super_line(pen_supervisor *s, const char *line, size_t len); /* of nobody's, to stderr */
 
-/* supervisor_end.c */
-void pen_super_word(pen_supervisor *s, uint32_t rank, const pen_control *message);
+/* supervisor_local.c: our children */
 void pen_super_rouse(pen_supervisor *s, uint32_t rank);
+bool pen_super_word_to(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what);
 void pen_super_barriers_fail(pen_supervisor *s);
 void pen_super_tell(pen_supervisor *s, uint32_t rank, int status, int signal); /* the job ends */
-void pen_super_kill(pen_supervisor *s);
-bool pen_super_is_stopped(pid_t pid);
+void pen_super_look(pen_supervisor *s, uint32_t rank);
 void pen_super_dying_first(pen_supervisor *s);
+void pen_super_kill_ours(pen_supervisor *s);
+void pen_super_signal_ours(pen_supervisor *s, int signal, bool from_terminal);
+const char *pen_super_host(const pen_supervisor *s, uint32_t rank);
+uint32_t pen_super_children(const pen_supervisor *s);
+
+/* Of ops without anything to do. */
+void pen_super_nothing(pen_supervisor *s);
+void pen_super_nothing_of(pen_supervisor *s, uint32_t rank);
+void pen_super_no_hold(pen_supervisor *s, bool hold);
+bool pen_super_yes(pen_supervisor *s);
+
+/* supervisor_end.c */
+void pen_super_word(pen_supervisor *s, uint32_t rank, const pen_control *message);
+void pen_super_kill(pen_supervisor *s);
 void pen_super_control(pen_supervisor *s, uint32_t rank); /* its messages become events */
 void pen_super_reap(pen_supervisor *s);                   /* deaths become events */
 void pen_super_settle(pen_supervisor *s,
                       uint64_t now_ns); /* events go to the rule; does what it says */
 void pen_super_tick(pen_supervisor *s, uint64_t now_ns);
-void pen_super_signal_all(pen_supervisor *s, int signal, bool from_terminal);
 void pen_super_sweep(pen_supervisor *s); /* kills what ranks left behind */
 
 /* supervisor_report.c */
 void pen_super_explain(pen_supervisor *s);
 void pen_super_explain_late(pen_supervisor *s);
 void pen_super_report(pen_supervisor *s); /* what each rank does, for the time limit */
-
-/* spread.c. The processes of ssh below us; NULL: none. */
-pen_fleet *pen_super_fleet(pen_supervisor *s);
-void pen_super_far_event(pen_supervisor *s);
 
 #define pen_super_say(s, level, ...)                   \
     do {                                               \

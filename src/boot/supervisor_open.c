@@ -4,7 +4,6 @@
 #include "boot/supervisor_internal.h"
 
 #include "boot/agent.h"
-#include "boot/hosts.h"
 #include "boot/knobs.h"
 #include "boot/proc.h"
 #include "boot/remedy.h"
@@ -70,9 +69,7 @@ static int highest_fd(void)
 static pen_status limit_files(pen_supervisor *s)
 {
     struct rlimit limit = s->files_before;
-    rlim_t children =
-        s->options->spread != NULL ? s->options->spread->hosts->count : s->options->size;
-    rlim_t need = (rlim_t)s->fd_base + FDS_PER_RANK * children + FDS_OWN;
+    rlim_t need = (rlim_t)s->fd_base + FDS_PER_RANK * (rlim_t)s->ops->children(s) + FDS_OWN;
     if (limit.rlim_cur >= need)
         return PEN_OK;
     limit.rlim_cur = need;
@@ -224,24 +221,6 @@ static PEN_COLD pen_status complain(pen_supervisor *s, const char *call)
     return error == ENOMEM ? PEN_ERR_MEMORY : PEN_ERR_SYSTEM;
 }
 
-static pen_status arena_open(pen_supervisor *s)
-{
-    if (s->spread != NULL) /* each host has its own */
-        return PEN_OK;
-    if (s->agent != NULL) {
-        pen_status made = pen_agent_arena(s);
-        s->page = (pen_host_page *)(void *)s->arena.base;
-        return made;
-    }
-    bool terminal = isatty(STDOUT_FILENO) && s->options->size > 1;
-    pen_status status =
-        pen_arena_create(&s->log, s->options->size, s->options->needs, s->environment,
-                         terminal ? PEN_HOST_FLAG_TERMINAL : 0, &s->arena);
-    if (status == PEN_OK)
-        s->page = (pen_host_page *)(void *)s->arena.base;
-    return status;
-}
-
 static const char *channels_open(pen_supervisor *s)
 {
     const char *call = signals_open(s);
@@ -255,10 +234,18 @@ static const char *channels_open(pen_supervisor *s)
     return call;
 }
 
+static const pen_super_ops *ops_of(const pen_supervisor_options *options)
+{
+    if (options->agent != NULL)
+        return &pen_agent_ops;
+    return options->spread != NULL ? &pen_spread_ops : &pen_super_local_ops;
+}
+
 pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_options *options)
 {
     *s = (pen_supervisor){ .outer = log,
                            .options = options,
+                           .ops = ops_of(options),
                            .agent = options->agent,
                            .pid = getpid(),
                            .epoll = -1,
@@ -271,8 +258,7 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
                            .arena = { .fd = -1 } };
     s->log = *log;
     s->log.rank = -1;
-    if (options->agent == NULL)
-        (void)snprintf(s->log.who, sizeof(s->log.who), "run");
+    (void)snprintf(s->log.who, sizeof(s->log.who), "%s", s->ops->who);
     if (getrlimit(RLIMIT_NOFILE, &s->files_before) != 0)
         return complain(s, "getrlimit");
     s->limit_known = true;
@@ -286,14 +272,11 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
     if (status != PEN_OK)
         return status;
     const char *call = memory_open(s);
-    if (call == NULL && options->spread != NULL &&
-        (s->spread = pen_spread_new(options->spread)) == NULL)
-        call = "calloc";
     if (call != NULL)
         return complain(s, call);
     pen_exit_rule_init(&s->rule, s->exit_ranks, options->size,
                        (uint64_t)(1e9 * pen_boot_exit_timeout(&config, options->size)));
-    status = arena_open(s);
+    status = s->ops->open(s);
     if (status != PEN_OK)
         return status;
     call = channels_open(s);
@@ -354,8 +337,7 @@ const char *pen_super_restore(const pen_supervisor *s)
 
 void pen_super_close(pen_supervisor *s, bool forked)
 {
-    if (s->spread != NULL)
-        pen_spread_close(s);
+    s->ops->close(s);
     for (int i = 0; i < PEN_STREAMS; i++) {
         if (s->to[i] != NULL)
             pen_output_close(&s->outputs[i]);

@@ -6,7 +6,6 @@
 #include "boot/proc.h"
 #include "boot/remedy.h"
 #include "boot/signal_name.h"
-#include "boot/spread.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,9 +22,8 @@ typedef struct rank_text {
 static rank_text rank_of(const pen_supervisor *s, uint32_t rank)
 {
     rank_text out;
-    const char *host = s->spread != NULL ? pen_spread_host(s, rank) : s->log.host;
     (void)snprintf(out.text, sizeof(out.text), "rank %u (host %.60s, pid %d)", s->first + rank,
-                   host, (int)s->ranks[rank].pid);
+                   s->ops->host(s, rank), (int)s->ranks[rank].pid);
     return out;
 }
 
@@ -97,9 +95,9 @@ static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
         hint = "it is not a program for this machine";
     else if (why == E2BIG)
         hint = "arguments and environment are too long";
-    bool far = s->spread != NULL;
+    bool far = s->ops->far;
     pen_super_say(s, PEN_LOG_ERROR, "cannot start %s%s%s: %s: %s; %s", program,
-                  far ? " on host " : "", far ? pen_spread_host(s, cause->rank) : "", call,
+                  far ? " on host " : "", far ? s->ops->host(s, cause->rank) : "", call,
                   strerror(why), hint);
 }
 
@@ -128,7 +126,7 @@ void pen_super_explain(pen_supervisor *s)
         pen_super_say(s, PEN_LOG_ERROR,
                       "time limit of %g s reached; what each rank does follows, then the job ends",
                       s->options->timeout_s);
-        pen_super_report(s);
+        s->ops->report(s);
         break;
     case PEN_EXIT_OUTPUT:
         pen_super_say(s, PEN_LOG_ERROR, "cannot write standard %s: %s: %s; ending the job",
@@ -231,10 +229,6 @@ static void report_rank(pen_supervisor *s, uint32_t rank)
 
 void pen_super_report(pen_supervisor *s)
 {
-    if (s->spread != NULL) {
-        pen_spread_report(s); /* the lines come before what ranks do at their end */
-        return;
-    }
     for (uint32_t rank = 0; rank < s->started; rank++)
         report_rank(s, rank);
 }

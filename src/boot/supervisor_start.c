@@ -3,7 +3,6 @@
  * launcher, by fork alone. */
 #include "boot/supervisor_internal.h"
 
-#include "boot/agent.h"
 #include "boot/remedy.h"
 #include "os/os.h"
 
@@ -213,8 +212,7 @@ static started start_rank(pen_supervisor *s, uint32_t rank, pen_boot *child, pen
     }
     s->ranks[rank].pid = pid;
     s->ranks[rank].alive = true;
-    if (s->agent != NULL)
-        pen_agent_started(s, rank);
+    s->ops->started(s, rank);
     ends_close(&ends);
     return STARTED;
 }

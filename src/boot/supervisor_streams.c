@@ -3,8 +3,6 @@
  * than fits a bounded queue: a reader that is slow slows the ranks, not us. */
 #include "boot/supervisor_internal.h"
 
-#include "boot/agent.h"
-#include "boot/spread.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -25,10 +23,11 @@ const char *pen_super_watch(int epoll, int fd, uint64_t data)
 
 void pen_super_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code)
 {
-    if (s->agent != NULL) {
-        pen_agent_event(s, kind, rank, code);
-        return;
-    }
+    s->ops->event(s, kind, rank, code);
+}
+
+void pen_super_note(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code)
+{
     if (s->event_count == s->events_max) /* only words of a rank gone mad can be that many */
         return;
     s->events[s->event_count++] = (pen_exit_event){ kind, rank, code };
@@ -46,10 +45,8 @@ void pen_super_words(pen_supervisor *s)
     pen_output *to = s->to[PEN_STREAM_ERR];
     do {
         got = s->words[0] >= 0 ? read(s->words[0], line, sizeof(line)) : 0;
-        if (got > 0 && s->agent != NULL)
-            pen_agent_say(s, line, (size_t)got);
-        else if (got > 0)
-            pen_super_line(s, line, (size_t)got);
+        if (got > 0)
+            s->ops->say(s, line, (size_t)got);
         if (got > 0 && to->call != NULL)
             pen_output_last_words(to, line, (size_t)got);
     } while (got > 0 || (got < 0 && errno == EINTR));
@@ -77,10 +74,6 @@ void pen_super_printed(pen_supervisor *s, uint32_t rank, int i, const char *text
 {
     pen_super_rank *r = &s->ranks[rank];
     sink to = sink_of(s, rank, i);
-    if (s->agent != NULL) {
-        pen_agent_printed(s, rank, i, text, len);
-        return;
-    }
     if (len != 0)
         pen_lines_feed(&r->lines[i], text, len, sink_take, &to);
     if (len == 0 || (s->options->size == 1 && !s->options->tag)) /* whose lines could it tear? */
@@ -92,7 +85,7 @@ void pen_super_printed(pen_supervisor *s, uint32_t rank, int i, const char *text
 static void stream_close(pen_supervisor *s, uint32_t rank, int i)
 {
     pen_super_rank *r = &s->ranks[rank];
-    pen_super_printed(s, rank, i, NULL, 0);
+    s->ops->printed(s, rank, i, NULL, 0);
     (void)epoll_ctl(s->streams_epoll, EPOLL_CTL_DEL, r->stream[i], NULL);
     close(r->stream[i]);
     r->stream[i] = -1;
@@ -110,7 +103,7 @@ static void stream_read(pen_supervisor *s, uint32_t rank, int i, char *buffer)
         stream_close(s, rank, i);
         return;
     }
-    pen_super_printed(s, rank, i, buffer, (size_t)got);
+    s->ops->printed(s, rank, i, buffer, (size_t)got);
 }
 
 void pen_super_prompt(pen_supervisor *s, uint64_t now_ns)
@@ -124,10 +117,8 @@ void pen_super_prompt(pen_supervisor *s, uint64_t now_ns)
     }
 }
 
-static size_t queued_max(const pen_supervisor *s)
+size_t pen_super_queued(const pen_supervisor *s)
 {
-    if (s->agent != NULL)
-        return pen_agent_queued(s);
     size_t out = pen_output_queued(&s->outputs[PEN_STREAM_OUT]);
     size_t err = pen_output_queued(&s->outputs[PEN_STREAM_ERR]);
     return out > err ? out : err;
@@ -149,7 +140,7 @@ unsigned pen_super_pump(pen_supervisor *s)
 {
     char buffer[READ_LEN];
     unsigned reads = 0;
-    while (reads < READS_MAX && queued_max(s) < QUEUE_FULL) {
+    while (reads < READS_MAX && s->ops->queued(s) < QUEUE_FULL) {
         struct epoll_event events[STREAM_EVENTS_MAX];
         int count = epoll_wait(s->streams_epoll, events, STREAM_EVENTS_MAX, 0);
         if (count <= 0)
@@ -161,9 +152,8 @@ unsigned pen_super_pump(pen_supervisor *s)
         pen_super_write(s);
     }
     pen_super_write(s);
-    bool on = queued_max(s) < (s->streams_on ? QUEUE_FULL : QUEUE_LOW);
-    if (s->spread != NULL)
-        pen_spread_hold(s, !on);
+    bool on = s->ops->queued(s) < (s->streams_on ? QUEUE_FULL : QUEUE_LOW);
+    s->ops->hold(s, !on);
     streams_listen(s, on);
     return reads;
 }
@@ -194,4 +184,4 @@ void pen_super_write(pen_supervisor *s)
     }
 }
 
-bool pen_super_output_waits(const pen_supervisor *s) { return queued_max(s) != 0; }
+bool pen_super_output_waits(const pen_supervisor *s) { return s->ops->queued(s) != 0; }

@@ -219,6 +219,7 @@ bool pen_shared_gather(pen_shared *shared, pen_shared_op *op);
 bool pen_shared_scatter(pen_shared *shared, pen_shared_op *op);
 bool pen_shared_exchange(pen_shared *shared, pen_shared_op *op);
 bool pen_shared_reduce_whole(pen_shared *shared, pen_shared_op *op);
+bool pen_shared_reduce_by_one(pen_shared *shared, pen_shared_op *op);
 bool pen_shared_reduce_slices(pen_shared *shared, pen_shared_op *op);
 bool pen_shared_reduce_collected(pen_shared *shared, pen_shared_op *op);
 

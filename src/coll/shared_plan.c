@@ -12,7 +12,8 @@
  * body in a turn. direct_...: from so many of a part on, buffers are read where they are. whole: up
  * to so many, everybody who needs a reduction's result combines everybody's operands; beyond, each
  * member combines a slice. whole_one: the same where only one member needs it; of two members, it
- * alone is as fast as both. */
+ * alone is as fast as both. Members that share cores have no use for others' help, and pay for each
+ * wait with a turn of everybody: up to CROWD_LEN one of them combines all. */
 typedef struct shared_limits {
     uint32_t members_max;
     size_t section, direct_broadcast, direct_gather, direct_exchange, direct_reduce, whole,
@@ -27,6 +28,12 @@ static const shared_limits limits[] = {
 };
 
 enum { ALL_SEE_ALL_MAX = 8 }; /* members; more of them meet at one */
+enum { CROWD_LEN = 64 << 10, CROWD_SECTION = 32 << 10 };
+
+static bool is_crowd(const pen_shared *shared)
+{
+    return shared->size > shared->job->boot.page->cores;
+}
 
 static const shared_limits *limits_of(const pen_shared *shared)
 {
@@ -126,26 +133,47 @@ static void add_data(pen_shared_op *op, bool known, pen_shared_step step, size_t
     add(op, step, section_max, direct);
 }
 
-/* Sections of whole elements. */
+/* Of at most so many bytes, of whole elements. */
+static size_t section_of(const pen_shared_op *op, size_t most)
+{
+    return op->len <= most ? most : most / op->reduction.element_len * op->reduction.element_len;
+}
+
+/* One combines all: where members share cores. */
+static bool plan_reduction_by_one(const pen_shared *shared, pen_shared_op *op, bool known)
+{
+    const shared_limits *row = limits_of(shared);
+    if (!is_crowd(shared) || op->len > CROWD_LEN)
+        return false;
+    if (op->root != PEN_COLL_ALL)
+        add_data(op, known, pen_shared_reduce_whole, section_of(op, row->section), false);
+    else if (op->len > row->whole)
+        add_data(op, known, pen_shared_reduce_by_one, section_of(op, CROWD_SECTION), false);
+    else
+        return false;
+    return true;
+}
+
 static void plan_reduction(const pen_shared *shared, pen_shared_op *op, bool known)
 {
     const shared_limits *row = limits_of(shared);
-    size_t element_len = op->reduction.element_len;
     bool is_scan = (op->what.kind & 15) == PEN_COLL_SCAN;
-    if (element_len > row->section) { /* no section holds one: all of them, then all together */
+    if (op->reduction.element_len > row->section) { /* no section holds one: all, then together */
         if (op->root == PEN_COLL_ALL || op->root == shared->rank)
             op->temp = pen_shared_memory(shared, shared->size * op->len);
         add_data(op, known, pen_shared_gather, row->section, op->len >= row->direct_gather);
         add(op, pen_shared_reduce_collected, 0, false);
         return;
     }
-    size_t section = element_len == 0 ? 1 : row->section / element_len * element_len;
+    if (!is_scan && plan_reduction_by_one(shared, op, known))
+        return;
     bool direct = op->len >= row->direct_reduce;
-    size_t whole = op->root == PEN_COLL_ALL ? row->whole : row->whole_one;
-    if (is_scan || op->len <= whole)
-        add_data(op, known, pen_shared_reduce_whole, section, direct);
+    if (!is_scan && op->root != PEN_COLL_ALL && op->len <= row->whole_one)
+        add_data(op, known, pen_shared_reduce_whole, section_of(op, row->section), false);
+    else if (is_scan || op->len <= row->whole)
+        add_data(op, known, pen_shared_reduce_whole, section_of(op, row->section), direct);
     else
-        add_data(op, known, pen_shared_reduce_slices, section, direct);
+        add_data(op, known, pen_shared_reduce_slices, section_of(op, row->section), direct);
 }
 
 static void plan_data(const pen_shared *shared, pen_shared_op *op, bool known)

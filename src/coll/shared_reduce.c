@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_reduce.c: the turns of reductions and scans of members that share memory. Short ones:
  * whoever gets a result reads everybody's operands. Long ones: each member makes the result of a
- * slice, and whoever gets the result reads the slices.
+ * slice, and whoever gets the result reads the slices; or, where members share cores, one member
+ * makes it for all.
  *
  * Operands are combined by the tree of reduce.c, so that the way makes no difference: rank after
  * rank is put on a pile, on which two neighbouring ranges of 2^i ranks become one. */
@@ -23,10 +24,11 @@ typedef struct reduce_pile {
     pen_shared *shared;
     pen_shared_op *op;
     size_t offset, len; /* of the operands */
-    range ranges[PILE_MAX];
+    size_t count;       /* elements that is */
     uint32_t height;
     uint64_t used;  /* blocks, a bit each */
     char *free_out; /* where the result will be, while nobody's operands are there; or NULL */
+    range ranges[PILE_MAX];
 } reduce_pile;
 
 static uint32_t blocks_needed(const pen_shared *shared)
@@ -37,20 +39,10 @@ static uint32_t blocks_needed(const pen_shared *shared)
     return levels + 3;
 }
 
-/* Of what is read by system calls more at a time, of what is in caches less. */
-static size_t block_elements(const pen_shared_op *op)
+static void blocks_reserve(pen_shared *shared, size_t len)
 {
-    size_t len = op->direct ? PEN_SHARED_DIRECT_BLOCK_LEN : PEN_SHARED_BLOCK_LEN;
-    size_t count = len / op->reduction.element_len;
-    return count == 0 ? 1 : count;
-}
-
-static void blocks_reserve(pen_shared *shared, const pen_shared_op *op)
-{
-    size_t len = pen_align_up(block_elements(op) * op->reduction.element_len, PEN_CACHE_LINE);
-    if (len < PEN_SHARED_BLOCK_LEN)
-        len = PEN_SHARED_BLOCK_LEN;
-    if (len <= shared->block_len)
+    len = pen_align_up(len < PEN_SHARED_BLOCK_LEN ? PEN_SHARED_BLOCK_LEN : len, PEN_CACHE_LINE);
+    if (pen_likely(len <= shared->block_len))
         return;
     free(shared->blocks);
     shared->blocks = pen_shared_memory(shared, blocks_needed(shared) * len);
@@ -105,7 +97,7 @@ static void join(reduce_pile *pile, char *out)
 {
     const pen_reduction *reduction = &pile->op->reduction;
     range right = pile->ranges[--pile->height], *left = &pile->ranges[pile->height - 1];
-    size_t count = pile->len / reduction->element_len;
+    size_t count = pile->count;
     int32_t block = right.block;
     if (block < 0 && (out == NULL || reduction->function != NULL)) {
         if (reduction->function == NULL && left->block >= 0) {
@@ -127,13 +119,21 @@ static void join(reduce_pile *pile, char *out)
     *left = (range){ to, block };
 }
 
-/* Of all members before `end`, from offset on, to out, which may be where our operands are. */
+/* Of all members before `end`, count elements from offset on, to out, which may be where our
+ * operands are. */
 static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, size_t offset,
-                          size_t len, char *out)
+                          size_t count, char *out)
 {
-    reduce_pile pile = { .shared = shared, .op = op, .offset = offset, .len = len };
-    if (op->temp == NULL && out != op->source + op->offset + offset)
-        pile.free_out = out;
+    const size_t len = count * op->reduction.element_len;
+    reduce_pile pile; /* its ranges are many, and most of them not used */
+    pile.shared = shared;
+    pile.op = op;
+    pile.offset = offset;
+    pile.len = len;
+    pile.count = count;
+    pile.height = 0;
+    pile.used = 0;
+    pile.free_out = op->temp == NULL && out != op->source + op->offset + offset ? out : NULL;
     for (uint32_t rank = 0; rank < end; rank++) {
         pile.ranges[pile.height++] = operands(&pile, rank);
         bool is_last = rank + 1 == end;
@@ -146,17 +146,26 @@ static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, s
         memcpy(out, pile.ranges[0].at, len);
 }
 
+/* Of what is read by system calls more at a time, of what is in caches less; one element at least.
+ */
 static void combine(pen_shared *shared, pen_shared_op *op, uint32_t end, size_t offset, size_t len,
                     char *out)
 {
     if (len == 0)
         return;
-    blocks_reserve(shared, op);
-    size_t most = block_elements(op) * op->reduction.element_len;
-    for (size_t done = 0; done < len;) {
-        size_t part = len - done < most ? len - done : most;
-        combine_block(shared, op, end, offset + done, part, out + done);
-        done += part;
+    const size_t element_len = op->reduction.element_len;
+    const size_t block_len = op->direct ? PEN_SHARED_DIRECT_BLOCK_LEN : PEN_SHARED_BLOCK_LEN;
+    size_t left = len == op->len ? op->reduction.count : len / element_len;
+    size_t most = left;
+    if (len > block_len)
+        most = element_len < block_len ? block_len / element_len : 1;
+    blocks_reserve(shared, most * element_len);
+    while (left > 0) {
+        size_t count = left < most ? left : most;
+        combine_block(shared, op, end, offset, count, out);
+        offset += count * element_len;
+        out += count * element_len;
+        left -= count;
     }
 }
 
@@ -221,6 +230,33 @@ bool pen_shared_reduce_whole(pen_shared *shared, pen_shared_op *op)
         return false;
     if (end != 0 && goes_aside(op))
         memcpy(op->dest + op->offset, op->temp_out, op->section_len);
+    return true;
+}
+
+/* The first combines for all, and posts the result in place of its operands. */
+bool pen_shared_reduce_by_one(pen_shared *shared, pen_shared_op *op)
+{
+    const bool is_first = shared->rank == 0;
+    char *to = op->dest + op->offset;
+    if (op->step == 0 && is_first) {
+        if (!pen_shared_all_posted(shared, op, shared->size))
+            return false;
+        combine(shared, op, shared->size, 0, op->section_len, to);
+        op->step = 1;
+    }
+    if (is_first)
+        return pen_shared_post_bytes(shared, op, to, op->section_len);
+    if (op->step == 0) {
+        if (!pen_shared_post_bytes(shared, op, op->source + op->offset, op->section_len))
+            return false;
+        op->step = 1;
+    }
+    const pen_shared_slot *slot = pen_shared_slot_of(shared, op, 0);
+    if (slot == NULL)
+        return false;
+    /* relaxed: the turn word came with acquire */
+    uint64_t place = atomic_load_explicit(&slot->place, memory_order_relaxed);
+    pen_shared_copy(shared, 0, slot, place, 0, op->section_len, to);
     return true;
 }
 

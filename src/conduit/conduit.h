@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 4 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 5 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -144,17 +144,16 @@ typedef struct pen_host {
 /* ---- what a conduit tells the engine --------------------------------------------------------- */
 
 enum pen_cap {
-    PEN_CAP_RELIABLE = 1u << 0,       /* frames arrive once, intact                              */
-    PEN_CAP_ORDERED = 1u << 1,        /* frames of one lane to one peer arrive in post order     */
-    PEN_CAP_PUT_THEN_FRAME = 1u << 2, /* a frame posted after a put is delivered after its data  */
-    PEN_CAP_THREAD_SAFE = 1u << 3,    /* else the engine holds the link's lock around every call */
-    PEN_CAP_LOCAL_REGION = 1u << 4,   /* local RMA buffers must be registered                    */
-    PEN_CAP_HOST_ATOMICS = 1u << 5,   /* device atomics are coherent with CPU atomics            */
-    PEN_CAP_SAME_HOST = 1u << 6,      /* moves through memory that ranks of one host share: the
-                                         counters' "shared memory" route, else "network"         */
-    PEN_CAP_INTACT = 1u << 7,         /* a damaged frame is dropped, never delivered; RELIABLE
-                                         says so in any case                                     */
-    PEN_CAP_COPIES = 1u << 8,         /* post() without an op copies bodies of any length        */
+    PEN_CAP_RELIABLE = 1u << 0,     /* frames arrive once, intact                              */
+    PEN_CAP_ORDERED = 1u << 1,      /* frames of one lane to one peer arrive in post order     */
+    PEN_CAP_THREAD_SAFE = 1u << 2,  /* else the engine holds the link's lock around every call */
+    PEN_CAP_LOCAL_REGION = 1u << 3, /* local RMA buffers must be registered                    */
+    PEN_CAP_HOST_ATOMICS = 1u << 4, /* device atomics are coherent with CPU atomics            */
+    PEN_CAP_SAME_HOST = 1u << 5,    /* moves through memory that ranks of one host share: the
+                                       counters' "shared memory" route, else "network"         */
+    PEN_CAP_INTACT = 1u << 6,       /* a damaged frame is dropped, never delivered; RELIABLE
+                                       says so in any case                                     */
+    PEN_CAP_COPIES = 1u << 7,       /* post() without an op copies bodies of any length        */
 };
 
 typedef struct pen_caps {
@@ -252,7 +251,9 @@ typedef struct pen_behind_ops {
 typedef struct pen_wait_ops { /* sleep instead of spin; a link without it is woken through
                                  host->wake */
     int (*fd)(pen_link *);
-    bool (*arm)(pen_link *); /* false: events already waiting, poll first */
+    /* Whether one may sleep on it now; false: events already waiting, poll first. *until_ns is
+     * lowered to when the link has to be polled though nothing rings, by host->now_ns. */
+    bool (*arm)(pen_link *, uint64_t *until_ns);
 } pen_wait_ops;
 
 /* What the link has counted of a peer, with which it has credits of its own; any thread, any time.

@@ -14,6 +14,9 @@ const pen_knob pen_job_knobs[] = {
       "Largest segment a rank may ask for: a size or a fraction of the host's memory, for each "
       "rank or "
       "(/H) for all ranks of a host together." },
+    { "GASNET_USE_HUGEPAGES", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, huge_pages),
+      "Whether segments are made of huge pages: all of their memory is taken when they are made, "
+      "and random access is faster." },
     { "GASNET_MAX_THREADS", PEN_KNOB_INT, "256", offsetof(pen_job_config, threads_max),
       "Threads of one rank that may use the library at the same time." },
     { "PENSTOCK_CONDUIT", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, conduit),

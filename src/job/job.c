@@ -59,6 +59,7 @@ static pen_status job_open_memory(pen_job *job)
     if (status != PEN_OK)
         return status;
     job->mem.rank = job->rank;
+    job->mem.huge = job->config.huge_pages;
     if (page != NULL) /* shared with the ranks of this host, not with all */
         job->mem.budget = available / page->size;
     job->segment_max_local = pen_job_segment_limit(job);

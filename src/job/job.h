@@ -103,6 +103,7 @@ extern const pen_knob pen_job_knobs[]; /* rows with offset into pen_job_config *
 typedef struct pen_job_config {
     double exit_timeout;          /* GASNET_EXITTIMEOUT; 0: made of the three below */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE */
+    bool huge_pages;              /* GASNET_USE_HUGEPAGES */
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
     int64_t threads_max; /* GASNET_MAX_THREADS */
     const char *conduit; /* PENSTOCK_CONDUIT */

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "os/os.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,12 +80,14 @@ static size_t mem_slice_conflict(const pen_mem *mem, size_t offset, size_t len)
 /* First fit; NULL: no gap is long enough. */
 static char *mem_slice_take(const pen_mem *mem, size_t len)
 {
-    size_t offset = 0;
+    const size_t grain =
+        mem->huge && len >= PEN_HUGE_PAGE_LEN ? PEN_HUGE_PAGE_LEN : PEN_SEGMENT_GRAIN;
+    size_t offset = -(uintptr_t)mem->slice % grain;
     while (len <= mem->slice_len && offset <= mem->slice_len - len) {
         size_t end = mem_slice_conflict(mem, offset, len);
         if (end == 0)
             return mem->slice + offset;
-        offset = end;
+        offset = pen_align_up((uintptr_t)mem->slice + end, grain) - (uintptr_t)mem->slice;
     }
     return NULL;
 }
@@ -117,6 +120,17 @@ static pen_status mem_check_room(const pen_mem *mem, pen_log *log, size_t len)
     return PEN_OK;
 }
 
+static void mem_make_huge(pen_log *log, char *base, size_t len)
+{
+    int error = pen_memory_make_huge(base, len);
+    if (error != 0)
+        pen_log_warn(log,
+                     "cannot make huge pages of a segment of %zu MiB: madvise: %s%s; going on with "
+                     "small ones (GASNET_USE_HUGEPAGES)",
+                     len >> MEM_MIB_SHIFT, strerror(error),
+                     error == EINVAL ? ", which Linux can since 6.1" : "");
+}
+
 static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen_segment *segment)
 {
     pen_status status = mem_check_room(mem, log, len);
@@ -138,6 +152,8 @@ static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen
         segment->in_arena = true;
     }
     segment->owned = true;
+    if (mem->huge)
+        mem_make_huge(log, segment->base, len);
     return PEN_OK;
 }
 

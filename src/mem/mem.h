@@ -59,6 +59,7 @@ typedef struct pen_mem {
     /* Segments on devices; written under the lock, relaxed: a hint that a look is needed at all */
     _Atomic uint32_t device_segments;
     bool everything; /* number 0 is legal in this job */
+    bool huge;       /* segments are made of huge pages, where they are long enough */
     char *slice;     /* this rank's part of the arena; NULL: none */
     size_t slice_len;
     uint64_t reserved,

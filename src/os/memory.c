@@ -16,28 +16,32 @@
 #    define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3; some systems refuse a memfd without it */
 #endif
 
+#ifndef MADV_COLLAPSE
+#    define MADV_COLLAPSE 25 /* Linux 6.1; the headers of Debian 12 lack it */
+#endif
+
 size_t pen_page_len(void)
 {
     long len = sysconf(_SC_PAGESIZE);
     return len > 0 ? (size_t)len : 4096;
 }
 
-/* Where pages are smaller than the grain: takes room for one grain more, and maps at the first
- * multiple in it. */
+/* Takes room for a grain more, and maps at the first multiple in it. */
 void *pen_map_grain(size_t len, int flags, int fd)
 {
     const int access = PROT_READ | PROT_WRITE;
-    if (pen_page_len() >= PEN_SEGMENT_GRAIN)
+    const size_t grain = len >= PEN_HUGE_PAGE_LEN ? PEN_HUGE_PAGE_LEN : PEN_SEGMENT_GRAIN;
+    if (pen_page_len() >= grain)
         return mmap(NULL, len, access, flags, fd, 0);
     size_t pages_len = pen_align_up(len, pen_page_len());
-    char *room = mmap(NULL, pages_len + PEN_SEGMENT_GRAIN, PROT_NONE,
+    char *room = mmap(NULL, pages_len + grain, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return MAP_FAILED;
-    size_t before = -(uintptr_t)room % PEN_SEGMENT_GRAIN;
+    size_t before = -(uintptr_t)room % grain;
     if (before != 0)
         (void)munmap(room, before);
-    (void)munmap(room + before + pages_len, PEN_SEGMENT_GRAIN - before);
+    (void)munmap(room + before + pages_len, grain - before);
     void *base = mmap(room + before, len, access, flags | MAP_FIXED, fd, 0);
     if (base == MAP_FAILED) {
         int why = errno;
@@ -45,6 +49,20 @@ void *pen_map_grain(size_t len, int flags, int fd)
         errno = why;
     }
     return base;
+}
+
+int pen_memory_make_huge(void *base, size_t len)
+{
+    const uintptr_t first = pen_align_up((uintptr_t)base, PEN_HUGE_PAGE_LEN);
+    const uintptr_t end = ((uintptr_t)base + len) / PEN_HUGE_PAGE_LEN * PEN_HUGE_PAGE_LEN;
+    if (end <= first)
+        return 0;
+    /* Where the system's settings leave it to us, each page is huge from the first touch; where
+     * they do not, collapsing still works, but only where there is a page already. */
+    (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+    for (uintptr_t at = first; at < end; at += PEN_HUGE_PAGE_LEN)
+        *(volatile char *)at = 0;
+    return madvise((void *)first, end - first, MADV_COLLAPSE) == 0 ? 0 : errno;
 }
 
 /* A row of /proc/meminfo in bytes; 0: not there. */

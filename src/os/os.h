@@ -43,8 +43,18 @@ uint64_t pen_memory_available(void); /* MemAvailable, capped by what the cgroup 
  * *call names the system call that failed. */
 int pen_memfd(const char *name, size_t len, const char **call);
 
-/* mmap for reading and writing, at a multiple of PEN_SEGMENT_GRAIN; MAP_FAILED with errno. */
+/* The huge page of x86-64, and of aarch64 with small pages: where what may be made of them begins.
+ */
+#define PEN_HUGE_PAGE_LEN ((size_t)2 << 20)
+
+/* mmap for reading and writing, at a multiple of PEN_SEGMENT_GRAIN, and of PEN_HUGE_PAGE_LEN where
+ * it is as long as that; MAP_FAILED with errno. */
 void *pen_map_grain(size_t len, int flags, int fd);
+
+/* Makes huge pages of new memory (all zero, nobody uses it yet), now, so that all of it is taken;
+ * first and last bytes that fill none stay as they are. 0, or errno: EINVAL where the kernel cannot
+ * (Linux 6.1). */
+int pen_memory_make_huge(void *base, size_t len);
 
 /* ---- sleeping --------------------------------------------------------------------------- */
 

@@ -7,15 +7,13 @@
 #include <pthread.h>
 #include <string.h>
 
-/* However short the knob: waking a core that went idle takes tens of microseconds. */
-#define SLEEP_AFTER_NS_MIN 200000u
-
 const pen_knob pen_progress_knobs[] = {
     { "PENSTOCK_WAIT_SPIN", PEN_KNOB_SECONDS, "50us", offsetof(pen_progress_config, spin_s),
       "How long a waiting rank that has a core to itself spins before it yields." },
     { "PENSTOCK_WAIT_SLEEP_AFTER", PEN_KNOB_SECONDS, "1ms",
       offsetof(pen_progress_config, sleep_after_s),
-      "How long it waits before it sleeps; at least 200us, sooner when ranks outnumber cores." },
+      "How long it waits before it sleeps; at least 200us, and no longer where a network's socket "
+      "wakes it; sooner when ranks outnumber cores." },
     { "PENSTOCK_WAIT_SLEEP", PEN_KNOB_BOOL, "yes", offsetof(pen_progress_config, sleep),
       "Whether a waiting rank may sleep at all, instead of yielding for ever." },
     { 0 },
@@ -36,8 +34,8 @@ void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
     progress->counters = counters;
     progress->spin_ns = ns_of(config->spin_s);
     progress->sleep_after_ns = ns_of(config->sleep_after_s);
-    if (progress->sleep_after_ns < SLEEP_AFTER_NS_MIN)
-        progress->sleep_after_ns = SLEEP_AFTER_NS_MIN;
+    if (progress->sleep_after_ns < PEN_SLEEP_AFTER_NS_MIN)
+        progress->sleep_after_ns = PEN_SLEEP_AFTER_NS_MIN;
     progress->may_sleep = config->sleep;
     progress->membarrier = pen_membarrier_register() && pen_membarrier();
     if (sleeper != NULL) {
@@ -72,6 +70,8 @@ pen_port *pen_progress_add(pen_progress *progress, pen_link *link)
     pen_backlog_init(&port->backlog, progress->concurrency);
     bool is_plain = progress->port_count == 1 && progress->concurrency == PEN_ALONE;
     progress->alone = is_plain ? link : NULL;
+    progress->rings = (progress->port_count == 1 || progress->rings) && link->wait != NULL;
+    progress->rings_alone = progress->rings && progress->concurrency == PEN_ALONE;
     progress->view = link->host->poll_view;
     if (progress->port_count == 1 && progress->view != NULL)
         progress->view_word = progress->view->words[PEN_POLL_WORDS - 1];

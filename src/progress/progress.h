@@ -7,8 +7,8 @@
  * blocks in a handler.
  *
  * Waiting: enough cores for all polling threads of the host: spin, then yield, then sleep late;
- * oversubscribed: never spin, yield at once, sleep soon. A sleeper is woken by whoever sends to it.
- */
+ * oversubscribed: never spin, yield at once, sleep soon. A sleeper is woken by whoever sends to it:
+ * through memory, or where all links have descriptors through those, and then it sleeps sooner. */
 #ifndef PEN_PROGRESS_PROGRESS_H
 #define PEN_PROGRESS_PROGRESS_H
 
@@ -22,6 +22,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* However short the knob: waking a core that went idle takes tens of microseconds. */
+#define PEN_SLEEP_AFTER_NS_MIN 200000u
 
 enum { PEN_PORTS_MAX = 4, PEN_SOURCES_MAX = 4, PEN_POLL_BUDGET = 32 };
 
@@ -76,7 +79,10 @@ struct pen_progress {
     pen_poll_view *view; /* NULL: none; its last word is ours, see pen_progress_view_changed */
     const uint32_t *view_word; /* what the link had put there */
     int32_t view_patience;     /* what patience was last set to */
-    bool polling; /* with one thread: it is in a poll; with several the poll locks say so */
+    bool polling;     /* with one thread: it is in a poll; with several the poll locks say so */
+    bool rings;       /* all links have descriptors to sleep on ... */
+    bool rings_alone; /* ... and nobody else polls them: nothing comes in another way */
+    _Atomic uint32_t no_yield; /* so many waits are better off asleep; see sleep_at_once */
     uint32_t port_count;
     _Atomic uint32_t source_work; /* what waits for a source; 0: poll calls none. relaxed: a hint,
                                      the sources have locks or flags of their own */
@@ -258,7 +264,7 @@ typedef struct pen_waiter {
     uint32_t served; /* polls that found something */
     bool has_switches;
     bool armed;     /* asked to be woken; the next fruitless step sleeps */
-    bool may_sleep; /* false where memory may change without anybody waking us (BLOCKUNTIL) */
+    bool may_sleep; /* false where memory may change without anybody waking us */
 } pen_waiter;
 
 static inline pen_waiter pen_waiter_of(pen_progress *progress, bool may_sleep)

@@ -8,7 +8,10 @@
  * us. That others want our core is seen in two ways: the host's count of polling threads against
  * its cores, and this thread's forced context switches, which the kernel counts for a sched_yield
  * too when, and only when, somebody else ran. The second catches ranks bound to one core and other
- * people's programs. */
+ * people's programs.
+ *
+ * A rank whose links all ring need not yield for long: asleep it is woken by what comes. Where
+ * somebody computes, a yield takes a time slice of milliseconds; sleeping does not. */
 #include "progress/progress.h"
 
 #include "os/os.h"
@@ -29,11 +32,13 @@ enum {
     IDLE_PER_SECOND = 10,
     LOOP_CROWDED = 8 * PEN_POLLER_FRUITLESS, /* the client's polls between looks at the clock */
     LOOP_ROOMY = 256 * PEN_POLLER_FRUITLESS,
+    NO_YIELD = 64, /* waits that sleep at once after a yield that took long */
     LOOP_NS = 500, /* a loop that takes longer, for each unit of these, does more than wait */
 };
 #define NS_PER_SECOND 1000000000u
 #define NAP_NS_MAX    4000000u /* bounds the harm of a wake-up that nobody sent */
 #define NAP_FD_NS_MAX 1000000u /* shorter: a wake-up through memory does not end a ppoll */
+#define YIELD_NS_LONG 200000u  /* ranks that wait as we do come back sooner */
 #define LOOP_LOOK_NS  200000u  /* roomy: how often a loop of polls looks who wants its core */
 #define LONG_NAPS     2u       /* who sleeps longer than so many naps does not count as polling */
 
@@ -110,8 +115,11 @@ static bool waits_for_room(const pen_progress *progress)
     return false;
 }
 
+static void nap(pen_waiter *waiter);
+
 /* Asks to be woken. The caller then looks at its condition once more, and the next step polls once
- * more, before that step sleeps: see pen_progress_wake. */
+ * more, before that step sleeps: see pen_progress_wake. Where nobody wakes through memory there is
+ * nothing to ask for. */
 static void prepare_sleep(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
@@ -119,6 +127,10 @@ static void prepare_sleep(pen_waiter *waiter)
         return;
     if (waits_for_room(progress)) {
         give_away(waiter, false);
+        return;
+    }
+    if (progress->rings_alone) {
+        nap(waiter);
         return;
     }
     /* acquire: older than the request below; a sender changes it after taking the request */
@@ -129,8 +141,10 @@ static void prepare_sleep(pen_waiter *waiter)
     waiter->armed = true;
 }
 
-/* Arms every link that sleeps on a descriptor; false: one of them has events already. */
-static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_out)
+/* Arms every link that sleeps on a descriptor, and says until when at most; false: one of them has
+ * events already. */
+static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_out,
+                      uint64_t *until_ns)
 {
     nfds_t armed = 0;
     for (uint32_t i = 0; i < progress->port_count; i++) {
@@ -139,7 +153,7 @@ static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_
             continue;
         if (!pen_lock_try(&port->poll_lock))
             return false; /* somebody is serving it: there may soon be news */
-        bool quiet = port->link->wait->arm(port->link);
+        bool quiet = port->link->wait->arm(port->link, until_ns);
         fds[armed++] = (struct pollfd){ .fd = port->link->wait->fd(port->link), .events = POLLIN };
         pen_lock_drop(&port->poll_lock);
         if (!quiet)
@@ -149,23 +163,31 @@ static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_
     return true;
 }
 
+static bool was_woken(const pen_waiter *waiter)
+{
+    /* acquire: pairs with the release in pen_futex_rouse */
+    return atomic_load_explicit(waiter->progress->sleeper.wake, memory_order_acquire) !=
+           waiter->wake;
+}
+
 /* Sleeps until woken, or for a nap; true: something happened. */
 static bool sleep_once(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
     struct pollfd fds[PEN_PORTS_MAX];
     nfds_t fd_count = 0;
-    if (!arm_links(progress, fds, &fd_count))
+    uint64_t now_ns = pen_now_ns();
+    uint64_t until_ns = now_ns + (progress->rings_alone ? NAP_NS_MAX : NAP_FD_NS_MAX);
+    if (!arm_links(progress, fds, &fd_count, &until_ns) || until_ns <= now_ns)
         return true;
-    if (fd_count != 0) {
-        struct timespec nap = { .tv_nsec = NAP_FD_NS_MAX };
+    if (fd_count == 0) {
+        pen_futex_wait(progress->sleeper.wake, waiter->wake, NAP_NS_MAX);
+    } else if (progress->rings_alone || !was_woken(waiter)) {
+        struct timespec nap = { .tv_nsec = (long)(until_ns - now_ns) };
         if (ppoll(fds, fd_count, &nap, NULL) > 0)
             return true;
-    } else {
-        pen_futex_wait(progress->sleeper.wake, waiter->wake, NAP_NS_MAX);
     }
-    /* acquire: pairs with the release in pen_futex_rouse */
-    return atomic_load_explicit(progress->sleeper.wake, memory_order_acquire) != waiter->wake;
+    return !progress->rings_alone && was_woken(waiter);
 }
 
 static void nap(pen_waiter *waiter)
@@ -194,6 +216,46 @@ static void nap(pen_waiter *waiter)
 
 /* ---- the two policies ------------------------------------------------------------------------ */
 
+/* For how long a crowded rank yields. Yields that nobody takes are short: without the clock sixteen
+ * would be over before a peer on another core can answer, and waking us then costs it more than our
+ * yielding costs anyone. */
+static uint64_t yield_limit_ns(const pen_progress *progress)
+{
+    return progress->wait_mode == PEN_WAIT_SPINBLOCK ? progress->sleep_after_ns : progress->spin_ns;
+}
+
+/* Sleeps without having yielded, if the last yields of this rank took long. */
+static bool sleep_at_once(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    /* relaxed: hints; one wait more or less does no harm */
+    uint32_t left = atomic_load_explicit(&progress->no_yield, memory_order_relaxed);
+    if (left == 0 || !waiter->may_sleep || !progress->may_sleep)
+        return false;
+    atomic_store_explicit(&progress->no_yield, left - 1, memory_order_relaxed);
+    prepare_sleep(waiter);
+    return true;
+}
+
+/* Whatever comes wakes us. */
+static void idle_crowded_ringing(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    if (waiter->yields++ == 0 && sleep_at_once(waiter))
+        return;
+    uint64_t before_ns = pen_now_ns();
+    give_away(waiter, core_is_shared(progress) &&
+                          (waiter->yields == PROBE_AT || is_time_to_probe(progress)));
+    uint64_t now_ns = pen_now_ns();
+    if (waiter->since_ns == 0)
+        waiter->since_ns = before_ns;
+    if (now_ns - before_ns >= YIELD_NS_LONG)
+        atomic_store_explicit(&progress->no_yield, NO_YIELD, memory_order_relaxed);
+    look_around(progress, now_ns);
+    if (now_ns - waiter->since_ns >= yield_limit_ns(progress))
+        prepare_sleep(waiter);
+}
+
 static void idle_crowded(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
@@ -208,11 +270,7 @@ static void idle_crowded(pen_waiter *waiter)
         return;
     }
     look_around(progress, now_ns);
-    /* Yields that nobody takes are short: without the clock sixteen would be over before a peer on
-     * another core can answer, and waking us then costs it more than our yielding costs anyone. */
-    uint64_t limit_ns =
-        progress->wait_mode == PEN_WAIT_SPINBLOCK ? progress->sleep_after_ns : progress->spin_ns;
-    if (now_ns - waiter->since_ns >= limit_ns)
+    if (now_ns - waiter->since_ns >= yield_limit_ns(progress))
         prepare_sleep(waiter);
 }
 
@@ -234,7 +292,7 @@ static void idle_roomy(pen_waiter *waiter)
     if (waiter->fruitless % YIELD_EVERY == 0)
         give_away(waiter, true);
     look_around(progress, now_ns);
-    if (waited_ns >= progress->sleep_after_ns)
+    if (waited_ns >= (progress->rings ? PEN_SLEEP_AFTER_NS_MIN : progress->sleep_after_ns))
         prepare_sleep(waiter);
 }
 
@@ -261,6 +319,8 @@ void pen_wait_idle(pen_waiter *waiter)
         atomic_store_explicit(&progress->eager, eager, memory_order_relaxed);
     if (roomy)
         idle_roomy(waiter);
+    else if (progress->rings)
+        idle_crowded_ringing(waiter);
     else
         idle_crowded(waiter);
 }

@@ -56,6 +56,7 @@ static void peer_init(pen_rel_core *core, pen_rel_peer *peer)
         rel_charge(&core->config, PEN_FRAME_HEAD_MAX, pen_rel_frame_max(&core->config));
     uint32_t most = core->quota[PEN_LANE_REQUEST];
     memset(peer, 0, sizeof *peer);
+    peer->due_ns = UINT64_MAX;
     rel_chain_init(&peer->active);
     rel_chain_init(&peer->unacked);
     rel_chain_init(&peer->flying);
@@ -128,6 +129,8 @@ void rel_activate(pen_rel_core *core, pen_rel_peer *peer, uint64_t by_ns)
 {
     if (rel_chain_is_empty(&peer->active))
         rel_chain_append(&core->active, &peer->active);
+    if (by_ns < peer->due_ns)
+        peer->due_ns = by_ns;
     if (by_ns < core->deadline_ns)
         core->deadline_ns = by_ns;
 }
@@ -171,19 +174,9 @@ static void tick_acks(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, b
         (void)rel_send_note(core, peer, now_ns, 0);
 }
 
-/* Answers when it has to be looked at again. */
-static uint64_t tick_peer(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, bool idle)
+/* When its timers want to be looked at again. */
+static uint64_t next_look(const pen_rel_peer *peer, uint64_t now_ns)
 {
-    if (peer->loss_ns != 0 && now_ns >= peer->loss_ns)
-        rel_find_lost(core, peer, now_ns);
-    rel_send_lost(core, peer, now_ns);
-    if (now_ns >= rel_probe_due(peer))
-        rel_probe(core, peer, now_ns);
-    else if (now_ns >= rel_hurry_due(peer))
-        rel_hurry(core, peer, now_ns);
-    tick_acks(core, peer, now_ns, idle);
-    if (peer->is_lost)
-        drop_lost_peer(core, peer);
     uint64_t next_ns = rel_probe_due(peer), hurry_ns = rel_hurry_due(peer);
     next_ns = hurry_ns < next_ns ? hurry_ns : next_ns;
     if (peer->loss_ns != 0 && peer->loss_ns < next_ns)
@@ -194,6 +187,24 @@ static uint64_t tick_peer(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_n
     return next_ns;
 }
 
+static void tick_peer(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, bool idle)
+{
+    peer->due_ns = UINT64_MAX; /* what is activated meanwhile lowers it */
+    if (peer->loss_ns != 0 && now_ns >= peer->loss_ns)
+        rel_find_lost(core, peer, now_ns);
+    rel_send_lost(core, peer, now_ns);
+    if (now_ns >= rel_probe_due(peer))
+        rel_probe(core, peer, now_ns);
+    else if (now_ns >= rel_hurry_due(peer))
+        rel_hurry(core, peer, now_ns);
+    tick_acks(core, peer, now_ns, idle);
+    if (peer->is_lost)
+        drop_lost_peer(core, peer);
+    uint64_t next_ns = next_look(peer, now_ns);
+    if (next_ns < peer->due_ns)
+        peer->due_ns = next_ns;
+}
+
 void pen_rel_tick(pen_rel_core *core, uint64_t now_ns, bool idle)
 {
     if (!rel_chain_is_empty(&core->reading))
@@ -201,11 +212,13 @@ void pen_rel_tick(pen_rel_core *core, uint64_t now_ns, bool idle)
     if (core->acks_due == 0 && now_ns < core->deadline_ns)
         return;
     uint64_t deadline_ns = UINT64_MAX;
-    core->deadline_ns = UINT64_MAX; /* what is activated meanwhile lowers it */
+    core->deadline_ns = UINT64_MAX; /* as a peer's */
     for (pen_rel_chain *at = core->active.behind; at != &core->active;) {
         pen_rel_peer *peer = pen_container_of(at, pen_rel_peer, active);
         at = at->behind;
-        uint64_t next_ns = tick_peer(core, peer, now_ns, idle);
+        if (peer->ack_count != 0 || now_ns >= peer->due_ns)
+            tick_peer(core, peer, now_ns, idle);
+        uint64_t next_ns = peer->due_ns;
         if (next_ns < deadline_ns)
             deadline_ns = next_ns;
         if (next_ns == UINT64_MAX && peer->ack_count == 0)

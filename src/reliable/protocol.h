@@ -89,6 +89,7 @@ typedef struct pen_rel_lane {
 /* All that is kept of a peer. */
 typedef struct pen_rel_peer {
     pen_rel_chain active;  /* among those with something to do; alone: idle */
+    uint64_t due_ns;       /* nothing to do before, but for acknowledgements that are owed */
     pen_rel_chain unacked; /* records by sequence number */
     pen_rel_chain flying;  /* the same by transmission, lost ones left out */
     pen_rel_chain lost;    /* to be sent again as the window allows */

@@ -18,11 +18,10 @@
 
 enum { SESSION_LEN = sizeof(uint32_t), LINE_LEN_MAX = 512, FRAME_MAX_LEAST = 1024 };
 
-#define MEMORY_MAX     ((size_t)64 << 20) /* of copies to send again */
-#define BORROW_LEN     8192u
-#define LINGER_NS      UINT64_C(200000000) /* for the last acknowledgements */
-#define LINGER_POLLS   100000u
-#define SLEEP_SHORT_NS UINT64_C(5000000) /* who has to do something sooner stays awake */
+#define MEMORY_MAX   ((size_t)64 << 20) /* of copies to send again */
+#define BORROW_LEN   8192u
+#define LINGER_NS    UINT64_C(200000000) /* for the last acknowledgements */
+#define LINGER_POLLS 100000u
 
 typedef struct reliable_link {
     pen_link base; /* first: the engine sees a pen_link */
@@ -316,17 +315,16 @@ static int reliable_fd(pen_link *base)
     return link->inner->wait->fd(link->inner);
 }
 
-/* Nothing rings when a timer falls due: who has one that does soon stays awake. Sleeps are short
- * naps, so later ones are not missed by much. */
-static bool reliable_arm(pen_link *base)
+static bool reliable_arm(pen_link *base, uint64_t *until_ns)
 {
     reliable_link *link = reliable_of(base);
-    uint64_t soon_ns = clock_of(link) + SLEEP_SHORT_NS;
     if (!pen_lock_try(&link->lock))
         return false;
-    bool is_quiet = link->core.acks_due == 0 && link->core.deadline_ns > soon_ns;
+    bool is_quiet = link->core.acks_due == 0;
+    if (link->core.deadline_ns < *until_ns)
+        *until_ns = link->core.deadline_ns;
     pen_lock_drop(&link->lock);
-    return is_quiet && link->inner->wait->arm(link->inner);
+    return is_quiet && link->inner->wait->arm(link->inner, until_ns);
 }
 
 static const pen_wait_ops reliable_wait = { .fd = reliable_fd, .arm = reliable_arm };

@@ -40,10 +40,12 @@ static pen_post hand_down(pen_rel_core *core, pen_rel_peer *peer, const pen_rel_
     frame->head = bytes;
     pen_lane lane = head->kind == PEN_REL_NOTE ? PEN_LANE_CONTROL : (pen_lane)head->lane;
     pen_post result = core->out.send(core->out.ctx, rel_number(core, peer), lane, frame, op);
-    if (result == PEN_POST_FAILED)
+    if (result == PEN_POST_FAILED) {
         peer->is_lost = true;
-    else if (result != PEN_POST_AGAIN && (head->flags & PEN_REL_ACK) != 0)
+        rel_activate(core, peer, 0);
+    } else if (result != PEN_POST_AGAIN && (head->flags & PEN_REL_ACK) != 0) {
         ack_sent(core, peer);
+    }
     return result;
 }
 

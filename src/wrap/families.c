@@ -143,14 +143,16 @@ static int families_fd(pen_link *base)
     return link->inner->wait->fd(link->inner);
 }
 
-/* Nothing rings when a held frame falls due: who holds any stays awake. */
-static bool families_arm(pen_link *base)
+/* Nothing rings when a held frame falls due. */
+static bool families_arm(pen_link *base, uint64_t *until_ns)
 {
     impair_link *link = impair_of(base);
-    /* relaxed: what this thread posted it sees; other threads' frames are theirs to poll for */
-    if (atomic_load_explicit(&link->held, memory_order_relaxed) != 0)
-        return false;
-    return link->inner->wait->arm(link->inner);
+    pen_lock_take(&link->lock);
+    uint64_t due_ns = impair_next_due(link);
+    pen_lock_drop(&link->lock);
+    if (due_ns < *until_ns)
+        *until_ns = due_ns;
+    return link->inner->wait->arm(link->inner, until_ns);
 }
 
 const pen_wait_ops impair_wait = { .fd = families_fd, .arm = families_arm };

@@ -192,6 +192,14 @@ void impair_hold(impair_link *link, impair_held *held, const impair_verdict *ver
     list_append(link, held);
 }
 
+uint64_t impair_next_due(const impair_link *link)
+{
+    uint64_t due_ns = UINT64_MAX;
+    for (const impair_held *held = link->first; held != NULL; held = held->next)
+        due_ns = held->due_ns < due_ns ? held->due_ns : due_ns;
+    return due_ns;
+}
+
 static void free_landed(impair_link *link)
 {
     for (impair_held **at = &link->flying; *at != NULL;) {

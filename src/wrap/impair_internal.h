@@ -56,6 +56,9 @@ pen_post impair_held_post(impair_link *link, impair_held *held);
 /* To be sent as the verdict says. */
 void impair_hold(impair_link *link, impair_held *held, const impair_verdict *verdict);
 
+/* When the next waiting frame has to go; UINT64_MAX: none waits. */
+uint64_t impair_next_due(const impair_link *link);
+
 /* The frame was taken: counts it, sends what it overtook, what has to follow and what is due. */
 void impair_taken(impair_link *link, pen_peer to, pen_lane lane, const impair_verdict *verdict,
                   impair_held *twin);

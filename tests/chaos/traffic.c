@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* traffic.c: a job under way when something happens to it. Every rank sends active messages to its
  * neighbours, puts into their segments and meets the others in barriers until the time is up; then
- * it checks that nothing was lost. One rank can be told to leave the stage in its own way. */
+ * it checks that nothing was lost. One rank can be told to leave the stage in its own way; or rank
+ * 0 tells of each meeting ("tell"), and the end of its input is the end of the time. */
 #include <gasnetex.h>
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 enum { PING = 200, PONG = 201, SEGMENT_LEN = 1 << 20, BATCH = 64, ROUNDS_PER_LOOK = 16 };
+enum { NAP_NS = 5000000 }; /* between meetings that are told: other jobs want the cores, too */
 
 static gex_TM_t team;
 static uint64_t pings_seen, pongs_seen;
@@ -89,6 +92,33 @@ static int is_over(const volatile int *stop, int my_time_is_over)
     return over;
 }
 
+static int input_has_ended(void)
+{
+    struct pollfd input = { STDIN_FILENO, POLLIN, 0 };
+    char byte;
+    return poll(&input, 1, 0) == 1 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+/* Plays one round after the other, each of which ends with a meeting. Answers how many. */
+static uint64_t play_and_tell(double seconds)
+{
+    gex_Rank_t me = gex_TM_QueryRank(team), peer = (me + 1) % gex_TM_QuerySize(team);
+    char *peer_segment = segment_of(peer);
+    const volatile int *stop = (volatile int *)(void *)(segment_of(me) + SEGMENT_LEN / 2);
+    double begin = now_s();
+    uint64_t rounds = 0;
+    do {
+        batch(peer_segment, peer);
+        rounds++;
+        if (me == 0) {
+            printf("met %llu\n", (unsigned long long)rounds);
+            fflush(stdout);
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+    } while (!is_over(stop, now_s() - begin > seconds || (me == 0 && input_has_ended())));
+    return rounds;
+}
+
 /* Answers how many rounds it played. */
 static uint64_t play(double seconds, int leaver, const char *how)
 {
@@ -113,6 +143,7 @@ int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
     int leaver = argc > 3 ? (int)strtol(argv[2], NULL, 10) : -1;
+    int tells = argc == 3 && strcmp(argv[2], "tell") == 0;
     gex_Client_t client;
     gex_EP_t endpoint;
     gex_Segment_t segment;
@@ -129,7 +160,8 @@ int main(int argc, char **argv)
         printf("running\n");
         fflush(stdout);
     }
-    uint64_t rounds = play(seconds, leaver, argc > 3 ? argv[3] : "");
+    uint64_t rounds =
+        tells ? play_and_tell(seconds) : play(seconds, leaver, argc > 3 ? argv[3] : "");
     GASNET_BLOCKUNTIL(pongs_seen == rounds * BATCH && pings_seen == rounds * BATCH);
     meet();
     if (gex_TM_QueryRank(team) == 0)

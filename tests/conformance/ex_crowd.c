@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ex_crowd.c: more ranks than cores: waiting ranks give their core to those that have work, so a
- * thousand barriers of sixteen ranks end long before time slices would let them.
+ * thousand barriers of sixteen ranks end long before time slices would let them. Over a network a
+ * barrier takes four rounds of messages, each of which may have to be sent again.
  *
  * PEN_RANKS: 16
  * TESTS: gex_Coll_BarrierNB gex_Event_Wait gasnet_barrier_notify gasnet_barrier_wait
@@ -13,7 +14,8 @@
 #include <time.h>
 
 enum { ROUNDS = 1000 };
-#define SECONDS_MAX 2.0
+#define MEMORY_S_MAX  2.0
+#define NETWORK_S_MAX 20.0 /* of two cores that turn by slices of 3 ms: 80 */
 
 static double now_s(void)
 {
@@ -37,7 +39,10 @@ int main(int argc, char **argv)
     double g1_s = now_s() - begin;
     if (check_rank == 0)
         printf("%d barriers: GASNet-EX %.3f s, GASNet-1 %.3f s\n", ROUNDS, ex_s, g1_s);
-    CHECK(ex_s < SECONDS_MAX && g1_s < SECONDS_MAX,
+    gex_Rank_t near_count = 0;
+    gex_System_QueryNbrhdInfo(NULL, &near_count, NULL);
+    const double s_max = near_count == (gex_Rank_t)check_size ? MEMORY_S_MAX : NETWORK_S_MAX;
+    CHECK(ex_s < s_max && g1_s < s_max,
           "waiting: oversubscribed ranks hand their cores over instead of spinning");
     return check_end();
 }

@@ -36,7 +36,6 @@ static void registry_entry_and_capabilities_make_sense(struct job *job)
     CHECK(conduit->abi == PEN_CONDUIT_ABI);
     CHECK(conduit->name[0] != '\0' && conduit->summary[0] != '\0');
     CHECK(conduit->score(job->size, &why_not) > 0 && why_not == NULL);
-    CHECK((caps->flags & PEN_CAP_PUT_THEN_FRAME) == 0 || has_rma);
     CHECK(caps->frame_max >= 512);
     CHECK(caps->frame_copy_max <= caps->frame_max);
     CHECK(!has_rma || (caps->put_max > 0 && caps->get_max > 0));

@@ -31,7 +31,8 @@ void check_pair(const eng_world *world, uint32_t self, uint32_t peer, bool is_en
     for (unsigned lane = 0; lane < PEN_LANES; lane++) {
         const pen_rel_lane *out = &sender->peers[peer].lanes[lane];
         const pen_rel_lane *in = &receiver->peers[self].lanes[lane];
-        bool is_used_up = out->sent == in->accepted && in->accepted == in->consumed;
+        bool is_used_up =
+            out->sent == in->accepted && in->accepted == in->consumed && receiver->held_bytes == 0;
         if (!credits_hold(out, in, receiver->quota[lane]) || (is_end && !is_used_up))
             engine_fail(world,
                         "credits of lane %u from rank %u to %u: sent %u, limit %u; accepted %u, "
@@ -59,7 +60,9 @@ void check_rank(const eng_world *world, uint32_t self)
     if (atomic_load(&port->backlog.queued) > BACKLOG_MAX)
         engine_fail(world, "rank %u has a backlog of %u frames", self,
                     atomic_load(&port->backlog.queued));
-    sim_dice dice = { world->now_ns + self };
+    if (!world->is_talking) /* not all may have begun */
+        return;
+    sim_dice dice = { world->network.now_ns + self };
     uint32_t peer = sim_below(&dice, world->plan.ranks);
     check_pair(world, self, peer, false);
     check_pair(world, peer, self, false);

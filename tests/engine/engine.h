@@ -6,8 +6,8 @@
  * control sockets.
  *
  * Everything follows from a seed. Each rank sends active messages of every kind, puts and gets and
- * joins collectives, while the network loses, doubles, reorders, delays and damages frames, is
- * parted and heals, or takes no large frames for a while; ranks stop, or one dies. Checked: each
+ * joins collectives, while the network does what ../sim/network.h says; ranks stop, or one dies.
+ * Checked: each
  * message is handled once and is what was sent, each answer likewise; memory read is memory
  * written; credits hold between every two ranks at any time and are conserved at the end; copies
  * and backlogs are bounded; after the last fault all ends in bounded time, with the right status.
@@ -15,7 +15,7 @@
 #ifndef PEN_TESTS_ENGINE_ENGINE_H
 #define PEN_TESTS_ENGINE_ENGINE_H
 
-#include "../sim/dice.h"
+#include "../sim/network.h"
 
 #include "boot/exit_rule.h"
 #include "job/job.h"
@@ -27,63 +27,33 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-enum { RANKS_MAX = 1024, FAULTS_MAX = 5 };
-
-#define US     UINT64_C(1000)
-#define MS     UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
+enum { RANKS_MAX = 1024, MESSAGES_LEAST = 1000, BUFFER_LEN = 1 << 15 };
 
 typedef struct eng_plan {
     uint64_t seed;
     uint32_t ranks, messages; /* of each rank */
-    uint32_t frame_max, overhead, grain, stripe_len;
-    size_t inbox_len;
-    bool intact, has_death;
-    double drop, duplicate, reorder, corrupt, refuse, defer, idle;
-    uint64_t delay_ns, jitter_ns, reorder_ns, compute_ns;
+    uint32_t stripe_len;
+    bool has_death, near_wrap;
+    double idle;
+    uint64_t compute_ns, look_ns; /* who waits looks so often */
+    sim_way way;
 } eng_plan;
 
 eng_plan plan_of(uint64_t seed, uint32_t ranks); /* ranks 0: as the seed says */
 
-typedef enum fault_kind { FAULT_PARTITION, FAULT_STOPPED, FAULT_NARROW, FAULT_DEAD } fault_kind;
-typedef struct eng_fault {
-    fault_kind kind;
-    uint64_t from_ns, to_ns;
-    uint32_t rank;
-    uint64_t side;      /* of a partition: which half a rank is on hangs on it */
-    uint32_t frame_max; /* of a narrow way */
-} eng_fault;
-
 typedef struct eng_world eng_world;
 typedef struct eng_rank eng_rank;
-typedef struct eng_datagram eng_datagram;
 
-struct eng_datagram {
-    eng_datagram *next;
-    uint32_t from, to;
-    pen_lane lane;
-    uint32_t head_len, body_len;
-    pen_op *op;        /* to be told once the body is read ... */
-    const void *later; /* ... from here; NULL: it is here */
-    unsigned char *head, *body;
-};
+#define NAP_NS_MIN (2 * SIM_US)
 
-typedef enum event_kind {
-    EVENT_WAKE,
-    EVENT_ARRIVE,
-    EVENT_LEAVE,
-    EVENT_DIE,
-    EVENT_SUPERVISE
-} event_kind;
-typedef struct eng_event {
-    uint64_t at_ns, order;
-    event_kind kind;
-    uint32_t rank;
-    eng_datagram *datagram;
-} eng_event;
+enum { EVENT_DIE = SIM_OWN, EVENT_SUPERVISE };
 
 /* What a rank was doing when time went on without it. */
 typedef enum rank_phase { RANK_WAITS, RANK_COMPUTES, RANK_DEAD, RANK_OVER } rank_phase;
+
+typedef struct eng_left {
+    pen_op *op;
+} eng_left;
 
 struct eng_rank {
     pen_job job; /* first */
@@ -95,12 +65,15 @@ struct eng_rank {
     bool has_begun;
     char *stack;
     rank_phase phase;
-    int status;                      /* once over */
-    uint64_t wake_at_ns, wake_order; /* the wake-up that counts */
-    uint64_t nap_ns;
+    int status;          /* once over */
+    uint64_t wake_at_ns; /* while it waits */
+    uint32_t meetings;   /* that it has come to */
+    uint64_t nap_ns;     /* how long it waits before it tries something again */
+    bool is_restless;    /* there is such a thing: the network had no room, say */
     unsigned idle_polls;
-    eng_datagram *inbox, **inbox_end, *left, **left_end; /* arrived; bodies read, to be reported */
-    uint32_t inbox_count;
+    sim_queue inbox;
+    eng_left *left; /* bodies that the network has read, to be reported */
+    uint32_t left_count, left_max;
     int control;   /* the supervisor's end */
     sim_dice dice; /* of what it does; the network has its own */
     /* traffic */
@@ -108,27 +81,25 @@ struct eng_rank {
     uint64_t *segments; /* of all ranks, as each counts */
     uint32_t answers, answers_due, sent;
     uint32_t *longs; /* by rank: a Long of ours is under way there, its number + 1 */
-    char buffer[1 << 15];
+    char buffer[BUFFER_LEN];
 };
 
 struct eng_world {
     eng_plan plan;
-    sim_dice dice;
-    uint64_t now_ns, order, events;
-    eng_event *heap;
-    size_t heap_count, heap_max;
+    sim_network network;
+    uint64_t events;
     eng_rank *ranks, *running;
     ucontext_t context; /* of this thread itself */
     jmp_buf here;
-    eng_fault faults[FAULTS_MAX];
-    uint32_t fault_count, over;
-    uint64_t faults_end_ns;
+    uint32_t over, boot_generation;
     char *arena;
     size_t arena_len;
     uint8_t *handled, *answered; /* by message: how often */
-    uint64_t handled_count, datagrams, overflows, resent, duplicates;
+    uint64_t handled_count, overflows, resent, duplicates;
     pen_exit_rule rule;
     pen_exit_rank *rule_ranks;
+    int lines;       /* an epoll of all control sockets */
+    bool is_talking; /* somebody has begun to */
     bool is_settled; /* traffic is over, and all was checked */
 };
 
@@ -139,6 +110,8 @@ _Noreturn void engine_fail(const eng_world *world, const char *format, ...)
 /* One seed from start to end; what it did goes into totals. */
 typedef struct eng_totals {
     uint64_t seeds, ranks, messages, faults, deaths, datagrams, resent, duplicates, virtual_ns;
+    uint32_t messages_least,
+        faults_least; /* of a rank, of a seed; jobs that end by a death left out */
 } eng_totals;
 
 void engine_run(const eng_plan *plan, eng_totals *totals);
@@ -147,18 +120,16 @@ void engine_run(const eng_plan *plan, eng_totals *totals);
 bool sim_is(const char *name);
 
 /* world.c */
-void world_schedule(eng_world *world, uint64_t at_ns, event_kind kind, uint32_t rank,
-                    eng_datagram *datagram);
 void world_hand_over(eng_rank *rank);            /* from a fiber: comes back at its next turn */
 _Noreturn void world_leave(eng_rank *rank);      /* likewise, and does not come back */
 void world_compute(eng_rank *rank, uint64_t ns); /* likewise, whatever arrives meanwhile */
-uint64_t world_stopped_until(const eng_world *world, uint32_t rank); /* 0: it runs */
+void world_rouse(eng_rank *rank);                /* there is news for it */
+void world_talk_begins(eng_world *world);
 
-/* network.c */
+/* conduit.c */
 extern const pen_conduit engine_conduit;
-void network_arrive(eng_world *world, eng_datagram *datagram);
-void network_leave(eng_world *world, eng_datagram *datagram);
-void network_free(eng_world *world, eng_datagram *datagram);
+void conduit_arrive(void *world, sim_datagram *datagram);
+void conduit_left(void *world, uint32_t from, pen_op *op);
 
 /* supervisor.c */
 void supervisor_open(eng_world *world);

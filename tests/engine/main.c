@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* main.c: runs seeds; a failure is a line that says what, and one that repeats it.
  *
- *     sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | --resume FILE LAST]
+ *     sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | --resume FILE LAST [--jobs N]]
  *
  * --resume goes on where FILE says, which it keeps up to date, until LAST: a million seeds take
- * hours, and may be interrupted. engine_mutants is the same with faults in src/reliable, of which
+ * hours, and may be interrupted; --jobs says how many processes share them. engine_mutants is the
+ * same with faults in src/reliable, of which
  * --mutant NAME turns one on. */
 #include "engine.h"
 
@@ -18,11 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLICE = 500 };
+enum { SLICE = 250, JOBS_MAX = 1024 };
 
 typedef struct eng_options {
     uint64_t first, count;
-    uint32_t ranks;
+    uint32_t ranks, jobs;
     const char *ledger;
 } eng_options;
 
@@ -52,7 +53,7 @@ _Noreturn void engine_fail(const eng_world *world, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    printf("at %.6f s of %u ranks: ", (double)world->now_ns / 1e9, world->plan.ranks);
+    printf("at %.6f s of %u ranks: ", (double)world->network.now_ns / 1e9, world->plan.ranks);
     (void)vprintf(format, args);
     va_end(args);
     printf("\n");
@@ -68,23 +69,76 @@ static void on_crash(int number)
     (void)raise(number);
 }
 
-/* A job that loses a rank leaves its memory behind, as processes may; so it is one. */
-static bool run_apart(const eng_plan *plan, eng_totals *totals)
+static void least(uint32_t *sum, uint32_t more)
+{
+    if (*sum == 0 || (more != 0 && more < *sum))
+        *sum = more;
+}
+
+static void add_totals(eng_totals *sum, const eng_totals *more)
+{
+    sum->seeds += more->seeds;
+    sum->ranks += more->ranks;
+    sum->messages += more->messages;
+    sum->faults += more->faults;
+    sum->deaths += more->deaths;
+    sum->datagrams += more->datagrams;
+    sum->resent += more->resent;
+    sum->duplicates += more->duplicates;
+    sum->virtual_ns += more->virtual_ns;
+    least(&sum->messages_least, more->messages_least);
+    least(&sum->faults_least, more->faults_least);
+}
+
+/* ---- seeds that are played by another process ------------------------------------------------ */
+
+typedef struct eng_child {
+    pid_t pid;
+    int end; /* it writes its totals there */
+} eng_child;
+
+static bool run_seeds(uint64_t first, uint64_t count, uint32_t ranks, eng_totals *totals);
+
+/* doomed: NULL, or the one seed to play. */
+static bool child_begin(eng_child *child, uint64_t first, uint64_t count, const eng_plan *doomed)
 {
     int ends[2];
     if (pipe(ends) != 0)
         return false;
     (void)fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        engine_run(plan, totals);
-        _exit(write(ends[1], totals, sizeof *totals) == (ssize_t)sizeof *totals ? 0 : 1);
+    child->pid = fork();
+    if (child->pid == 0) {
+        eng_totals totals = { 0 };
+        bool is_ok = true;
+        if (doomed != NULL)
+            engine_run(doomed, &totals);
+        else
+            is_ok = run_seeds(first, count, 0, &totals);
+        is_ok = is_ok && write(ends[1], &totals, sizeof totals) == (ssize_t)sizeof totals;
+        _exit(is_ok ? 0 : 1);
     }
     (void)close(ends[1]);
-    bool is_told = read(ends[0], totals, sizeof *totals) == (ssize_t)sizeof *totals;
-    (void)close(ends[0]);
+    child->end = ends[0];
+    return child->pid > 0;
+}
+
+static bool child_end(const eng_child *child, eng_totals *totals)
+{
+    eng_totals its;
+    bool is_told = read(child->end, &its, sizeof its) == (ssize_t)sizeof its;
+    (void)close(child->end);
     int status = 1;
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_told;
+    if (child->pid <= 0 || waitpid(child->pid, &status, 0) != child->pid || status != 0 || !is_told)
+        return false;
+    add_totals(totals, &its);
+    return true;
+}
+
+/* A job that loses a rank leaves its memory behind, as processes may; so it is one. */
+static bool run_doomed(const eng_plan *plan, eng_totals *totals)
+{
+    eng_child child;
+    return child_begin(&child, plan->seed, 1, plan) && child_end(&child, totals);
 }
 
 static bool run_seeds(uint64_t first, uint64_t count, uint32_t ranks, eng_totals *totals)
@@ -94,19 +148,36 @@ static bool run_seeds(uint64_t first, uint64_t count, uint32_t ranks, eng_totals
         remember(seed, ranks);
         if (!plan.has_death)
             engine_run(&plan, totals);
-        else if (!run_apart(&plan, totals))
+        else if (!run_doomed(&plan, totals))
             return false;
     }
     return true;
 }
 
+/* A slice for each job. */
+static bool run_slices(uint64_t first, uint64_t last, uint32_t jobs, eng_totals *totals)
+{
+    eng_child children[JOBS_MAX];
+    uint32_t begun = 0;
+    bool is_ok = true;
+    for (; begun < jobs && first <= last && is_ok; begun++, first += SLICE) {
+        uint64_t count = last - first + 1 < SLICE ? last - first + 1 : SLICE;
+        is_ok = child_begin(&children[begun], first, count, NULL);
+    }
+    for (uint32_t i = 0; i < begun; i++)
+        is_ok = child_end(&children[i], totals) && is_ok;
+    return is_ok;
+}
+
 static void say_totals(const eng_totals *totals)
 {
     printf("%" PRIu64 " seeds passed: %" PRIu64 " ranks, %" PRIu64 " messages once each, %" PRIu64
-           " faults, %" PRIu64 " deaths of ranks; %" PRIu64 " datagrams, %" PRIu64
-           " sent again, %" PRIu64 " had come before; %.0f s of made-up time\n",
+           " faults felt, %" PRIu64 " jobs ended by a death, the others of at least %u messages a "
+           "rank and %u faults; %" PRIu64 " datagrams, %" PRIu64 " sent again, %" PRIu64
+           " had come before; %.0f s of made-up time\n",
            totals->seeds, totals->ranks, totals->messages, totals->faults, totals->deaths,
-           totals->datagrams, totals->resent, totals->duplicates, (double)totals->virtual_ns / 1e9);
+           totals->messages_least, totals->faults_least, totals->datagrams, totals->resent,
+           totals->duplicates, (double)totals->virtual_ns / 1e9);
     (void)fflush(stdout);
 }
 
@@ -119,23 +190,31 @@ static bool ledger_write(const char *path, uint64_t next)
     return is_ok;
 }
 
-static bool resume(const char *path, uint64_t last, eng_totals *totals)
+static uint64_t ledger_read(const char *path)
 {
-    uint64_t next = 1;
     FILE *file = fopen(path, "r");
     char text[32];
-    if (file != NULL && fgets(text, sizeof text, file) != NULL)
+    uint64_t next = 1;
+    if (file == NULL)
+        return next;
+    if (fgets(text, sizeof text, file) != NULL)
         next = strtoull(text, NULL, 10);
-    if (file != NULL)
-        (void)fclose(file);
+    (void)fclose(file);
+    return next;
+}
+
+static bool resume(const eng_options *options, eng_totals *totals)
+{
+    const uint64_t last = options->count;
+    uint64_t next = ledger_read(options->ledger);
     while (next <= last) {
-        uint64_t count = last - next + 1 < SLICE ? last - next + 1 : SLICE;
-        if (!run_seeds(next, count, 0, totals))
+        if (!run_slices(next, last, options->jobs, totals))
             return false;
-        next += count;
+        next += (uint64_t)options->jobs * SLICE;
+        next = next <= last ? next : last + 1;
         printf("%" PRIu64 " of %" PRIu64 ": ", next - 1, last);
         say_totals(totals);
-        if (!ledger_write(path, next))
+        if (!ledger_write(options->ledger, next))
             return false;
     }
     return true;
@@ -143,17 +222,23 @@ static bool resume(const char *path, uint64_t last, eng_totals *totals)
 
 static int usage(void)
 {
-    fprintf(
-        stderr,
-        "usage: sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | --resume FILE LAST]\n");
+    fprintf(stderr, "usage: sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | "
+                    "--resume FILE LAST [--jobs N]]\n");
     return 2;
+}
+
+static uint32_t *number_of(eng_options *options, const char *word)
+{
+    if (strcmp(word, "--ranks") == 0)
+        return &options->ranks;
+    return strcmp(word, "--jobs") == 0 ? &options->jobs : NULL;
 }
 
 /* The option that begins there; answers how many words it takes, 0: it is none. */
 static int read_option(char *const *words, int count, eng_options *options)
 {
-    if (count >= 2 && strcmp(words[0], "--ranks") == 0) {
-        options->ranks = (uint32_t)strtoul(words[1], NULL, 10);
+    if (count >= 2 && number_of(options, words[0]) != NULL) {
+        *number_of(options, words[0]) = (uint32_t)strtoul(words[1], NULL, 10);
     } else if (count >= 2 && strcmp(words[0], "--mutant") == 0) {
         mutant = words[1];
     } else if (count >= 2 && strcmp(words[0], "--seed") == 0) {
@@ -180,7 +265,8 @@ static bool read_options(int argc, char **argv, eng_options *options)
         if (used == 0)
             return false;
     }
-    return options->ranks != 1 && options->ranks <= RANKS_MAX;
+    return options->ranks != 1 && options->ranks <= RANKS_MAX && options->jobs != 0 &&
+           options->jobs <= JOBS_MAX;
 }
 
 static void prepare(void)
@@ -197,13 +283,13 @@ static void prepare(void)
 
 int main(int argc, char **argv)
 {
-    eng_options options = { .first = 1, .count = 20 };
+    eng_options options = { .first = 1, .count = 20, .jobs = 1 };
     eng_totals totals = { 0 };
     if (!read_options(argc, argv, &options))
         return usage();
     prepare();
     bool is_ok = options.ledger != NULL
-                     ? resume(options.ledger, options.count, &totals)
+                     ? resume(&options, &totals)
                      : run_seeds(options.first, options.count, options.ranks, &totals);
     if (is_ok)
         say_totals(&totals);

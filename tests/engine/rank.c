@@ -2,6 +2,8 @@
 /* rank.c: what a rank does: joins, talks to everybody, checks what it is told, leaves. */
 #include "engine.h"
 
+#include "../sim/age.h"
+
 #include "am/am.h"
 #include "atomic/atomic.h"
 #include "boot/control.h"
@@ -33,20 +35,26 @@ static bool wants_answer(uint32_t id) { return hash_of(id) % 4 != 0; }
 
 static uint32_t check_word(uint32_t id) { return (uint32_t)(hash_of(id) >> 32) ^ id; }
 
+#define FILL_STEP UINT64_C(0x9e3779b97f4a7c15)
+
 static void fill(void *bytes, size_t len, uint64_t what)
 {
     unsigned char *at = bytes;
-    for (size_t i = 0; i < len; i += 8, what += UINT64_C(0x9e3779b97f4a7c15))
-        memcpy(at + i, &what, len - i < 8 ? len - i : 8);
+    for (; len >= sizeof what; at += sizeof what, len -= sizeof what, what += FILL_STEP)
+        memcpy(at, &what, sizeof what);
+    memcpy(at, &what, len);
 }
 
 static bool is_filled(const void *bytes, size_t len, uint64_t what)
 {
     const unsigned char *at = bytes;
-    for (size_t i = 0; i < len; i += 8, what += UINT64_C(0x9e3779b97f4a7c15))
-        if (memcmp(at + i, &what, len - i < 8 ? len - i : 8) != 0)
-            return false;
-    return true;
+    uint64_t apart = 0;
+    for (; len >= sizeof what; at += sizeof what, len -= sizeof what, what += FILL_STEP) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        apart |= word ^ what;
+    }
+    return apart == 0 && (len == 0 || memcmp(at, &what, len) == 0);
 }
 
 static void expect_message(const eng_rank *mine, const pen_token *token, uint32_t id, uint32_t word,
@@ -255,6 +263,8 @@ static void join(eng_rank *mine)
     if (status == PEN_ERR_PEER_LOST)
         end_if_told(mine);
     expect_ok(mine, status, "joining");
+    if (mine->world->plan.near_wrap)
+        sim_age((pen_rel_core *)(uintptr_t)pen_reliable_core(job->progress.ports[0].link));
     expect_ok(mine, pen_am_open(job), "pen_am_open");
     expect_ok(mine, pen_rma_open(job), "pen_rma_open");
     expect_ok(mine, pen_atomic_open(job), "pen_atomic_open");
@@ -280,6 +290,7 @@ static void talk(eng_rank *mine)
 {
     const eng_plan *plan = &mine->world->plan;
     const uint32_t turn_len = plan->messages / TURNS + 1;
+    world_talk_begins(mine->world);
     for (uint32_t i = 0; i < plan->messages; i++) {
         send_message(mine, sim_below(&mine->dice, mine->job.size));
         if (plan->idle != 0 && sim_hits(&mine->dice, plan->idle))
@@ -370,7 +381,7 @@ static void turn_wait(void *ctx) { world_hand_over(ctx); }
 static uint64_t turn_now_ns(void *ctx)
 {
     const eng_rank *mine = ctx;
-    return mine->world->now_ns;
+    return mine->world->network.now_ns;
 }
 
 void rank_open(eng_world *world, uint32_t self)
@@ -385,8 +396,7 @@ void rank_open(eng_world *world, uint32_t self)
     mine->control = ends[0];
     mine->turns = (pen_turns){ turn_wait, turn_now_ns, mine };
     mine->dice.state = hash_of(world->plan.seed) + self;
-    mine->inbox_end = &mine->inbox;
-    mine->left_end = &mine->left;
+    sim_queue_init(&mine->inbox);
     mine->segments = calloc(world->plan.ranks, sizeof *mine->segments);
     mine->longs = calloc(world->plan.ranks, sizeof *mine->longs);
     if (mine->segments == NULL || mine->longs == NULL)
@@ -408,14 +418,13 @@ void rank_open(eng_world *world, uint32_t self)
 
 void rank_close(eng_rank *mine)
 {
-    for (eng_datagram *first; (first = mine->inbox) != NULL;) {
-        mine->inbox = first->next;
-        network_free(mine->world, first);
-    }
+    for (sim_datagram *first; (first = sim_queue_take(&mine->inbox)) != NULL;)
+        sim_datagram_free(&mine->world->network, first);
     if (mine->segment != NULL)
         (void)munmap(mine->segment,
                      pen_align_up((size_t)mine->world->plan.ranks * mine->world->plan.stripe_len,
                                   PEN_SEGMENT_GRAIN));
     free(mine->segments);
     free(mine->longs);
+    free(mine->left);
 }

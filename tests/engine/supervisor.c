@@ -7,16 +7,24 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/socket.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
-#define EXIT_TIMEOUT_NS (1000 * SECOND) /* no rank is that late: whoever has to be killed hangs */
+enum { HEARD_AT_ONCE = 64 };
+#define EXIT_TIMEOUT_NS \
+    (1000 * SIM_SECOND) /* no rank is that late: whoever has to be killed hangs */
 
 void supervisor_open(eng_world *world)
 {
     world->rule_ranks = calloc(world->plan.ranks, sizeof *world->rule_ranks);
-    if (world->rule_ranks == NULL)
+    world->lines = epoll_create1(EPOLL_CLOEXEC);
+    if (world->rule_ranks == NULL || world->lines < 0)
         abort();
+    for (uint32_t rank = 0; rank < world->plan.ranks; rank++) {
+        struct epoll_event event = { .events = EPOLLIN, .data.u32 = rank };
+        if (epoll_ctl(world->lines, EPOLL_CTL_ADD, world->ranks[rank].control, &event) != 0)
+            abort();
+    }
     pen_exit_rule_init(&world->rule, world->rule_ranks, world->plan.ranks, EXIT_TIMEOUT_NS);
 }
 
@@ -26,15 +34,19 @@ void supervisor_close(eng_world *world)
         (void)close(world->ranks[rank].control);
         (void)close(world->ranks[rank].job.boot.control_fd);
     }
+    (void)close(world->lines);
     free(world->rule_ranks);
 }
 
 static void tell_all(eng_world *world, pen_control_kind kind, int code)
 {
-    for (uint32_t rank = 0; rank < world->plan.ranks; rank++)
-        if (!world->rule_ranks[rank].gone &&
-            pen_control_send(world->ranks[rank].control, kind, code, NULL, false) != 0)
+    for (uint32_t rank = 0; rank < world->plan.ranks; rank++) {
+        if (world->rule_ranks[rank].gone)
+            continue;
+        if (pen_control_send(world->ranks[rank].control, kind, code, NULL, false) != 0)
             engine_fail(world, "rank %u cannot be told anything", rank);
+        world_rouse(&world->ranks[rank]);
+    }
 }
 
 /* Who has not ended in its time of grace: only ranks that could not. */
@@ -45,9 +57,9 @@ static void kill_rest(eng_world *world)
     for (uint32_t rank = 0; rank < world->plan.ranks; rank++) {
         if (world->rule_ranks[rank].gone)
             continue;
-        if (world_stopped_until(world, rank) == 0)
+        if (sim_stopped_until(&world->network, rank) == 0)
             engine_fail(world, "rank %u has to be killed, since it does not end", rank);
-        world_schedule(world, world->now_ns, EVENT_DIE, rank, NULL);
+        sim_schedule(&world->network, world->network.now_ns, EVENT_DIE, rank, NULL);
     }
 }
 
@@ -66,7 +78,7 @@ static void act(eng_world *world, unsigned things)
 static void note(eng_world *world, pen_exit_kind kind, uint32_t rank, int code)
 {
     pen_exit_event event = { kind, rank, code };
-    act(world, pen_exit_rule_events(&world->rule, &event, 1, world->now_ns));
+    act(world, pen_exit_rule_events(&world->rule, &event, 1, world->network.now_ns));
 }
 
 void supervisor_tell_death(eng_world *world, uint32_t rank)
@@ -96,8 +108,17 @@ static void hear(eng_world *world, uint32_t rank)
 
 void supervisor_look(eng_world *world)
 {
-    for (uint32_t rank = 0; rank < world->plan.ranks; rank++)
-        if (!world->rule_ranks[rank].gone)
-            hear(world, rank);
-    act(world, pen_exit_rule_tick(&world->rule, world->now_ns, false));
+    struct epoll_event news[HEARD_AT_ONCE];
+    int count;
+    do {
+        count = epoll_wait(world->lines, news, HEARD_AT_ONCE, 0);
+        for (int i = 0; i < count; i++) {
+            uint32_t rank = news[i].data.u32;
+            if (world->rule_ranks[rank].gone) /* and what it said last is of no use */
+                (void)epoll_ctl(world->lines, EPOLL_CTL_DEL, world->ranks[rank].control, NULL);
+            else
+                hear(world, rank);
+        }
+    } while (count == HEARD_AT_ONCE);
+    act(world, pen_exit_rule_tick(&world->rule, world->network.now_ns, false));
 }

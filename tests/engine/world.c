@@ -9,125 +9,58 @@
 #include <sys/mman.h>
 
 enum { STACK_LEN = 256 << 10 };
-#define NAP_NS_MIN   (2 * US)
-#define NAP_NS_MAX   (20 * MS) /* a rank that hears nothing looks so often at least */
-#define HEALING_NS   (300 * SECOND)
+#define NAP_NS_MAX   (20 * SIM_MS)
+#define SLEEP_NS_MAX (200 * SIM_MS) /* a rank looks so often at least what others have done */
+#define HEALING_NS   (300 * SIM_SECOND)
 #define EVENTS_MAX   UINT64_C(40000) /* for each rank, and message of it a hundred */
-#define SUPERVISE_NS (20 * MS)
+#define SUPERVISE_NS (20 * SIM_MS)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
-
-static double chance(sim_dice *dice, double most)
-{
-    return sim_below(dice, 3) == 0 ? 0 : most * sim_below(dice, 1000) / 1000;
-}
 
 eng_plan plan_of(uint64_t seed, uint32_t ranks)
 {
     sim_dice dice = { seed * 2 + (ranks != 0) };
-    eng_plan plan = { .seed = seed, .messages = 1000 + sim_below(&dice, 200) };
+    eng_plan plan = { .seed = seed, .messages = MESSAGES_LEAST + sim_below(&dice, 200) };
     plan.ranks = (uint32_t)sim_log_uniform(&dice, 2, 64);
     if (ranks != 0)
         plan.ranks = ranks;
-    plan.stripe_len = plan.ranks <= 16 ? 8192 : 1024;
-    plan.frame_max = 1024u << sim_below(&dice, 5);
-    plan.grain = 1u << sim_below(&dice, 10);
-    plan.overhead = sim_below(&dice, 800);
-    plan.inbox_len =
-        sim_below(&dice, 4) == 0 ? 0 : (size_t)sim_log_uniform(&dice, 1 << 12, 1 << 22);
-    plan.intact = sim_below(&dice, 2) == 0;
+    plan.stripe_len = plan.ranks <= 6 ? 2 * BUFFER_LEN : plan.ranks <= 16 ? 8192 : 1024;
+    plan.way = sim_way_draw(&dice);
     plan.has_death = sim_below(&dice, 12) == 0;
-    plan.drop = chance(&dice, 0.3);
-    plan.duplicate = chance(&dice, 0.5);
-    plan.reorder = chance(&dice, 0.3);
-    plan.corrupt = chance(&dice, 0.05);
-    plan.refuse = chance(&dice, 0.1);
-    plan.defer = chance(&dice, 0.3);
-    plan.idle = chance(&dice, 0.2);
-    plan.delay_ns = sim_log_uniform(&dice, 2 * US, MS);
-    plan.jitter_ns = plan.delay_ns / (1 + sim_below(&dice, 8));
-    plan.reorder_ns = sim_log_uniform(&dice, 10 * US, 20 * MS);
-    plan.compute_ns = sim_log_uniform(&dice, US, 200 * US);
+    plan.near_wrap = sim_below(&dice, 2) == 0;
+    plan.idle = sim_chance(&dice, 0.2);
+    plan.compute_ns = sim_log_uniform(&dice, SIM_US, 200 * SIM_US);
+    plan.look_ns = sim_log_uniform(&dice, SIM_US, 20 * SIM_US);
     return plan;
 }
 
-static void plan_fault(eng_world *world, eng_fault *fault, fault_kind kind)
+static const sim_fault *plan_fault(eng_world *world, sim_fault_kind kind, uint64_t latest_ns)
 {
-    sim_dice *dice = &world->dice;
-    fault->kind = kind;
-    fault->from_ns = sim_log_uniform(dice, 10 * US, 20 * MS);
-    fault->to_ns = fault->from_ns +
-                   sim_log_uniform(dice, MS, kind == FAULT_STOPPED ? 60 * SECOND : 2 * SECOND);
-    fault->rank = sim_below(dice, world->plan.ranks);
-    fault->side = sim_next(dice);
-    fault->frame_max = 128 + sim_below(dice, world->plan.frame_max);
-    if (fault->to_ns > world->faults_end_ns)
-        world->faults_end_ns = fault->to_ns;
+    static const uint64_t longest_ns[] = { [SIM_PARTITION] = 2 * SIM_SECOND,
+                                           [SIM_STOPPED] = 60 * SIM_SECOND,
+                                           [SIM_NARROW] = SIM_NARROW_NS_MAX,
+                                           [SIM_DEAD] = 2 * SIM_MS };
+    return sim_fault_draw(&world->network, kind, latest_ns, longest_ns[kind]);
 }
 
-/* At least one. */
 static void plan_faults(eng_world *world)
 {
-    world->fault_count = 1 + sim_below(&world->dice, FAULTS_MAX - 1);
-    for (uint32_t i = 0; i < world->fault_count; i++)
-        plan_fault(world, &world->faults[i], (fault_kind)sim_below(&world->dice, FAULT_DEAD));
+    sim_dice *dice = &world->network.dice;
+    for (uint32_t more = sim_below(dice, SIM_FAULTS_MAX - 1); more != 0; more--)
+        (void)plan_fault(world, (sim_fault_kind)sim_below(dice, SIM_DEAD), 20 * SIM_MS);
     if (!world->plan.has_death)
         return;
-    eng_fault *death = &world->faults[world->fault_count++];
-    plan_fault(world, death, FAULT_DEAD);
-    world_schedule(world, death->from_ns, EVENT_DIE, death->rank, NULL);
+    const sim_fault *death = plan_fault(world, SIM_DEAD, 20 * SIM_MS);
+    sim_schedule(&world->network, death->from_ns, EVENT_DIE, death->rank, NULL);
 }
 
-uint64_t world_stopped_until(const eng_world *world, uint32_t rank)
+/* One more that they cannot fail to feel, whatever start-up took. */
+void world_talk_begins(eng_world *world)
 {
-    uint64_t until_ns = 0;
-    for (uint32_t i = 0; i < world->fault_count; i++) {
-        const eng_fault *fault = &world->faults[i];
-        if (fault->kind == FAULT_STOPPED && fault->rank == rank &&
-            world->now_ns >= fault->from_ns && world->now_ns < fault->to_ns &&
-            fault->to_ns > until_ns)
-            until_ns = fault->to_ns;
-    }
-    return until_ns;
-}
-
-/* ---- events ---------------------------------------------------------------------------------- */
-
-static bool is_before(const eng_event *one, const eng_event *other)
-{
-    return one->at_ns != other->at_ns ? one->at_ns < other->at_ns : one->order < other->order;
-}
-
-void world_schedule(eng_world *world, uint64_t at_ns, event_kind kind, uint32_t rank,
-                    eng_datagram *datagram)
-{
-    if (world->heap_count == world->heap_max) {
-        world->heap_max = world->heap_max == 0 ? 1024 : world->heap_max * 2;
-        eng_event *more = realloc(world->heap, world->heap_max * sizeof *more);
-        if (more == NULL)
-            abort();
-        world->heap = more;
-    }
-    eng_event added = { at_ns, world->order++, kind, rank, datagram };
-    size_t i = world->heap_count++;
-    for (; i != 0 && is_before(&added, &world->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        world->heap[i] = world->heap[(i - 1) / 2];
-    world->heap[i] = added;
-}
-
-static eng_event next_event(eng_world *world)
-{
-    eng_event first = world->heap[0], last = world->heap[--world->heap_count];
-    size_t i = 0, count = world->heap_count;
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count && is_before(&world->heap[child + 1], &world->heap[child]))
-            child++;
-        if (!is_before(&world->heap[child], &last))
-            break;
-        world->heap[i] = world->heap[child];
-    }
-    world->heap[i] = last;
-    return first;
+    sim_fault_kind kind = (sim_fault_kind)sim_below(&world->network.dice, SIM_NARROW);
+    if (!world->is_talking)
+        (void)plan_fault(world, kind, 20 * SIM_US);
+    world->is_talking = true;
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -135,8 +68,7 @@ static eng_event next_event(eng_world *world)
 static void wake_at(eng_rank *rank, uint64_t at_ns)
 {
     rank->wake_at_ns = at_ns;
-    rank->wake_order = rank->world->order;
-    world_schedule(rank->world, at_ns, EVENT_WAKE, rank->job.rank, NULL);
+    sim_wake(&rank->world->network, rank->job.rank, at_ns);
 }
 
 /* swapcontext asks the kernel for the signal mask each time; _setjmp does not. AddressSanitizer
@@ -177,21 +109,54 @@ void world_leave(eng_rank *rank)
     abort(); /* it is nobody's turn any more */
 }
 
+/* Its next poll could do something that no arrival and no timer says. */
+static bool has_errands(const eng_rank *rank)
+{
+    const pen_progress *progress = &rank->job.progress;
+    if (progress->port_count == 0 || rank->is_restless || rank->idle_polls == 0 ||
+        rank->inbox.count != 0 || rank->left_count != 0)
+        return true;
+    const pen_rel_core *core = pen_reliable_core(progress->ports[0].link);
+    return core->acks_due != 0 || core->held_bytes != 0;
+}
+
+/* Polls that find nothing are left out: its clock goes on to the next thing that is due. */
 void world_hand_over(eng_rank *rank)
 {
+    const uint64_t now_ns = rank->world->network.now_ns;
+    uint64_t at_ns = now_ns + SLEEP_NS_MAX;
+    if (has_errands(rank)) {
+        at_ns = now_ns + rank->nap_ns;
+        if (rank->nap_ns < NAP_NS_MAX)
+            rank->nap_ns *= 2;
+    } else {
+        uint64_t due_ns = pen_reliable_core(rank->job.progress.ports[0].link)->deadline_ns;
+        due_ns = due_ns > now_ns ? due_ns : now_ns + NAP_NS_MIN;
+        at_ns = due_ns < at_ns ? due_ns : at_ns;
+    }
     rank->idle_polls = 0;
+    rank->is_restless = false;
     rank->phase = RANK_WAITS;
-    wake_at(rank, rank->world->now_ns + rank->nap_ns);
-    if (rank->nap_ns < NAP_NS_MAX)
-        rank->nap_ns *= 2;
+    wake_at(rank, at_ns);
     to_world(rank);
 }
 
 void world_compute(eng_rank *rank, uint64_t ns)
 {
     rank->phase = RANK_COMPUTES;
-    wake_at(rank, rank->world->now_ns + ns);
+    wake_at(rank, rank->world->network.now_ns + ns);
     to_world(rank);
+}
+
+/* Somebody who waits polls all the time: soon, then. Several things may have come by then. */
+void world_rouse(eng_rank *rank)
+{
+    sim_network *network = &rank->world->network;
+    uint64_t soon_ns = network->now_ns + 100 + sim_next(&network->dice) % rank->world->plan.look_ns;
+    if (rank->phase != RANK_WAITS || rank->wake_at_ns <= soon_ns)
+        return;
+    rank->nap_ns = NAP_NS_MIN;
+    wake_at(rank, soon_ns);
 }
 
 static void fiber_begin(unsigned low, unsigned high)
@@ -214,9 +179,24 @@ static void fiber_make(eng_rank *rank)
                 (unsigned)(address >> 32));
 }
 
+/* Who has come to a meeting of start-up wakes those that wait for it: they look at memory. */
+static void look_at_page(eng_world *world, eng_rank *rank)
+{
+    pen_host_page *page = (pen_host_page *)(void *)world->arena;
+    uint32_t generation = atomic_load_explicit(&page->boot_generation, memory_order_relaxed);
+    uint32_t meetings =
+        atomic_load_explicit(&page->ranks[rank->job.rank].meetings, memory_order_relaxed);
+    if (generation == world->boot_generation && meetings == rank->meetings)
+        return;
+    world->boot_generation = generation;
+    rank->meetings = meetings;
+    for (uint32_t peer = 0; peer < world->plan.ranks; peer++)
+        world_rouse(&world->ranks[peer]);
+}
+
 static void resume(eng_world *world, eng_rank *rank)
 {
-    uint64_t stopped_ns = world_stopped_until(world, rank->job.rank);
+    uint64_t stopped_ns = sim_stopped_until(&world->network, rank->job.rank);
     if (stopped_ns != 0) {
         wake_at(rank, stopped_ns);
         return;
@@ -224,61 +204,50 @@ static void resume(eng_world *world, eng_rank *rank)
     world->running = rank;
     to_rank(world, rank);
     world->running = NULL;
+    look_at_page(world, rank);
     if (rank->phase < RANK_DEAD && rank->job.progress.port_count != 0)
         check_rank(world, rank->job.rank);
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static void arrived(eng_world *world, eng_datagram *datagram)
-{
-    eng_rank *to = &world->ranks[datagram->to];
-    network_arrive(world, datagram);
-    uint64_t soon_ns = world->now_ns + 100 + sim_below(&world->dice, 2000);
-    if (to->phase != RANK_WAITS || to->wake_at_ns <= soon_ns)
-        return;
-    to->nap_ns = NAP_NS_MIN;
-    wake_at(to, soon_ns);
-}
-
 static void die(eng_world *world, eng_rank *rank)
 {
     if (rank->phase >= RANK_DEAD)
         return;
     rank->phase = RANK_DEAD;
+    sim_forget(&world->network, rank->job.rank);
     world->over++;
     supervisor_tell_death(world, rank->job.rank);
 }
 
-static void handle(eng_world *world, const eng_event *event)
+static void handle(eng_world *world, const sim_event *event)
 {
     eng_rank *rank = &world->ranks[event->rank];
-    if (event->kind == EVENT_ARRIVE)
-        arrived(world, event->datagram);
-    else if (event->kind == EVENT_LEAVE)
-        network_leave(world, event->datagram);
+    if (event->kind == SIM_WAKE && rank->phase < RANK_DEAD)
+        resume(world, rank);
     else if (event->kind == EVENT_DIE)
         die(world, rank);
     else if (event->kind == EVENT_SUPERVISE) {
         supervisor_look(world);
-        world_schedule(world, world->now_ns + SUPERVISE_NS, EVENT_SUPERVISE, 0, NULL);
-    } else if (event->order == rank->wake_order && rank->phase < RANK_DEAD)
-        resume(world, rank);
+        sim_schedule(&world->network, world->network.now_ns + SUPERVISE_NS, EVENT_SUPERVISE, 0,
+                     NULL);
+    } else if (event->kind < SIM_WAKE)
+        sim_handle(&world->network, event);
 }
 
 static void run(eng_world *world)
 {
-    const uint64_t end_ns = world->faults_end_ns + HEALING_NS;
+    const uint64_t end_ns = world->network.faults_end_ns + HEALING_NS;
     const uint64_t events_max =
         world->plan.ranks * (EVENTS_MAX + 100 * (uint64_t)world->plan.messages);
     while (world->over < world->plan.ranks) {
-        eng_event event = next_event(world);
-        world->now_ns = event.at_ns;
-        if (world->now_ns > end_ns || world->events++ > events_max)
+        sim_event event = sim_next_event(&world->network);
+        if (world->network.now_ns > end_ns || world->events++ > events_max)
             engine_fail(
                 world,
                 "at %.3f s, after %lu events: %u of %u ranks are over, %lu of %lu messages handled",
-                (double)world->now_ns / 1e9, (unsigned long)world->events, world->over,
+                (double)world->network.now_ns / 1e9, (unsigned long)world->events, world->over,
                 world->plan.ranks, (unsigned long)world->handled_count,
                 (unsigned long)world->plan.ranks * world->plan.messages);
         handle(world, &event);
@@ -308,23 +277,18 @@ static void world_open(eng_world *world)
     page->cores = ranks;
     page->memory_physical = page->memory_available = UINT64_C(1) << 40;
     page->exchange_off = page_len;
-    supervisor_open(world);
     for (uint32_t self = 0; self < ranks; self++) {
         rank_open(world, self);
         fiber_make(&world->ranks[self]);
         world->ranks[self].nap_ns = NAP_NS_MIN;
-        wake_at(&world->ranks[self], sim_next(&world->dice) % (100 * US));
+        wake_at(&world->ranks[self], sim_next(&world->network.dice) % (100 * SIM_US));
     }
-    world_schedule(world, SUPERVISE_NS, EVENT_SUPERVISE, 0, NULL);
+    supervisor_open(world);
+    sim_schedule(&world->network, SUPERVISE_NS, EVENT_SUPERVISE, 0, NULL);
 }
 
 static void world_close(eng_world *world)
 {
-    while (world->heap_count != 0) {
-        eng_event event = next_event(world);
-        if (event.datagram != NULL)
-            network_free(world, event.datagram);
-    }
     for (uint32_t self = 0; self < world->plan.ranks; self++) {
         munmap(world->ranks[self].stack, STACK_LEN);
         rank_close(&world->ranks[self]);
@@ -334,24 +298,48 @@ static void world_close(eng_world *world)
     munmap(world->arena, world->arena_len);
     free(world->handled);
     free(world->answered);
-    free(world->heap);
+    sim_network_close(&world->network);
+}
+
+/* What the seed was to have. */
+static void count(eng_world *world, eng_totals *totals)
+{
+    uint32_t felt = 0, messages = UINT32_MAX;
+    for (uint32_t i = 0; i < world->network.fault_count; i++)
+        felt += world->network.faults[i].felt != 0;
+    for (uint32_t self = 0; self < world->plan.ranks; self++)
+        messages = world->ranks[self].sent < messages ? world->ranks[self].sent : messages;
+    totals->seeds++;
+    totals->ranks += world->plan.ranks;
+    totals->messages += world->handled_count;
+    totals->faults += felt;
+    totals->datagrams += world->network.sent;
+    totals->resent += world->resent;
+    totals->duplicates += world->duplicates;
+    totals->virtual_ns += world->network.now_ns;
+    if (pen_exit_rule_status(&world->rule) != 0) {
+        totals->deaths++;
+        return;
+    }
+    if (felt == 0 || messages < MESSAGES_LEAST)
+        engine_fail(world, "a seed of %u faults, and %u messages of a rank", felt, messages);
+    if (totals->faults_least == 0 || felt < totals->faults_least)
+        totals->faults_least = felt;
+    if (totals->messages_least == 0 || messages < totals->messages_least)
+        totals->messages_least = messages;
 }
 
 void engine_run(const eng_plan *plan, eng_totals *totals)
 {
-    eng_world world = { .plan = *plan, .dice = { plan->seed ^ UINT64_C(0x5bd1e995) } };
+    eng_world world = { .plan = *plan };
+    sim_network_open(&world.network, &plan->way, plan->seed, plan->ranks);
+    world.network.ctx = &world;
+    world.network.arrive = conduit_arrive;
+    world.network.left = conduit_left;
     world_open(&world);
     plan_faults(&world);
     run(&world);
     check_end(&world);
-    totals->seeds++;
-    totals->ranks += plan->ranks;
-    totals->messages += world.handled_count;
-    totals->faults += world.fault_count;
-    totals->deaths += plan->has_death;
-    totals->datagrams += world.datagrams;
-    totals->resent += world.resent;
-    totals->duplicates += world.duplicates;
-    totals->virtual_ns += world.now_ns;
+    count(&world, totals);
     world_close(&world);
 }

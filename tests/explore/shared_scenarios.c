@@ -41,8 +41,8 @@ static struct shared_state {
     pen_coll_kind kind;
     uint32_t root;
     size_t len;
-    bool sleeps;
-    uint32_t ahead; /* rounds that the root is through when the others begin */
+    bool sleeps, one_core; /* that all share; else each has its own */
+    uint32_t ahead;        /* rounds that the root is through when the others begin */
 } state;
 
 /* ---- what the library's files call ---- */
@@ -169,6 +169,7 @@ static void setup(struct shared_state wanted)
     state.world->page =
         explore_alloc(sizeof *state.world->page + RANKS_MAX * sizeof(pen_host_rank), 64);
     state.world->page->size = state.ranks;
+    state.world->page->cores = state.one_core ? 1 : state.ranks;
     for (uint32_t self = 0; self < state.ranks; self++) {
         atomic_store(&state.world->page->ranks[self].pid, (uint32_t)getpid());
         open_rank(self);
@@ -311,6 +312,16 @@ static void setup_whole(bool is_long) { setup_sum(8, is_long ? 7 : 5); }
 static void setup_slices(bool is_long) { setup_sum(80, is_long ? 5 : 3); }
 static void setup_slices_direct(bool is_long) { setup_sum(128, is_long ? 4 : 2); }
 
+static void setup_by_one(bool is_long)
+{
+    setup((struct shared_state){ .ranks = 2,
+                                 .rounds = is_long ? 6 : 4,
+                                 .kind = PEN_COLL_REDUCE,
+                                 .root = PEN_COLL_ALL,
+                                 .len = 80,
+                                 .one_core = true });
+}
+
 static void setup_sleep(bool is_long)
 {
     setup((struct shared_state){ .ranks = 2,
@@ -369,6 +380,8 @@ const explore_scenario explore_shared_scenarios[] = {
       judge },
     { "coll_slices_direct", "2 (4) of 128 bytes read where they are", 2, false, false,
       setup_slices_direct, run, judge },
+    { "coll_by_one", "4 (6) of 80 bytes that one of 2 makes for both, in two sections", 2, false,
+      false, setup_by_one, run, judge },
     { "coll_sleep", "1 (2) sums between 2 that sleep", 2, true, false, setup_sleep, run, judge },
     { "coll_sleep_fenced", "the same without membarrier", 2, true, false, setup_sleep_fenced, run,
       judge },

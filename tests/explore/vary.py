@@ -57,6 +57,7 @@ SIZES = [
     ("coll/shared.c", r"TELL_LEN_MAX = 4096\b", "TELL_LEN_MAX = 32"),
     ("coll/shared_plan.c", r"\{ 2, (\d+ << 10, ){6}", "{ 2, 128, 128, 128, 128, 128, 32, "),
     ("coll/shared_plan.c", r"\{ 4, (\d+ << 10, ){6}", "{ 4, 128, 128, 128, 128, 128, 32, "),
+    ("coll/shared_plan.c", r"CROWD_SECTION = 32 << 10\b", "CROWD_SECTION = 64"),
     ("rma/event.c", r"SLAB_EVENTS = 255\b", "SLAB_EVENTS = 1"),
     ("os/lock.c", r"SPINS_MAX = 100\b", "SPINS_MAX = 1"),
     ("os/lock.c", r"YIELDS_MAX = 16\b", "YIELDS_MAX = 1"),

@@ -45,21 +45,55 @@ static void open_ranks(ranks *world)
     }
 }
 
-/* A first word that goes with the frame's lengths, so that what is behind it is looked at. */
+/* A first word that goes with the frame's lengths, so that what is behind it is looked at; or that
+ * lies about one thing. */
 static uint64_t fitting_head(reader *in, pen_lane lane, uint32_t *head_len, uint32_t body_len)
 {
-    uint8_t what = next(in), handler = next(in);
-    unsigned arg_count = what / 16;
+    enum { WRONG_LANE = 1, WRONG_HEAD_LEN, WRONG_PAYLOAD_LEN, WRONG_HANDLER, LIES = 16 };
+    uint8_t what = next(in), handler = next(in), count_and_lie = next(in);
+    unsigned arg_count = what / 16 + count_and_lie / 128 * 2; /* up to one more than there may be */
+    unsigned lie = count_and_lie % LIES;
     pen_am_category category = (pen_am_category)(what % 4);
-    pen_wire_place place =
-        category == PEN_AM_LONG ? (pen_wire_place)(what / 4 % PEN_WIRE_PLACES) : PEN_WIRE_BODY;
-    if (category == PEN_AM_INTERNAL)
+    pen_wire_place place = category == PEN_AM_LONG ? (pen_wire_place)(what / 4 % 4) : PEN_WIRE_BODY;
+    if (category == PEN_AM_INTERNAL && lie != WRONG_HANDLER)
         handler %= PEN_AM_INT_COUNT;
-    else
-        handler |= PEN_AM_HANDLER_FIRST;
+    else if (category != PEN_AM_INTERNAL)
+        handler =
+            lie == WRONG_HANDLER ? handler % PEN_AM_HANDLER_FIRST : handler | PEN_AM_HANDLER_FIRST;
     *head_len = pen_wire_head_len(arg_count) +
                 (category == PEN_AM_LONG ? PEN_WIRE_LONG_WORDS * (uint32_t)sizeof(uint64_t) : 0);
-    return pen_wire_head(pen_wire_kind(category, lane, place), handler, arg_count, body_len);
+    if (lie == WRONG_HEAD_LEN)
+        *head_len += sizeof(uint64_t);
+    if (lie == WRONG_LANE)
+        lane = (lane + 1) % PEN_LANES;
+    /* of a Long the payload need not be in the frame */
+    uint32_t payload_len = category == PEN_AM_LONG && place == PEN_WIRE_PLACED ? next(in) * 16u
+                           : lie == WRONG_PAYLOAD_LEN                          ? body_len + 4
+                                                                               : body_len;
+    return pen_wire_head(pen_wire_kind(category, lane, place), handler, arg_count, payload_len);
+}
+
+/* Where a Long goes: inside the segment, or not far from it. */
+static void aim(reader *in, uint8_t *head, uint32_t head_len, uint64_t first)
+{
+    uint8_t how = next(in);
+    uint64_t tail[PEN_WIRE_LONG_WORDS] = { how % 4, (uint64_t)next(in) * (SEGMENT_LEN / 128) };
+    bool is_long = (pen_wire_kind_of(first) & 3) == PEN_AM_LONG;
+    if (how < 64 && is_long && head_len >= sizeof first + sizeof tail)
+        memcpy(head + head_len - sizeof tail, tail, sizeof tail);
+}
+
+/* As links do; straight: what is a head and no more. */
+static void hand_over(pen_job *job, pen_peer from, pen_lane lane, const pen_frame *frame,
+                      bool straight)
+{
+    if (frame->body_len != 0 || lane == PEN_LANE_CONTROL || !straight)
+        pen_am_deliver(job, from, lane, frame->head, frame->head_len,
+                       (void *)(uintptr_t)frame->body, frame->body_len);
+    else if (lane == PEN_LANE_REQUEST)
+        pen_am_deliver_request(job, from, frame->head, frame->head_len);
+    else
+        pen_am_deliver_reply(job, from, frame->head, frame->head_len);
 }
 
 /* From memory of exactly its length. */
@@ -69,6 +103,7 @@ static void deliver(ranks *world, reader *in)
     pen_lane lane = (pen_lane)(what % PEN_LANES);
     uint32_t head_len = 8 * (1 + next(in) % (PEN_FRAME_HEAD_MAX / 8u)), body_len = next(in) * 4u;
     bool fits = what >= 128;
+    pen_peer from = what / PEN_LANES % 8 == 7 ? (pen_peer)RANKS : (pen_peer)VILLAIN;
     uint64_t first = fits ? fitting_head(in, lane, &head_len, body_len) : 0;
     uint8_t *head = malloc(head_len);
     void *body = NULL;
@@ -76,12 +111,14 @@ static void deliver(ranks *world, reader *in)
         abort();
     for (uint32_t i = 0; i < head_len; i++)
         head[i] = next(in);
-    if (fits)
+    if (fits) {
+        aim(in, head, head_len, first);
         memcpy(head, &first, sizeof first);
+    }
     for (uint32_t i = 0; i < body_len; i++)
         ((uint8_t *)body)[i] = next(in);
-    pen_am_deliver(&world->jobs[VICTIM], VILLAIN, lane, head, head_len, body_len != 0 ? body : NULL,
-                   body_len);
+    const pen_frame frame = { head, body_len != 0 ? body : NULL, head_len, body_len };
+    hand_over(&world->jobs[VICTIM], from, lane, &frame, what % 64 >= 32);
     free(head);
     free(body);
 }

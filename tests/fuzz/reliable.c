@@ -20,7 +20,8 @@ typedef struct reader {
 typedef struct bench {
     pen_rel_core core;
     uint64_t now_ns;
-    size_t allocated;
+    unsigned allocated; /* how often */
+    bool is_short;      /* of memory: now and then there is none */
 } bench;
 
 static uint8_t next(reader *in) { return in->at != in->end ? *in->at++ : 0; }
@@ -36,7 +37,9 @@ static pen_post send(void *ctx, pen_peer to, pen_lane lane, const pen_frame *fra
 
 static void *take_memory(void *ctx, size_t len, size_t align)
 {
-    (void)ctx;
+    bench *b = (bench *)ctx;
+    if (b->is_short && ++b->allocated % 4 == 0)
+        return NULL;
     return aligned_alloc(align, pen_align_up(len, align));
 }
 
@@ -136,8 +139,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
                                     .frame_max = FRAME_MAX,
                                     .overhead = 64,
                                     .grain = 64,
-                                    .inbox_len = (how & 1) != 0 ? 0 : 1 << 16,
-                                    .memory_max = MEMORY_MAX,
+                                    .inbox_len = (how & 1) != 0   ? 0
+                                                 : (how & 4) != 0 ? 1 << 12
+                                                                  : 1 << 16,
+                                    .memory_max = (how & 8) != 0 ? MEMORY_MAX / 16 : MEMORY_MAX,
                                     .borrow_len = 4096,
                                     .intact = (how & 2) != 0,
                                     .session = SESSION };
@@ -146,6 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         abort();
     for (pen_peer peer = 0; peer < PEERS; peer++)
         pen_rel_meet(&b.core, peer, SESSION);
+    b.is_short = (how & 16) != 0;
     for (unsigned i = 0; i < EVENTS_MAX && in.at != in.end; i++)
         happen(&b, &in);
     pen_rel_close(&b.core);

@@ -34,6 +34,38 @@ static _Atomic uint64_t *inbox_word(shm_link *link, reader *in)
     return &shm_inbox(&link->layout, link->area, lane)[next(in, 1) % SHM_RING_SLOTS].word;
 }
 
+/* The next word that the victim looks for, and what it says: kind, lengths and place are such as a
+ * peer may write, or just not. */
+static void write_next(shm_link *link, reader *in)
+{
+    uint32_t where = (uint32_t)next(in, 1), shape = (uint32_t)next(in, 1);
+    uint32_t len = (uint32_t)next(in, 2), place = (uint32_t)next(in, 1);
+    uint32_t channel = where % link->channels;
+    bool is_channel = where < 128 && link->channel[channel].open;
+    pen_lane lane = (pen_lane)(where / 16 % (is_channel ? (unsigned)SHM_CHANNEL_LANES : PEN_LANES));
+    shm_rx *rx = is_channel ? &link->channel[channel].lanes[lane] : &link->inboxes[lane];
+    shm_body kind = (shm_body)(shape % 4);
+    uint64_t word = shm_word(rx->next, shape / 4 % 16 * 8);
+    if (kind != SHM_BODY_NONE || shape >= 192)
+        word |= shm_word_body(kind, kind == SHM_BODY_IN_SLOT ? len % 64 : len, place % 34);
+    if (kind == SHM_BODY_IN_RING || !is_channel) /* of an inbox: who says to have sent it */
+        word |= shm_word_place(is_channel ? place * (link->layout.ring_len / SHM_BODY_ALIGN / 200)
+                                          : place % (RANKS + 1));
+    atomic_store(&link->page->lanes[lane].chunks_taken, shape < 192 ? UINT32_MAX : place);
+    atomic_store(&rx->slots[rx->next & rx->slot_mask].word, word);
+    uint64_t bell =
+        is_channel ? UINT64_C(1) << (SHM_BELL_CHANNEL_BIT + channel) : SHM_BELL_INBOX(lane);
+    atomic_fetch_or(&link->page->bell, bell | SHM_BELL_RUNG);
+}
+
+/* Rings for channels, inboxes and faults, true or not; says who owns a channel. */
+static void ring(shm_link *link, reader *in)
+{
+    uint64_t what = next(in, 1);
+    atomic_store(&link->page->owner[what % link->channels], (pen_peer)(what / 16 % (RANKS + 2)));
+    atomic_fetch_or(&link->page->bell, next(in, 1) << SHM_BELL_CHANNEL_BIT | what % 64);
+}
+
 /* A slot's word with a position that is looked for, and the fields that the input says. */
 static void write_slot(shm_link *link, reader *in, bool is_channel)
 {
@@ -56,7 +88,11 @@ static void act(shm_job *job, reader *in)
 {
     uint64_t what = next(in, 1);
     shm_link *victim = job->ranks[VICTIM].link;
-    if (what % 8 < 2)
+    if (what == 255)
+        ring(victim, in);
+    else if (what >= 192 && what % 8 < 4)
+        write_next(victim, in);
+    else if (what % 8 < 2)
         write_slot(victim, in, what % 8 == 0);
     else if (what % 8 < 4)
         write_anywhere(victim, in, what % 8 == 2);
@@ -67,16 +103,30 @@ static void act(shm_job *job, reader *in)
     else if (what % 8 == 5)
         (void)shm_job_post(job, FRIEND, VICTIM, (pen_lane)(next(in, 1) % PEN_LANES), 72,
                            (uint32_t)next(in, 2) % SHM_BODY_MAX);
+    else if (what % 8 == 7)
+        (void)victim->base.ops->poll(&victim->base, (unsigned)(what / 8 % 8),
+                                     1 + (unsigned)(next(in, 1) % 40));
     else
         (void)shm_job_poll(job, (pen_peer)(what / 8 % RANKS));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static const shm_config few = { .channels = 4, .eager = 2, .park_polls = 4 };
+    static const shm_config configs[] = {
+        { .channels = 4, .eager = 2, .park_polls = 4 },
+        { .channels = 4, .eager = 8, .park_polls = 4 },
+        { .channels = 1, .eager = 0, .park_polls = 4 }, /* fewer than peers: they claim them */
+        { .channels = 2, .eager = 8, .park_polls = 1000, .position_start = UINT32_MAX - 8 },
+        { .channels = 4, .eager = 8, .park_polls = 0 },
+        { .channels = 4, .eager = 8, .park_polls = 2, .fenced = true },
+        { .channels = 4, .eager = 8, .park_polls = 2, .unfenced = true },
+    };
     static shm_job job;
     reader in = { bytes, bytes + len };
-    shm_job_open(&job, RANKS, &few);
+    uint64_t how = next(&in, 1);
+    shm_job_open(&job, RANKS, &configs[how % 8 % (sizeof configs / sizeof configs[0])]);
+    if (how >= 128) /* who wants all frames in one way */
+        memset(job.ranks[VICTIM].host.deliver_head, 0, sizeof job.ranks[VICTIM].host.deliver_head);
     for (unsigned i = 0; i < ACTS_MAX && in.at != in.end; i++)
         act(&job, &in);
     for (unsigned i = 0; i < 8; i++)

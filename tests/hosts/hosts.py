@@ -65,30 +65,14 @@ def launcher_of(job):
 
 def agents():
     """Host name -> pid of the agent there."""
-    found = {}
-    for name in net.names:
-        for pid in net.processes(name):
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    if f.read().split(b"\0")[:2] == [PENSTOCK.encode(), b"agent"]:
-                        found[name] = pid
-            except OSError:
-                continue
-    return found
+    return {name: pid for name in net.names for pid in net.processes(name)
+            if network.words_of(pid)[:2] == [PENSTOCK.encode(), b"agent"]}
 
 
 def sleepers():
     """Pids of ranks that sleep, by host."""
-    found = {}
-    for name in net.names:
-        for pid in net.processes(name):
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    if f.read().startswith(b"sleep\0"):
-                        found.setdefault(name, []).append(pid)
-            except OSError:
-                continue
-    return found
+    found = {name: [pid for pid in net.processes(name) if network.words_of(pid)[:1] == [b"sleep"]] for name in net.names}
+    return {name: pids for name, pids in found.items() if pids}
 
 
 class Case(unittest.TestCase):
@@ -148,12 +132,25 @@ class Running(Case):
 
     def test_conformance(self):
         for program in ("ex_rma", "ex_coll", "ex_atomic_ops", "ex_team_make", "ex_segment", "ex_vis", "g1_barrier",
-                        "ex_limits", "g1_am_long", "g1_nbi"):
+                        "ex_limits", "g1_am_long", "g1_nbi", "ex_am"):
             path = os.path.join(CONFORMANCE, f"{program}.seq")
             if not os.path.exists(path):
                 continue
             with self.subTest(program=program):
                 self.good(run(path))
+
+    @unittest.skipIf(not {0, 1} <= os.sched_getaffinity(0), "wants processors 0 and 1")
+    def test_cores_of_each_host_are_slots_and_ranks_are_bound_to_them(self):
+        """Two hosts that hwloc is told to see otherwise: one core with two threads, and two cores with one each."""
+        conf = net.file("cores.conf")
+        with open(conf, "w", encoding="ascii") as f:
+            f.write(f'Match host h0\n  SetEnv HWLOC_SYNTHETIC="core:1 pu:2"\n'
+                    f'Match host h1\n  SetEnv HWLOC_SYNTHETIC="core:2 pu:1"\nMatch all\n  Include {net.file("ssh.conf")}\n')
+        say = "import os; print(os.environ['PENSTOCK_RANK'], *sorted(os.sched_getaffinity(0)))"
+        where = net.inside("root", PENSTOCK, "run", "-n", "3", "--hosts", "h0,h1", "--bind", sys.executable, "-c", say)
+        done = subprocess.run(where, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100, check=False,
+                              env=net.environment(GASNET_SSH_OPTIONS=f"-F {conf}"))
+        self.assertEqual(sorted(self.good(done).stdout.splitlines()), ["0 0 1", "1 0", "2 1"])
 
     def test_a_tree_of_agents_and_uneven_ranks(self):
         done = self.good(run(os.path.join(EXAMPLES, "hello"), ranks=7, options=["--tag"], GASNET_SSH_OUT_DEGREE="1"))
@@ -188,11 +185,7 @@ class Running(Case):
         self.asleep(env={"GASNET_TOKEN": "do-not-show"})
         for name in [*net.names, "root"]:
             for pid in net.processes(name):
-                try:
-                    with open(f"/proc/{pid}/cmdline", "rb") as f:
-                        self.assertNotIn(b"do-not-show", f.read())
-                except OSError:
-                    continue
+                self.assertNotIn(b"do-not-show", b" ".join(network.words_of(pid)))
         os.kill(self.job.pid, signal.SIGTERM)
         self.ends(self.job, -signal.SIGTERM, "SIGTERM received")
 
@@ -236,15 +229,29 @@ class Ending(Case):
         net.link("h2", False)
         try:
             self.ends(self.job, 1, r"lost host h2 with ranks 4 to 5: the connection to its agent ended: .*not responding")
-            # What was on it cannot be told to end while nothing reaches it.
             self.assertTrue(wait_until(lambda: not any(net.processes(n) for n in ("h0", "h1", "h3")), 5 * SLOW))
+            # What was on it cannot be told to end: its agent finds that nobody answers any more.
+            self.assertTrue(wait_until(lambda: not sleepers() and not agents(), 8 * SLOW))
         finally:
-            net.link("h2", True)
-            for pid in net.processes("h2"):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            net.link("h2", True)  # sshd there learns that its connection is no more
+
+    def test_a_launcher_that_is_stopped_has_not_vanished(self):
+        """Nor have its connections, which take nothing any more: what ranks print fills them."""
+        self.job = start("sh", "-c", "sleep 2; exec yes", env={"PENSTOCK_LAUNCH_BEAT": "0.25"})
+        self.assertTrue(wait_until(lambda: sum(len(p) for p in sleepers().values()) == 2 * HOSTS, 6 * SLOW))
+        stopped = net.processes("root")
+        self.assertEqual(len(stopped), 1 + HOSTS, "launcher and an ssh for each host")
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            time.sleep(6)
+            self.assertEqual(sorted(agents()), net.names)
+            self.assertEqual(sum(network.words_of(p) == [b"yes"] for n in net.names for p in net.processes(n)), 2 * HOSTS)
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+        os.kill(self.job.pid, signal.SIGINT)
+        self.ends(self.job, -signal.SIGINT, "SIGINT received")
 
     def test_ctrl_c(self):
         self.asleep()

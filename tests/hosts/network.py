@@ -3,6 +3,9 @@
 files of their own under one temporary folder. What is made is removed, also when a test fails: the bridge
 lives in a namespace as well, and namespaces take their links with them."""
 
+import contextlib
+import ctypes
+import itertools
 import os
 import pwd
 import shutil
@@ -14,6 +17,8 @@ import time
 
 SKIPPED = 77
 PORT = 22022
+CLONE_NEWNET = 0x40000000
+SERIAL = itertools.count()  # of this process's networks
 
 
 class Missing(Exception):
@@ -25,6 +30,15 @@ def call(*words, check=True):
     if check and done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip() or done.stdout.strip()}")
     return done
+
+
+def words_of(pid):
+    """The command line; empty: it has ended."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().split(b"\0")[:-1]
+    except OSError:
+        return []
 
 
 def need():
@@ -43,7 +57,7 @@ class Network:
     def __init__(self, count):
         self.count = count
         self.names = [f"h{i}" for i in range(count)]
-        self.tag = f"pen{os.getpid() % 100000}"
+        self.tag = f"pen{os.getpid() % 100000}x{next(SERIAL)}"
         self.folder = None
         self.daemons = []
         self.spaces = []
@@ -109,7 +123,8 @@ class Network:
         with open(self.file("sshd.conf"), "w", encoding="ascii") as f:
             f.write(f"Port {PORT}\nHostKey {self.file('host')}\nAuthorizedKeysFile {self.file('authorized')}\n"
                     "PidFile none\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-                    "StrictModes no\nPermitRootLogin yes\nPrintMotd no\nMaxStartups 100\nLogLevel ERROR\n")
+                    "StrictModes no\nPermitRootLogin yes\nPrintMotd no\nMaxStartups 100\nLogLevel ERROR\n"
+                    "AcceptEnv HWLOC_SYNTHETIC\n")
         with open(self.file("ssh.conf"), "w", encoding="ascii") as f:
             for i, name in enumerate(self.names):
                 f.write(f"Host {name}\n  HostName {self.address(i)}\n")
@@ -147,18 +162,63 @@ class Network:
     def link(self, name, up):
         call(*self.inside("root", "ip", "link", "set", f"to{name}", "up" if up else "down"))
 
+    def mtu(self, name, len_max):
+        call(*self.inside(name, "ip", "link", "set", "eth0", "mtu", str(len_max)))
+
+    def misdirect(self, name, other):
+        """What the one sends to the other gets an address of hardware that nobody has."""
+        at = self.address(self.names.index(other))
+        call(*self.inside(name, "ip", "neigh", "replace", at, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud",
+                          "permanent"))
+
+    def find_again(self, name, other):
+        at = self.address(self.names.index(other))
+        call(*self.inside(name, "ip", "neigh", "delete", at, "dev", "eth0"))
+
+    def route(self, name, other, there):
+        at = self.address(self.names.index(other))
+        call(*self.inside(name, "ip", "route", "delete" if there else "add", "unreachable", f"{at}/32"))
+
+    def all_processes(self, name):
+        """Pids in that host's namespace, zombies apart."""
+        space = os.stat(self.path(name)).st_ino
+        found = []
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    if os.stat(f"/proc/{entry}/ns/net").st_ino == space:
+                        found.append(int(entry))
+                except OSError:  # it has ended
+                    continue
+        return found
+
     def processes(self, name):
-        """Pids in that host's namespace, sshd itself apart."""
+        """The same, sshd itself apart."""
         own = {p.pid for p in self.daemons}
-        found = call("ip", "netns", "pids", self.space(name), check=False).stdout.split()
-        return [int(pid) for pid in found if int(pid) not in own]
+        return [pid for pid in self.all_processes(name) if pid not in own]
+
+    def path(self, name):
+        return f"/var/run/netns/{self.space(name)}"
+
+    @contextlib.contextmanager
+    def entered(self, name):
+        """Sockets that this thread makes within belong to that host, and /proc/thread-self/net is its."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open("/proc/thread-self/ns/net", "rb") as before, open(self.path(name), "rb") as there:
+            if libc.setns(there.fileno(), CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+            try:
+                yield
+            finally:
+                if libc.setns(before.fileno(), CLONE_NEWNET) != 0:
+                    raise OSError(ctypes.get_errno(), "setns")
 
     def remove(self):
         # Everything that still runs in our namespaces is ours; nothing else can be there.
         for name in self.spaces:
-            for pid in call("ip", "netns", "pids", self.space(name), check=False).stdout.split():
+            for pid in self.all_processes(name):
                 try:
-                    os.kill(int(pid), signal.SIGKILL)
+                    os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
         for daemon in self.daemons:

@@ -20,13 +20,16 @@ bool sim_hits(sim_dice *dice, double probability)
     return (double)(sim_next(dice) >> 11) * 0x1p-53 < probability;
 }
 
-/* Doublings are equally likely. */
+/* Doublings are equally likely: the last one, too, of which only a part may be meant. */
 uint64_t sim_log_uniform(sim_dice *dice, uint64_t least, uint64_t most)
 {
-    uint64_t doublings = 0;
+    uint32_t doublings = 0;
     while (least << (doublings + 1) <= most)
         doublings++;
-    uint64_t low = least << sim_below(dice, (uint32_t)doublings + 1);
-    uint64_t high = low * 2 - 1 < most ? low * 2 - 1 : most;
-    return low + sim_next(dice) % (high - low + 1);
+    for (;;) {
+        uint64_t low = least << sim_below(dice, doublings + 1);
+        uint64_t value = low + sim_next(dice) % low;
+        if (value <= most)
+            return value;
+    }
 }

@@ -97,6 +97,7 @@ MUTANTS = [
      r"""uint32_t body_off =
         sim_is("body_too_early") ? head_len : (uint32_t)pen_align_up(head_len, REL_ALIGN);"""),
     ("deadline_forgotten", "protocol.c", r"        core->deadline_ns = deadline_ns;", "-"),
+    ("due_forgotten", "protocol.c", r"        peer->due_ns = by_ns;", "-"),
     ("left_with_frames_out", "protocol.c",
      r"if \(next_ns == UINT64_MAX && peer->ack_count == 0\)",
      r"""if ((next_ns == UINT64_MAX || sim_is("left_with_frames_out")) && peer->ack_count == 0)"""),

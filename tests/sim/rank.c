@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rank.c: a rank: the protocol, an engine that posts, answers and takes frames, and what is checked
  * of both. */
+#include "age.h"
 #include "sim.h"
 
 #include "base/compiler.h"
@@ -12,7 +13,8 @@ enum {
     INBOX_MAX = 2000, /* frames that the kernel keeps unread */
     POLL_FRAMES = 32,
     HOSTILE_FRAMES = 40,
-    SPARE_LEN = 256 * 512, /* of records kept to be used again */
+    BODY_LEN_MAX = 16384,
+    BODY_PLACES = 4096,
 };
 
 #define POLL_GAP_NS    20000u
@@ -51,8 +53,7 @@ struct sim_rank {
     bool has_next, is_blocked;
     uint64_t blocked_ns;
     reply *backlog_first, **backlog_last;
-    sim_datagram *inbox_first, **inbox_last;
-    uint32_t inbox_count;
+    sim_queue inbox;
     uint64_t poll_at_ns;           /* UINT64_MAX: no poll is due */
     unsigned lanes;                /* of the poll that runs */
     uint32_t (*on_way)[PEN_LANES]; /* to each peer: charged, posted and not taken */
@@ -66,15 +67,26 @@ static uint64_t head_word(pen_peer from, uint32_t serial, uint32_t i)
     return i == 0 ? id : (id + i) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static unsigned char body_byte(pen_peer from, uint32_t serial, uint32_t i)
+/* Any body is a piece of the same noise, from a place of its own on. */
+static const unsigned char *body_of(pen_peer from, uint32_t serial)
 {
-    return (unsigned char)(serial * 7 + from * 31 + i + i / 251);
+    static uint64_t noise[(BODY_PLACES + BODY_LEN_MAX) / 8];
+    if (noise[0] == 0)
+        for (size_t i = 0; i < sizeof noise / sizeof noise[0]; i++)
+            noise[i] = sim_next(&(sim_dice){ i });
+    return (const unsigned char *)noise + (serial * 7 + from * 31) % BODY_PLACES;
+}
+
+/* Of records kept to be used again: many small ones, and a few of the largest. */
+static size_t spare_len(const sim_plan *plan)
+{
+    return 256 * 512 + 16 * ((size_t)plan->way.frame_max + 512);
 }
 
 static uint32_t charge_of(const sim_plan *plan, const sim_message *message)
 {
-    uint32_t len = plan->overhead + 104 + message->head_len + message->body_len;
-    return (len + plan->grain - 1) / plan->grain * plan->grain;
+    uint32_t len = plan->way.overhead + 104 + message->head_len + message->body_len;
+    return (len + plan->way.grain - 1) / plan->way.grain * plan->way.grain;
 }
 
 /* ---- posting --------------------------------------------------------------------------------- */
@@ -126,16 +138,13 @@ static void count_posted(sim_rank *rank, const sim_message *message)
 
 static bool try_post(sim_rank *rank, const sim_message *message)
 {
-    static unsigned char body[16384];
     sim_world *world = rank->world;
     uint64_t head[PEN_FRAME_HEAD_MAX / 8];
     uint32_t serial = rank->ledger_count;
     for (uint32_t i = 0; i < message->head_len / 8; i++)
         head[i] = head_word(rank->self, serial, i);
-    for (uint32_t i = 0; i < message->body_len; i++)
-        body[i] = body_byte(rank->self, serial, i);
-    pen_frame frame = { head, message->body_len != 0 ? body : NULL, message->head_len,
-                        message->body_len };
+    const unsigned char *body = message->body_len != 0 ? body_of(rank->self, serial) : NULL;
+    pen_frame frame = { head, body, message->head_len, message->body_len };
     borrowed *own = NULL;
     if (message->body_len > pen_rel_copy_max(&rank->core.config)) {
         own = borrowed_make(world, body, message->body_len);
@@ -143,8 +152,8 @@ static bool try_post(sim_rank *rank, const sim_message *message)
         world->ops_open++;
     }
     ledger_add(rank, message); /* first: it may arrive at ourselves at once */
-    pen_post result = pen_rel_post(&rank->core, world->now_ns, message->to, message->lane, &frame,
-                                   own != NULL ? &own->op : NULL);
+    pen_post result = pen_rel_post(&rank->core, world->network.now_ns, message->to, message->lane,
+                                   &frame, own != NULL ? &own->op : NULL);
     if (result == PEN_POST_FAILED || (result == PEN_POST_PENDING && own == NULL))
         sim_fail(world, "a post answered %d", (int)result);
     if (result != PEN_POST_PENDING && own != NULL)
@@ -159,20 +168,20 @@ static bool try_post(sim_rank *rank, const sim_message *message)
 
 static uint32_t some_body_len(sim_world *world)
 {
-    if (sim_below(&world->dice, 5) < 3)
+    if (sim_below(world->dice, 5) < 3)
         return 0;
-    return (uint32_t)sim_log_uniform(&world->dice, 1, world->plan.body_max);
+    return (uint32_t)sim_log_uniform(world->dice, 1, world->plan.body_max);
 }
 
 static void make_next(sim_rank *rank)
 {
     sim_world *world = rank->world;
     uint32_t honest = world->plan.ranks - world->plan.has_hostile;
-    rank->next = (sim_message){ .to = sim_below(&world->dice, honest),
-                                .lane = sim_below(&world->dice, 8) == 0 ? PEN_LANE_CONTROL
-                                                                        : PEN_LANE_REQUEST,
-                                .head_len = 8 + 8 * sim_below(&world->dice, PEN_FRAME_HEAD_MAX / 8),
-                                .body_len = some_body_len(world) };
+    rank->next =
+        (sim_message){ .to = sim_below(world->dice, honest),
+                       .lane = sim_below(world->dice, 8) == 0 ? PEN_LANE_CONTROL : PEN_LANE_REQUEST,
+                       .head_len = 8 + 8 * sim_below(world->dice, PEN_FRAME_HEAD_MAX / 8),
+                       .body_len = some_body_len(world) };
     rank->has_next = true;
 }
 
@@ -190,7 +199,7 @@ static void post_some(sim_rank *rank)
             rank->backlog_last = &rank->backlog_first;
         free(first);
     }
-    for (uint32_t burst = sim_below(&rank->world->dice, 16); burst != 0 && rank->left != 0;
+    for (uint32_t burst = sim_below(rank->world->dice, 16); burst != 0 && rank->left != 0;
          burst--) {
         if (!rank->has_next)
             make_next(rank);
@@ -227,8 +236,8 @@ static void check_contents(sim_rank *rank, const pen_rel_delivery *in)
     bool is_same = (uintptr_t)in->body % 16 == 0 && (in->body == NULL) == (in->body_len == 0);
     for (uint32_t i = 1; i < in->head_len / 8; i++)
         is_same = is_same && in->head[i] == head_word(in->from, serial, i);
-    for (uint32_t i = 0; i < in->body_len && is_same; i++)
-        is_same = ((unsigned char *)in->body)[i] == body_byte(in->from, serial, i);
+    if (in->body_len != 0)
+        is_same = is_same && memcmp(in->body, body_of(in->from, serial), in->body_len) == 0;
     if (!is_same)
         sim_fail(rank->world, "frame %u of rank %u is damaged at rank %u", serial, in->from,
                  rank->self);
@@ -239,7 +248,7 @@ static void answer(sim_rank *rank, pen_peer to)
     sim_world *world = rank->world;
     sim_message message = { .to = to,
                             .lane = PEN_LANE_REPLY,
-                            .head_len = 8 + 8 * sim_below(&world->dice, 6),
+                            .head_len = 8 + 8 * sim_below(world->dice, 6),
                             .body_len = some_body_len(world) };
     if (rank->backlog_first == NULL && try_post(rank, &message))
         return;
@@ -263,7 +272,7 @@ static void take(sim_rank *rank, const pen_rel_delivery *in)
     posted->delivered = true;
     world->delivered++;
     world->ranks[in->from].on_way[rank->self][in->lane] -= charge_of(&world->plan, posted);
-    if (in->lane == PEN_LANE_REQUEST && sim_below(&world->dice, 10) < 7)
+    if (in->lane == PEN_LANE_REQUEST && sim_below(world->dice, 10) < 7)
         answer(rank, in->from);
 }
 
@@ -274,27 +283,32 @@ static void poll_at(sim_rank *rank, uint64_t at_ns)
     if (at_ns >= rank->poll_at_ns)
         return;
     rank->poll_at_ns = at_ns;
-    sim_schedule(rank->world, at_ns, SIM_POLL, rank->self, NULL);
+    sim_wake(&rank->world->network, rank->self, at_ns);
 }
 
 static uint64_t soon(sim_rank *rank)
 {
-    return rank->world->now_ns + 200 + sim_below(&rank->world->dice, POLL_GAP_NS);
+    return rank->world->network.now_ns + 200 + sim_below(rank->world->dice, POLL_GAP_NS);
 }
 
-void sim_rank_arrive(sim_world *world, sim_datagram *datagram)
+void sim_rank_arrive(void *ctx, sim_datagram *datagram)
 {
+    sim_world *world = (sim_world *)ctx;
     sim_rank *rank = &world->ranks[datagram->to];
-    if (rank->is_hostile || rank->inbox_count == INBOX_MAX) {
-        sim_datagram_free(world, datagram);
+    if (rank->is_hostile || rank->inbox.count == INBOX_MAX) {
+        sim_datagram_free(&world->network, datagram);
         return;
     }
-    datagram->next = NULL;
-    *rank->inbox_last = datagram;
-    rank->inbox_last = &datagram->next;
-    rank->inbox_count++;
+    sim_queue_add(&rank->inbox, datagram);
     rank->blocked_ns = BLOCKED_NS_MIN;
     poll_at(rank, soon(rank));
+}
+
+void sim_rank_left(void *ctx, pen_peer self, pen_op *op)
+{
+    (void)ctx, (void)self;
+    pen_op_source_done(op);
+    pen_op_done(op);
 }
 
 static void take_held(sim_rank *rank, uint32_t *room)
@@ -303,7 +317,7 @@ static void take_held(sim_rank *rank, uint32_t *room)
     pen_rel_held *held;
     while (*room != 0 && (held = pen_rel_next_held(&rank->core, rank->lanes, &in)) != NULL) {
         take(rank, &in);
-        pen_rel_held_consumed(&rank->core, rank->world->now_ns, held, &in);
+        pen_rel_held_consumed(&rank->core, rank->world->network.now_ns, held, &in);
         --*room;
     }
 }
@@ -311,33 +325,29 @@ static void take_held(sim_rank *rank, uint32_t *room)
 static void read_inbox(sim_rank *rank, uint32_t *room)
 {
     pen_rel_delivery in;
-    for (uint32_t i = 0; i < POLL_FRAMES && rank->inbox_first != NULL; i++) {
-        sim_datagram *first = rank->inbox_first;
-        rank->inbox_first = first->next;
-        if (first->next == NULL)
-            rank->inbox_last = &rank->inbox_first;
-        rank->inbox_count--;
+    sim_datagram *first;
+    for (uint32_t i = 0; i < POLL_FRAMES && (first = sim_queue_take(&rank->inbox)) != NULL; i++) {
         pen_frame frame = { first->head, first->body_len != 0 ? first->body : NULL, first->head_len,
                             first->body_len };
-        if (pen_rel_receive(&rank->core, rank->world->now_ns, first->from, &frame,
+        if (pen_rel_receive(&rank->core, rank->world->network.now_ns, first->from, &frame,
                             *room != 0 ? rank->lanes : 0, &in) == PEN_REL_DELIVER) {
             take(rank, &in);
-            pen_rel_consumed(&rank->core, rank->world->now_ns, &in);
+            pen_rel_consumed(&rank->core, rank->world->network.now_ns, &in);
             --*room;
         }
-        sim_datagram_free(rank->world, first);
+        sim_datagram_free(&rank->world->network, first);
     }
 }
 
 static void check_bounds(sim_rank *rank)
 {
     const sim_plan *plan = &rank->world->plan;
-    size_t fixed = plan->ranks * sizeof(pen_rel_peer) + SPARE_LEN;
+    size_t fixed = plan->ranks * sizeof(pen_rel_peer) + spare_len(plan);
     if (rank->core.record_bytes > plan->memory_max || rank->core.held_bytes > plan->memory_max ||
         rank->bytes > fixed + 2 * plan->memory_max)
         sim_fail(rank->world, "rank %u has %zu bytes, of these %zu and %zu for frames", rank->self,
                  rank->bytes, rank->core.record_bytes, rank->core.held_bytes);
-    const pen_rel_peer *peer = &rank->core.peers[sim_below(&rank->world->dice, plan->ranks)];
+    const pen_rel_peer *peer = &rank->core.peers[sim_below(rank->world->dice, plan->ranks)];
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
         if (pen_rel_after(peer->lanes[lane].sent, peer->lanes[lane].limit))
             sim_fail(rank->world, "rank %u has sent more than its credit", rank->self);
@@ -353,14 +363,14 @@ static bool has_held(const sim_rank *rank)
 
 static bool is_busy(const sim_rank *rank)
 {
-    return rank->inbox_first != NULL || has_held(rank) || rank->core.acks_due != 0 ||
+    return rank->inbox.first != NULL || has_held(rank) || rank->core.acks_due != 0 ||
            rank->core.reading.behind != &rank->core.reading;
 }
 
 /* When the engine polls again; nobody who only waits for the network does so in between. */
 static void plan_poll(sim_rank *rank)
 {
-    const uint64_t now_ns = rank->world->now_ns;
+    const uint64_t now_ns = rank->world->network.now_ns;
     uint64_t at_ns = rank->core.deadline_ns;
     bool wants_post = rank->left != 0 || rank->backlog_first != NULL;
     if (is_busy(rank) || (wants_post && !rank->is_blocked)) {
@@ -379,7 +389,7 @@ static void plan_poll(sim_rank *rank)
 static void send_nonsense(sim_rank *rank)
 {
     sim_world *world = rank->world;
-    sim_dice *dice = &world->dice;
+    sim_dice *dice = world->dice;
     pen_peer to = sim_below(dice, world->plan.ranks - 1);
     _Alignas(8) unsigned char bytes[PEN_FRAME_HEAD_MAX] = { 0 };
     pen_rel_head head = { .kind = 1 + sim_below(dice, 2),
@@ -406,16 +416,14 @@ static void send_nonsense(sim_rank *rank)
     _Alignas(16) unsigned char body[PEN_FRAME_HEAD_MAX] = { 0 };
     frame.body = body;
     pen_rel_sum_write(bytes, pen_rel_sum(bytes, frame.head_len, body, frame.body_len));
-    (void)sim_send(world, rank->self, to, PEN_LANE_REQUEST, &frame, NULL);
+    (void)sim_send(&world->network, rank->self, to, PEN_LANE_REQUEST, &frame, NULL);
 }
 
 void sim_rank_poll(sim_world *world, pen_peer self)
 {
     sim_rank *rank = &world->ranks[self];
-    if (world->now_ns != rank->poll_at_ns)
-        return; /* an earlier one was asked for since */
     rank->poll_at_ns = UINT64_MAX;
-    uint64_t stopped_ns = sim_stopped_until(world, self);
+    uint64_t stopped_ns = sim_stopped_until(&world->network, self);
     if (stopped_ns != 0) {
         poll_at(rank, stopped_ns);
         return;
@@ -423,20 +431,20 @@ void sim_rank_poll(sim_world *world, pen_peer self)
     if (rank->is_hostile) {
         send_nonsense(rank);
         if (--rank->left != 0)
-            poll_at(rank, world->now_ns + sim_next(&world->dice) % SIM_MS + 1);
+            poll_at(rank, world->network.now_ns + sim_next(world->dice) % SIM_MS + 1);
         return;
     }
-    uint32_t room = 1 + sim_below(&world->dice, POLL_FRAMES);
-    bool is_idle = rank->inbox_first == NULL;
+    uint32_t room = 1 + sim_below(world->dice, POLL_FRAMES);
+    bool is_idle = rank->inbox.first == NULL;
     rank->lanes = PEN_LANES_ALL;
-    if (sim_hits(&world->dice, world->plan.unasked))
-        rank->lanes = sim_below(&world->dice, PEN_LANES_ALL + 1);
+    if (sim_hits(world->dice, world->plan.unasked))
+        rank->lanes = sim_below(world->dice, PEN_LANES_ALL + 1);
     if (rank->backlog_first != NULL)
         rank->lanes &= ~PEN_LANE_BIT(PEN_LANE_REQUEST);
     take_held(rank, &room);
     read_inbox(rank, &room);
     if (pen_rel_has_work(&rank->core))
-        pen_rel_tick(&rank->core, world->now_ns, is_idle);
+        pen_rel_tick(&rank->core, world->network.now_ns, is_idle);
     for (pen_op *op; (op = pen_rel_take_finished(&rank->core)) != NULL;) {
         pen_op_source_done(op);
         pen_op_done(op);
@@ -451,13 +459,17 @@ void sim_rank_poll(sim_world *world, pen_peer self)
 static pen_post rank_send(void *ctx, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
     sim_rank *rank = (sim_rank *)ctx;
-    return sim_send(rank->world, rank->self, to, lane, frame, op);
+    sim_network *network = &rank->world->network;
+    if (!sim_is_sound(&network->way, frame))
+        sim_fail(rank->world, "a frame of %u and %u bytes is posted", frame->head_len,
+                 frame->body_len);
+    return sim_send(network, rank->self, to, lane, frame, op);
 }
 
 static void *rank_alloc(void *ctx, size_t len, size_t align)
 {
     sim_rank *rank = (sim_rank *)ctx;
-    if (sim_below(&rank->world->dice, 200) == 0 && rank->core.peers != NULL)
+    if (sim_below(rank->world->dice, 200) == 0 && rank->core.peers != NULL)
         return NULL;
     size_t before = rank->world->allocated;
     void *memory = sim_alloc(rank->world, len, align);
@@ -473,43 +485,26 @@ static void rank_release(void *ctx, void *memory)
     rank->bytes -= before - rank->world->allocated;
 }
 
-/* All numbers as they would be after a long time. */
-static void start_near_wrap(pen_rel_core *core)
-{
-    for (pen_peer i = 0; i < core->config.peers; i++) {
-        const uint32_t near = UINT32_MAX - 40, bytes = UINT32_MAX - 20000;
-        pen_rel_peer *peer = &core->peers[i];
-        peer->next_sequence = peer->window.base = peer->window.high = near;
-        peer->next_transmission = near;
-        peer->acked_transmission = peer->heard_transmission = near - 1;
-        for (unsigned lane = 0; lane < PEN_LANES; lane++) {
-            pen_rel_lane *side = &peer->lanes[lane];
-            side->sent += bytes, side->limit += bytes, side->accepted += bytes;
-            side->granted += bytes, side->consumed += bytes, side->told += bytes;
-        }
-    }
-}
-
 static void rank_open(sim_world *world, sim_rank *rank, pen_peer self)
 {
     const sim_plan *plan = &world->plan;
     pen_rel_config config = { .self = self,
                               .peers = plan->ranks,
-                              .frame_max = plan->frame_max,
-                              .overhead = plan->overhead,
-                              .grain = plan->grain,
-                              .inbox_len = plan->inbox_len,
+                              .frame_max = plan->way.frame_max,
+                              .overhead = plan->way.overhead,
+                              .grain = plan->way.grain,
+                              .inbox_len = plan->way.inbox_len,
                               .memory_max = plan->memory_max,
                               .borrow_len = plan->borrow_len,
-                              .intact = plan->intact,
-                              .session = (uint32_t)sim_next(&world->dice) };
+                              .intact = plan->way.intact,
+                              .session = (uint32_t)sim_next(world->dice) };
     pen_rel_out out = { rank, rank_send, rank_alloc, rank_release };
     *rank = (sim_rank){ .world = world,
                         .self = self,
                         .poll_at_ns = UINT64_MAX,
                         .blocked_ns = BLOCKED_NS_MIN,
                         .left = plan->messages };
-    rank->inbox_last = &rank->inbox_first;
+    sim_queue_init(&rank->inbox);
     rank->backlog_last = &rank->backlog_first;
     rank->is_hostile = plan->has_hostile && self == plan->ranks - 1;
     if (rank->is_hostile)
@@ -518,7 +513,7 @@ static void rank_open(sim_world *world, sim_rank *rank, pen_peer self)
     if (rank->on_way == NULL || pen_rel_init(&rank->core, &config, &out) != PEN_OK)
         abort();
     if (plan->near_wrap)
-        start_near_wrap(&rank->core);
+        sim_age(&rank->core);
     poll_at(rank, soon(rank));
 }
 
@@ -573,10 +568,10 @@ void sim_ranks_check_end(sim_world *world)
             (pen_rel_has_work(&rank->core) && !world->plan.has_hostile) ||
             !pen_rel_is_settled(&rank->core))
             sim_fail(world, "rank %u has something left", self);
-        if (rank->bytes > world->plan.ranks * 4096 + SPARE_LEN)
+        if (rank->bytes > world->plan.ranks * 4096 + spare_len(&world->plan))
             sim_fail(world, "rank %u has %zu bytes when idle", self, rank->bytes);
     }
-    if (world->ops_open != 0 || world->datagrams != 0)
+    if (world->ops_open != 0 || world->network.alive != 0)
         sim_fail(world, "%lu bodies were never given back", (unsigned long)world->ops_open);
 }
 

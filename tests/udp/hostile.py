@@ -52,22 +52,29 @@ def enter_namespace():
     return True
 
 
+def packets_of(interface, protocol=0x0800):
+    """A socket that gets the packets of an interface, without the wire's header."""
+    one = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(protocol))
+    one.bind((interface, 0))
+    return one
+
+
 class Eavesdropper(threading.Thread):
     """Keeps some of what the job sends, so that it can be sent again."""
 
-    def __init__(self):
+    def __init__(self, *sockets):
         super().__init__(daemon=True)
         self.heard = []
         self.over = False
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
-        self.socket.bind(("lo", 0))
+        self.sockets = sockets
         self.start()
 
     def run(self):
         while not self.over:
-            if not select.select([self.socket], [], [], 0.05)[0]:
+            ready = select.select(self.sockets, [], [], 0.05)[0]
+            if not ready:
                 continue
-            packet = self.socket.recv(65535)
+            packet = random.choice(ready).recv(65535)
             payload = packet[28:]
             if len(packet) > 36 and packet[9] == 17 and payload[:4] == struct.pack("<I", MAGIC):
                 if len(self.heard) < 64:
@@ -77,33 +84,51 @@ class Eavesdropper(threading.Thread):
             time.sleep(0.002)  # a sample is enough
 
 
-class Flood(threading.Thread):
-    """Sends until told to stop; counts."""
+class Stranger:
+    """One who sends datagrams and keeps count of the answers."""
 
-    def __init__(self, rng, eavesdropper, share):
+    def __init__(self, address, port):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((address, port))
+        self.socket.setblocking(False)
+
+    def send(self, bytes_, target):
+        self.socket.sendto(bytes_, target)
+
+    def answers(self):
+        found = 0
+        while True:
+            try:
+                self.socket.recvfrom(65535)
+                found += 1
+            except (ConnectionRefusedError, PermissionError):
+                continue
+            except BlockingIOError:
+                return found
+
+
+class Flood(threading.Thread):
+    """Sends until told to stop; counts. anywhere: all targets that a job may have, (address, port)."""
+
+    def __init__(self, rng, eavesdropper, share, strangers, anywhere):
         super().__init__(daemon=True)
         self.rng, self.eavesdropper, self.share = rng, eavesdropper, share
-        self.sockets = []
-        for i in range(STRANGERS):
-            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            one.bind(("127.0.0.1", 30000 + i))
-            one.setblocking(False)
-            self.sockets.append(one)
+        self.strangers, self.anywhere = strangers, anywhere
         self.noise = rng.randbytes(2 * DATAGRAM_MAX)
         self.sent = 0  # to ports that were there
         self.lengths = set()
         self.over = False
-        self.targets = list(PORTS)
+        self.targets = anywhere
         self.budget, self.since = 0, 0.0  # how many of a job's time, and since when
 
-    def aim(self, ports, count):
-        """From now on at these ports, so many in the time that a job takes."""
-        self.targets, self.budget, self.since = ports, self.sent + count, time.monotonic()
+    def aim(self, targets, count):
+        """From now on at these, so many in the time that a job takes."""
+        self.targets, self.budget, self.since = targets, self.sent + count, time.monotonic()
 
     def waits(self):
         left = self.budget - self.sent
         late = (time.monotonic() - self.since) / JOB_S
-        return len(self.targets) < len(PORTS) and (left <= 0 or left < self.share * (1 - late))
+        return self.targets is not self.anywhere and (left <= 0 or left < self.share * (1 - late))
 
     def datagram(self):
         kind = self.rng.randrange(8)
@@ -127,36 +152,26 @@ class Flood(threading.Thread):
                 time.sleep(0.001)
                 continue
             bytes_ = self.datagram()[:DATAGRAM_MAX]
-            out = self.rng.choice(self.sockets)
+            out = self.rng.choice(self.strangers)
             targets = self.targets
             for _ in range(8):
                 try:
-                    out.sendto(bytes_, ("127.0.0.1", self.rng.choice(targets)))
-                    self.sent += len(targets) < len(PORTS)
+                    out.send(bytes_, self.rng.choice(targets))
+                    self.sent += targets is not self.anywhere
                 except OSError as error:  # refused: an answer of the kernel's to one before
                     if error.errno not in (errno.ECONNREFUSED, errno.EAGAIN, errno.ENOBUFS):
                         raise
             self.lengths.add(len(bytes_))
 
     def answers(self):
-        """Bytes and datagrams that anybody has sent to the strangers."""
-        found = 0
-        for one in self.sockets:
-            while True:
-                try:
-                    one.recvfrom(65535)
-                    found += 1
-                except ConnectionRefusedError:
-                    continue
-                except BlockingIOError:
-                    break
-        return found
+        """Datagrams that anybody has sent to the strangers."""
+        return sum(one.answers() for one in self.strangers)
 
 
-def bound_ports():
-    """UDP ports of the namespace's 40000s, which are the job's."""
+def bound_ports(net="/proc/net"):
+    """UDP ports of a namespace's 40000s, which are the job's."""
     ports = set()
-    with open("/proc/net/udp", encoding="ascii") as file:
+    with open(f"{net}/udp", encoding="ascii") as file:
         for line in list(file)[1:]:
             port = int(line.split()[1].split(":")[1], 16)
             if port in PORTS:
@@ -164,28 +179,28 @@ def bound_ports():
     return ports
 
 
-def listening():
+def listening(net="/proc/net"):
     """TCP ports that somebody listens on."""
     found = set()
     for name in ("tcp", "tcp6"):
         try:
-            with open(f"/proc/net/{name}", encoding="ascii") as file:
+            with open(f"{net}/{name}", encoding="ascii") as file:
                 found |= {int(line.split()[1].split(":")[1], 16) for line in list(file)[1:] if line.split()[3] == "0A"}
         except FileNotFoundError:
             pass
     return found
 
 
-def connect_all(rng, count, problems):
-    """Silent connections and ones that say noise, to what listens and to the job's port numbers."""
+def connect_all(rng, count, problems, targets_now, make=None):
+    """Silent connections and ones that say noise, to what listens and to the job's port numbers: targets_now()
+    tells them. make: how a socket is made."""
     kept, accepted, answered = [], 0, 0
     for i in range(count):
-        targets = sorted(listening() | bound_ports()) or list(PORTS)
-        one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        one.bind(("127.0.0.1", 20000 + i % 10000))
+        one = make() if make else socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        one.bind(("", 20000 + i % 10000))
         one.settimeout(0.5)
         try:
-            one.connect(("127.0.0.1", rng.choice(targets)))
+            one.connect(rng.choice(targets_now()))
             accepted += 1
             if i % 2:
                 one.sendall(rng.randbytes(rng.randrange(1, 4096)))
@@ -204,18 +219,8 @@ def connect_all(rng, count, problems):
     return accepted
 
 
-def run_job(options, flood, rng, connections, problems):
-    command = [options.penstock, "run", "-n", str(RANKS), "--conduit", "udp", "--timeout", "240", options.traffic,
-               str(JOB_S)]
-    environment = dict(os.environ, PENSTOCK_STATS="1")
-    flood.aim(list(PORTS), 0)  # before they are there
-    job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
-    end = time.monotonic() + 60
-    while len(ports := bound_ports()) < RANKS and job.poll() is None and time.monotonic() < end:
-        time.sleep(0.005)
-    flood.aim(sorted(ports) or list(PORTS), options.datagrams / JOBS)
-    accepted = connect_all(rng, connections, problems)
+def judge(job, flood, problems):
+    """Waits for the job. Answers how many datagrams its ranks dropped and counted, and how much it logged."""
     try:
         out, err = job.communicate(timeout=300)
     except subprocess.TimeoutExpired:
@@ -226,7 +231,35 @@ def run_job(options, flood, rng, connections, problems):
         problems.append(f"status {job.returncode}; said: {out[-500:]!r} {err[-1500:]!r}")
     counters = [line for line in err.decode(errors="replace").splitlines() if "counters:" in line]
     log = len(err) - sum(len(line) + 1 for line in counters)
-    return sum(int(n) for line in counters for _, n in DROPS.findall(line)), log, accepted, len(ports)
+    if log > LOG_MAX:
+        problems.append(f"{log} bytes logged")
+    if not flood.is_alive():
+        problems.append("the flood has ended before the job")
+    return sum(int(n) for line in counters for _, n in DROPS.findall(line)), log
+
+
+def start_job(command, environment):
+    return subprocess.Popen(command, env=dict(environment, PENSTOCK_STATS="1"), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def ports_now():
+    return [("127.0.0.1", port) for port in sorted(bound_ports())]
+
+
+def run_job(options, flood, rng, connections, problems):
+    command = [options.penstock, "run", "-n", str(RANKS), "--conduit", "udp", "--timeout", "240", options.traffic,
+               str(JOB_S)]
+    flood.aim(flood.anywhere, 0)  # before they are there
+    job = start_job(command, os.environ)
+    end = time.monotonic() + 60
+    while len(ports := ports_now()) < RANKS and job.poll() is None and time.monotonic() < end:
+        time.sleep(0.005)
+    flood.aim(ports or flood.anywhere, options.datagrams / JOBS)
+    accepted = connect_all(rng, connections, problems, lambda: [("127.0.0.1", port) for port in sorted(listening())] +
+                           ports_now() or flood.anywhere)
+    dropped, log = judge(job, flood, problems)
+    return dropped, log, accepted, len(ports)
 
 
 def main():
@@ -240,8 +273,9 @@ def main():
     if not enter_namespace():
         return SKIPPED
     rng, problems = random.Random(options.seed), []
-    eavesdropper = Eavesdropper()
-    flood = Flood(random.Random(options.seed + 1), eavesdropper, options.datagrams / JOBS)
+    eavesdropper = Eavesdropper(packets_of("lo"))
+    flood = Flood(random.Random(options.seed + 1), eavesdropper, options.datagrams / JOBS,
+                  [Stranger("127.0.0.1", 30000 + i) for i in range(STRANGERS)], [("127.0.0.1", port) for port in PORTS])
     flood.start()
     jobs = dropped = log = accepted = 0
     begin = time.monotonic()
@@ -259,12 +293,14 @@ def main():
         problems.append(f"{jobs} jobs were over before {options.datagrams:.0f} datagrams were sent")
     if dropped == 0:
         problems.append("no rank has counted a datagram of a stranger")
-    if log > LOG_MAX:
-        problems.append(f"{log} bytes logged")
     print(f"{flood.sent} datagrams to the ports of jobs, of {len(flood.lengths)} lengths from {min(flood.lengths)} to {max(flood.lengths)} "
           f"bytes, {options.connections} connections of which {accepted} found a listener; {jobs} jobs, "
           f"{dropped} datagrams dropped and counted, {answers} answered, at most {log} bytes "
           f"logged by a job; {time.monotonic() - begin:.0f} s")
+    return verdict(problems)
+
+
+def verdict(problems):
     for problem in problems:
         print(f"FAILED: {problem}")
     if problems:

@@ -22,7 +22,6 @@ SKIPPED = 77
 # What asks for shared memory, or for a conduit of its own choice, and why it cannot do with frames.
 ELSEWHERE = {
     "ex_np_rules": "counts the copies that shared memory makes",
-    "ex_crowd": "has a limit of seconds, for barriers in shared memory",
 }
 
 

@@ -107,6 +107,7 @@ static pen_status connect_peer(extoll_link *link, pen_peer peer, const extoll_ad
     const _Atomic uint32_t *sleeping =
         host->sleeping != NULL ? host->sleeping(host->ctx, peer) : NULL;
     to->sleeping = sleeping != NULL ? sleeping : &link->always;
+    to->refused = PEN_LANES;
     to->velo_vpid = address->velo_vpid;
     velo2_ret_t velo = velo2_connect(&link->velo, &to->velo, (uint16_t)peer, address->velo_vpid);
     RMA2_ERROR_CODE rma =

@@ -120,6 +120,7 @@ typedef struct extoll_peer {
     uint64_t number, number_told; /* of what was put before: frames say it, notifications tell it */
     RMA2_NLA put_last;            /* somewhere in the memory that was put to last */
     bool has_put, is_listed, fence_out;
+    uint8_t refused; /* the lane whose packet the card did not take; PEN_LANES: none */
     uint16_t velo_vpid, rma_vpid;
     _Atomic bool
         is_lost; /* what it sent made no sense; relaxed: whoever reads it late does no harm */

@@ -17,6 +17,7 @@ typedef struct extoll_packet {
     pen_lane lane;
     uint32_t len; /* without the credit word that rides */
     const char *payload;
+    bool has_slot; /* its slot counts as in use still */
 } extoll_packet;
 
 /* ---- peers that make no sense ---------------------------------------------------------------- */
@@ -98,7 +99,8 @@ static void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
                               of_control ? 0 : link->now);
 }
 
-static void free_slot_alone(extoll_link *link, pen_peer from, pen_lane lane)
+/* For those that were not freed when they came: one round of the lock for a packet is enough. */
+static void free_slot_later(extoll_link *link, pen_peer from, pen_lane lane)
 {
     pen_lock_take(&link->lock);
     free_slot(link, from, lane);
@@ -153,15 +155,16 @@ static void deliver(extoll_link *link, pen_peer from, pen_lane lane, const void 
 }
 
 /* It keeps the slot of its last packet: so many frames can wait, and no more. */
-static void wait_for_data(extoll_link *link, const extoll_packet *packet, const extoll_rx *rx)
+static void wait_for_data(extoll_link *link, const extoll_packet *packet, const void *head,
+                          uint32_t head_len, uint64_t number)
 {
     uint32_t i = stash_take(link);
     extoll_stashed *entry = &link->stash[i];
     entry->from = packet->from;
     entry->lane = (uint8_t)packet->lane;
-    entry->len = rx->lead_len - rx->number_len;
-    entry->number = rx->lead[0];
-    memcpy(entry->payload, rx->lead + 1, entry->len);
+    entry->len = head_len;
+    entry->number = number;
+    memcpy(entry->payload, head, head_len);
     list_push(link, &link->waiting, i);
 }
 
@@ -179,13 +182,16 @@ static unsigned rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx
     extoll_buffer *buffer = rx->buffer;
     rx->is_active = false;
     rx->buffer = NULL;
-    if (rx->number_len != 0 && !has_data(link, packet->from, rx->lead[0])) {
-        wait_for_data(link, packet, rx);
+    const uint32_t number_len = rx->number_len;
+    rx->number_len = 0;
+    if (number_len != 0 && !has_data(link, packet->from, rx->lead[0])) {
+        wait_for_data(link, packet, rx->lead + 1, rx->lead_len - number_len, rx->lead[0]);
         return 0;
     }
-    free_slot_alone(link, packet->from, packet->lane);
-    deliver(link, packet->from, packet->lane, (const char *)rx->lead + rx->number_len,
-            rx->lead_len - rx->number_len, body, rx->body_len);
+    if (packet->has_slot)
+        free_slot_later(link, packet->from, packet->lane);
+    deliver(link, packet->from, packet->lane, (const char *)rx->lead + number_len,
+            rx->lead_len - number_len, body, rx->body_len);
     if (buffer != NULL) {
         pen_lock_take(&link->lock);
         extoll_buffer_give(link, buffer);
@@ -234,7 +240,8 @@ static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx
     rx->got += len;
     if (rx->got == rx->lead_len + rx->body_len)
         return rx_end(link, packet, rx, body);
-    free_slot_alone(link, packet->from, packet->lane);
+    if (packet->has_slot)
+        free_slot_later(link, packet->from, packet->lane);
     return 0;
 }
 
@@ -267,7 +274,8 @@ static unsigned take_data(extoll_link *link, const extoll_packet *packet)
             extoll_lose(link, packet->from, "a head has a length that none has");
             return 0;
         }
-        free_slot_alone(link, packet->from, packet->lane);
+        if (packet->has_slot)
+            free_slot_later(link, packet->from, packet->lane);
         deliver(link, packet->from, packet->lane, packet->payload, packet->len, NULL, 0);
         return 1;
     }
@@ -295,19 +303,47 @@ static bool fetch(extoll_link *link, uint32_t source, size_t len, extoll_packet 
            !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
 }
 
+static bool is_asked_for(const extoll_link *link, const extoll_packet *packet, unsigned lanes)
+{
+    return (lanes & PEN_LANE_BIT(packet->lane)) != 0 &&
+           link->stashed[packet->lane].first == EXTOLL_NONE;
+}
+
+/* Whether the packet may be of a frame that waits for its data, with the slot of its last one. */
+static bool may_wait(const extoll_link *link, const extoll_packet *packet)
+{
+    uint64_t begin = 0;
+    if (packet->mtt != EXTOLL_BEGIN) /* nor is a SHORT's lane in the middle of anything */
+        return link->from[packet->from * PEN_LANES + (uint32_t)packet->lane].number_len != 0;
+    if (packet->len >= sizeof begin)
+        memcpy(&begin, packet->payload, sizeof begin);
+    return extoll_begin_is_after_puts(begin);
+}
+
+static bool hear_packet(extoll_link *link, const extoll_packet *packet)
+{
+    uint64_t word = 0;
+    memcpy(&word, packet->payload, sizeof word);
+    return packet->len == sizeof word && packet->tag == 0 && hear(link, packet->from, word);
+}
+
+/* Frees the slot of a packet that is taken up now. */
+static bool note_packet(extoll_link *link, extoll_packet *packet, unsigned lanes)
+{
+    if (!extoll_tag_is_sound(packet->tag) || !arrive(link, packet))
+        return false;
+    packet->has_slot = !is_asked_for(link, packet, lanes) || may_wait(link, packet);
+    if (!packet->has_slot)
+        free_slot(link, packet->from, packet->lane);
+    return true;
+}
+
 /* Steps over the packet, and tells the credits of it. */
-static bool account(extoll_link *link, extoll_packet *packet, bool is_known)
+static bool account(extoll_link *link, extoll_packet *packet, bool is_known, unsigned lanes)
 {
     pen_lock_take(&link->lock);
-    bool is_sound = is_known;
-    if (is_known && packet->mtt == EXTOLL_CREDIT) {
-        uint64_t word = 0;
-        is_sound = packet->len == sizeof word && packet->tag == 0;
-        memcpy(&word, packet->payload, sizeof word);
-        is_sound = is_sound && hear(link, packet->from, word);
-    } else if (is_known) {
-        is_sound = extoll_tag_is_sound(packet->tag) && arrive(link, packet);
-    }
+    bool is_sound = is_known && (packet->mtt == EXTOLL_CREDIT ? hear_packet(link, packet)
+                                                              : note_packet(link, packet, lanes));
     link->uncommitted = velo2_recv_complete(&link->velo);
     link->touched = true;
     if (!link->plan.coalesced)
@@ -332,13 +368,12 @@ static unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
             break;
         bool is_known = found == VELO2_RET_SUCCESS && fetch(link, source, len, &packet);
         events++;
-        if (!account(link, &packet, is_known) || packet.mtt == EXTOLL_CREDIT)
+        if (!account(link, &packet, is_known, lanes) || packet.mtt == EXTOLL_CREDIT)
             continue;
-        if ((lanes & PEN_LANE_BIT(packet.lane)) == 0 ||
-            link->stashed[packet.lane].first != EXTOLL_NONE)
-            stash_packet(link, &packet);
-        else
+        if (is_asked_for(link, &packet, lanes))
             delivered += take_data(link, &packet);
+        else
+            stash_packet(link, &packet);
     }
     return events;
 }
@@ -352,8 +387,10 @@ static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
     while (list->first != EXTOLL_NONE && count < budget) {
         uint32_t i = list->first;
         const extoll_stashed *entry = &link->stash[i];
-        extoll_packet packet = { entry->from,    entry->mtt, entry->tag,
-                                 (pen_lane)lane, entry->len, (const char *)link->packet };
+        extoll_packet packet = { entry->from, entry->mtt,
+                                 entry->tag,  (pen_lane)lane,
+                                 entry->len,  (const char *)link->packet,
+                                 true };
         memcpy(link->packet, entry->payload, entry->len);
         list_drop_first(link, list);
         stash_give(link, i);
@@ -387,7 +424,7 @@ static unsigned unwait(extoll_link *link, unsigned lanes, unsigned budget)
             list_push(link, &kept, i);
             continue;
         }
-        free_slot_alone(link, entry->from, (pen_lane)entry->lane);
+        free_slot_later(link, entry->from, (pen_lane)entry->lane);
         deliver(link, entry->from, (pen_lane)entry->lane, entry->payload, entry->len, NULL, 0);
         stash_give(link, i);
         count++;

@@ -59,6 +59,17 @@ static bool card_takes(extoll_link *link, velo2_ret_t result)
     return false;
 }
 
+/* Whether a packet of the lane is next. Credits are counted when a packet is made, and what packets
+ * say of them only makes sense in that order: what the card has refused goes first. */
+static bool is_next(extoll_link *link, pen_peer to, pen_lane lane)
+{
+    const extoll_peer *peer = &link->to[to];
+    if (pen_likely(peer->refused == PEN_LANES ? link->held_to != to : peer->refused == lane))
+        return true;
+    atomic_store_explicit(&link->card_full, true, memory_order_relaxed);
+    return false;
+}
+
 /* ---- credits that ride ----------------------------------------------------------------------- */
 
 /* What is granted has to be free for the card as well, so that is told first. */
@@ -144,21 +155,24 @@ static void make_packet(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx
 /* Sends what can go. True: all of it has gone. */
 static bool tx_run(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx, unsigned *sent)
 {
-    for (;;) {
+    while (tx->packet_len != 0 || tx->sent != tx_total(tx)) {
+        pen_credit_tag credit;
+        if (!is_next(link, to, lane))
+            return false;
         if (tx->packet_len == 0) {
-            pen_credit_tag credit;
-            if (tx->sent == tx_total(tx))
-                return true;
             if (!take_credit(link, to, lane, packets_left(link, tx), &credit))
                 return false;
             make_packet(link, to, lane, tx, credit);
         }
+        link->to[to].refused = (uint8_t)lane;
         if (!card_takes(link, velo2_send(&link->to[to].velo, tx->packet, tx->packet_len,
                                          tx->packet_tag, tx->packet_mtt)))
             return false;
+        link->to[to].refused = PEN_LANES;
         tx->packet_len = 0;
         ++*sent;
     }
+    return true;
 }
 
 static void tx_begin(extoll_tx *tx, const void *head, uint32_t head_len, const void *body,
@@ -266,7 +280,8 @@ unsigned extoll_send_credits(extoll_link *link)
     while (link->held_to != EXTOLL_NONE || next_credit(link)) {
         extoll_commit(link); /* before anybody uses what it grants */
         pen_peer to = link->held_to;
-        if (!card_takes(link, velo2_send(&link->to[to].velo, &link->held_word,
+        if (link->to[to].refused != PEN_LANES ||
+            !card_takes(link, velo2_send(&link->to[to].velo, &link->held_word,
                                          sizeof link->held_word, 0, EXTOLL_CREDIT)))
             break;
         link->held_to = EXTOLL_NONE;
@@ -283,7 +298,7 @@ static bool post_short(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx 
                        const pen_frame *frame)
 {
     pen_credit_tag credit;
-    if (!take_credit(link, to, lane, 1, &credit))
+    if (!is_next(link, to, lane) || !take_credit(link, to, lane, 1, &credit))
         return false;
     uint64_t word[1];
     bool ride = lane != PEN_LANE_CONTROL && frame->head_len + EXTOLL_WORD <= link->packet_max &&
@@ -297,6 +312,7 @@ static bool post_short(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx 
         extoll_wake(link, to);
         return true;
     }
+    link->to[to].refused = (uint8_t)lane;
     memcpy(tx->packet, frame->head, frame->head_len); /* the credit is spent: it waits here */
     if (ride)
         memcpy((char *)tx->packet + frame->head_len, word, sizeof word);

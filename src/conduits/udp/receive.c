@@ -83,8 +83,11 @@ static bool receive_batch(udp_link *link)
     receiver->message_i = 0;
     receiver->message_off = 0;
     receiver->drained = receiver->message_count < receiver->batch;
+    bool is_long = receiver->messages[0].msg_len >= UDP_BULK_LEN;
     if (receiver->drained) /* looking for one more than there is takes as long as an empty poll */
         receiver->batch = 1;
+    else if (is_long)
+        receiver->batch = UDP_BATCH_LONG;
     else if (receiver->batch < UDP_BATCH)
         receiver->batch *= 2;
     return receiver->message_count != 0;
@@ -291,10 +294,14 @@ unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
 
 static int udp_fd(pen_link *base) { return udp_of(base)->fd; }
 
-/* What lies in the socket ends the sleep by itself. */
-static bool udp_arm(pen_link *base)
+/* What lies in the socket ends the sleep by itself; room to send does not. */
+static bool udp_arm(pen_link *base, uint64_t *until_ns)
 {
-    const udp_receiver *receiver = &udp_of(base)->receiver;
+    udp_link *link = udp_of(base);
+    const udp_receiver *receiver = &link->receiver;
+    /* relaxed: see udp_poll, which is due at once */
+    if (atomic_load_explicit(&link->unsent, memory_order_relaxed))
+        *until_ns = 0;
     return receiver->datagram == NULL && receiver->held == NULL &&
            receiver->message_i == receiver->message_count;
 }

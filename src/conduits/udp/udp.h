@@ -26,6 +26,7 @@
 
 enum {
     UDP_BATCH = 16,          /* messages that one system call receives; a power of two */
+    UDP_BATCH_LONG = 2,      /* the same while they are long: what is copied on is in the cache */
     UDP_RECEIVES_MAX = 4,    /* such calls in one poll */
     UDP_BUFFER_LEN = 65536,  /* of one message; several datagrams where the kernel joins them */
     UDP_BUNDLES = 8,         /* peers for which frames are kept until the poll ends */

@@ -27,9 +27,10 @@ typedef struct crowd {
     uint32_t jobranks[CROWD_MAX]; /* of its members */
     pen_team teams[CROWD_MAX];    /* by team rank */
     bool is_open[CROWD_MAX];
-    bool shared; /* its members share scratch ... */
-    bool apart;  /* ... and read each other's buffers by CMA, as other processes would */
-    bool no_cma; /* ... or not at all */
+    bool shared;   /* its members share scratch ... */
+    bool apart;    /* ... and read each other's buffers by CMA, as other processes would */
+    bool no_cma;   /* ... or not at all */
+    bool one_core; /* that all share; else each has its own */
     pen_coll_offer offers[CROWD_MAX];
 } crowd;
 
@@ -39,6 +40,7 @@ typedef enum crowd_way {
     CROWD_MEMORY,
     CROWD_MEMORY_CMA,
     CROWD_MEMORY_NO_CMA,
+    CROWD_MEMORY_ONE_CORE,
     CROWD_WAYS
 } crowd_way;
 
@@ -47,11 +49,13 @@ static inline void crowd_set_way(crowd *all, ranks_params *params, crowd_way way
     params->shares = params->same_host = all->shared = way != CROWD_MESSAGES;
     all->apart = way == CROWD_MEMORY_CMA;
     all->no_cma = way == CROWD_MEMORY_NO_CMA;
+    all->one_core = way == CROWD_MEMORY_ONE_CORE;
 }
 
 static inline void crowd_open_world(crowd *all, const ranks_params *params)
 {
     ranks_open(&all->world, params);
+    all->world.jobs[0].boot.page->cores = all->one_core ? 1 : params->size;
     for (uint32_t rank = 0; rank < params->size; rank++) {
         assert_int_equal(pen_rma_open(&all->world.jobs[rank]), PEN_OK);
         assert_int_equal(pen_coll_open(&all->world.jobs[rank]), PEN_OK);

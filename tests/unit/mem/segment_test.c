@@ -6,6 +6,7 @@
 #include "os/os.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -204,6 +205,69 @@ static void without_a_slice_memory_is_private(void **state)
     pen_mem_close(&alone);
 }
 
+/* KiB of huge pages that this process has mapped of shared memory at addr. */
+static unsigned long huge_kib_at(const char *addr)
+{
+    FILE *in = fopen("/proc/self/smaps", "re");
+    assert_non_null(in);
+    char line[512];
+    unsigned long begin, end, kib, sum = 0;
+    bool here = false;
+    while (fgets(line, sizeof line, in) != NULL) {
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+            here = (uintptr_t)addr >= begin && (uintptr_t)addr < end;
+        else if (here && sscanf(line, "ShmemPmdMapped: %lu kB", &kib) == 1)
+            sum += kib;
+    }
+    fclose(in);
+    return sum;
+}
+
+/* Whether this kernel can, asked without the code under test. */
+static bool can_make_huge(void)
+{
+    char *room = aligned_alloc(PEN_HUGE_PAGE_LEN, PEN_HUGE_PAGE_LEN);
+    assert_non_null(room);
+    room[0] = 1;
+    bool can = madvise(room, PEN_HUGE_PAGE_LEN, 25 /* MADV_COLLAPSE */) == 0;
+    free(room);
+    return can;
+}
+
+static void on_request_long_segments_are_huge_pages(void **state)
+{
+    rig *r = *state;
+    const size_t slice_len = 5 * PEN_HUGE_PAGE_LEN;
+    const char *call;
+    int fd = pen_memfd("huge", slice_len, &call);
+    assert_true(fd >= 0);
+    char *room = pen_map_grain(slice_len, MAP_SHARED | MAP_NORESERVE, fd);
+    assert_ptr_not_equal(room, MAP_FAILED);
+    assert_int_equal((uintptr_t)room % PEN_HUGE_PAGE_LEN, 0);
+    pen_mem mem;
+    pen_segment *little = NULL, *first = NULL, *second = NULL;
+    /* as of a rank whose slice begins within a huge page */
+    assert_int_equal(pen_mem_init(&mem, &r->log, PEN_ALONE, room + r->page, slice_len - r->page, 1,
+                                  false, pen_memory_available()),
+                     PEN_OK);
+    mem.huge = true;
+    assert_int_equal(pen_mem_create(&mem, &r->log, NULL, r->page, &little), PEN_OK);
+    assert_ptr_equal(little->base, room + r->page);
+    assert_int_equal(pen_mem_create(&mem, &r->log, NULL, 2 * PEN_HUGE_PAGE_LEN, &first), PEN_OK);
+    assert_ptr_equal(first->base, room + PEN_HUGE_PAGE_LEN);
+    assert_int_equal(pen_mem_create(&mem, &r->log, NULL, PEN_HUGE_PAGE_LEN, &second), PEN_OK);
+    assert_ptr_equal(second->base, room + 3 * PEN_HUGE_PAGE_LEN);
+    memset(first->base, 1, first->len); /* mapped as such from the first touch on */
+    memset(second->base, 1, second->len);
+    if (can_make_huge())
+        assert_int_equal(huge_kib_at(first->base), 3 * PEN_HUGE_PAGE_LEN / 1024);
+    else
+        expect_line(r, "GASNET_USE_HUGEPAGES");
+    pen_mem_close(&mem);
+    munmap(room, slice_len);
+    close(fd);
+}
+
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
 
 int main(void)
@@ -219,6 +283,7 @@ int main(void)
         RIGGED(impossible_ranges_are_refused),
         RIGGED(there_is_a_last_number_and_numbers_come_back),
         RIGGED(without_a_slice_memory_is_private),
+        RIGGED(on_request_long_segments_are_huge_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,10 @@ typedef struct fake_link {
     unsigned events;                     /* what the next poll answers; it answers 0 after that */
     void (*in_poll)(struct fake_link *); /* what its handlers do */
     void *ctx;
+    int fd;            /* to sleep on; see fake_ring */
+    bool busy;         /* it has something to be polled for */
+    uint64_t until_ns; /* how long one may sleep */
+    unsigned arms;
 } fake_link;
 
 static pen_post fake_post(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
@@ -65,6 +69,19 @@ static unsigned fake_poll(pen_link *link, unsigned lanes, unsigned budget)
 }
 
 static const pen_link_ops fake_ops = { .post = fake_post, .poll = fake_poll };
+
+static int fake_fd(pen_link *link) { return ((fake_link *)link)->fd; }
+
+static bool fake_arm(pen_link *link, uint64_t *until_ns)
+{
+    fake_link *fake = (fake_link *)link;
+    fake->arms++;
+    if (fake->until_ns < *until_ns)
+        *until_ns = fake->until_ns;
+    return !fake->busy;
+}
+
+static const pen_wait_ops fake_wait = { .fd = fake_fd, .arm = fake_arm };
 
 static inline void fake_open(fake_link *fake, uint32_t flags)
 {

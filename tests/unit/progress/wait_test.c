@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -24,15 +25,25 @@ typedef struct rank {
 
 static _Atomic uint32_t polling_total;
 
-static void open_rank(rank *r, pen_concurrency concurrency, uint32_t others, uint32_t cores)
+/* fd: of a link that rings, -1: one that does not */
+static void open_rank_with(rank *r, pen_concurrency concurrency, uint32_t others, uint32_t cores,
+                           int fd)
 {
     static const pen_progress_config defaults = { 50e-6, 1e-3, true };
     memset(r, 0, sizeof *r);
     atomic_store(&polling_total, others);
     pen_sleeper sleeper = { &r->sleeping, &r->wake, &polling_total, NULL, cores };
     fake_open(&r->link, 0);
+    r->link.base.wait = fd >= 0 ? &fake_wait : NULL;
+    r->link.fd = fd;
+    r->link.until_ns = UINT64_MAX;
     pen_progress_init(&r->progress, concurrency, &defaults, &sleeper, &r->counters);
     pen_progress_add(&r->progress, &r->link.base);
+}
+
+static void open_rank(rank *r, pen_concurrency concurrency, uint32_t others, uint32_t cores)
+{
+    open_rank_with(r, concurrency, others, cores, -1);
 }
 
 static void steps(pen_waiter *waiter, unsigned count)
@@ -331,6 +342,118 @@ static void who_sleeps_long_does_not_count_as_polling(void **state)
     pen_progress_close(&r.progress);
 }
 
+/* ---- links that ring ------------------------------------------------------------------------- */
+
+static void in_a_crowd_who_is_rung_for_sleeps_once_it_has_spun(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank_with(&r, PEN_ALONE, 2, 2, eventfd(0, EFD_NONBLOCK));
+    r.progress.spin_ns = 0;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    steps(&waiter, 1);
+    assert_int_equal(r.counters.wait_yield, 1);
+    assert_int_equal(r.counters.wait_sleep, 1);
+    assert_int_equal(atomic_load(&r.sleeping), 0); /* nobody is asked to wake it */
+    steps(&waiter, 3);                             /* still nothing: it sleeps on */
+    assert_int_equal(r.counters.wait_yield, 1);
+    assert_int_equal(r.counters.wait_sleep, 4);
+    assert_int_equal(waiter.naps, 4);
+    assert_int_equal(r.link.arms, 4);
+    (void)close(r.link.fd);
+    pen_progress_close(&r.progress);
+}
+
+static void who_has_a_core_and_is_rung_for_sleeps_after_a_fifth_of_a_millisecond(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank_with(&r, PEN_ALONE, 1, 2, eventfd(0, EFD_NONBLOCK));
+    r.progress.sleep_after_ns = 10000000000u;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    uint64_t before = pen_now_ns();
+    wait_until_slept(&r, &waiter, 1);
+    uint64_t after = pen_now_ns() - before;
+    assert_true(after >= 200000 && after < 10000000000u);
+    (void)close(r.link.fd);
+    pen_progress_close(&r.progress);
+}
+
+static void the_bell_ends_its_sleep_and_so_does_what_is_due(void **state)
+{
+    (void)state;
+    static rank r;
+    uint64_t least_ns = UINT64_MAX, one = 1;
+    open_rank_with(&r, PEN_ALONE, 2, 2, eventfd(0, EFD_NONBLOCK));
+    r.progress.spin_ns = 0;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    for (unsigned i = 0; i < 20; i++) { /* of many the shortest: who knows when we get our core */
+        uint64_t before = pen_now_ns();
+        r.link.until_ns = before + 500000;
+        steps(&waiter, 1);
+        uint64_t took_ns = pen_now_ns() - before;
+        if (waiter.naps != 0) /* else it was due before we got there */
+            least_ns = took_ns < least_ns ? took_ns : least_ns;
+    }
+    assert_in_range(least_ns, 400000, 2000000);
+    r.link.until_ns = pen_now_ns() - 1; /* due: no sleep, and new hope */
+    steps(&waiter, 1);
+    assert_int_equal(waiter.naps, 0);
+    r.link.until_ns = UINT64_MAX;
+    steps(&waiter, 1);
+    assert_int_equal(waiter.naps, 1);
+    assert_int_equal(write(r.link.fd, &one, sizeof one), sizeof one);
+    steps(&waiter, 1);
+    assert_int_equal(waiter.naps, 0);
+    assert_int_equal(read(r.link.fd, &one, sizeof one), sizeof one);
+    r.link.busy = true; /* it says so itself */
+    steps(&waiter, 1);
+    assert_int_equal(waiter.naps, 0);
+    (void)close(r.link.fd);
+    pen_progress_close(&r.progress);
+}
+
+static void where_yields_take_long_the_next_waits_sleep_at_once(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank_with(&r, PEN_ALONE, 2, 2, eventfd(0, EFD_NONBLOCK));
+    r.progress.spin_ns = 10000000000u;
+    atomic_store(&r.progress.no_yield, 2); /* as after a yield that somebody has used up */
+    for (unsigned i = 0; i < 3; i++) {
+        pen_waiter waiter = pen_waiter_of(&r.progress, true);
+        steps(&waiter, 1);
+        assert_int_equal(r.counters.wait_sleep, i < 2 ? i + 1 : 2);
+        assert_int_equal(r.counters.wait_yield, i < 2 ? 0 : 1);
+    }
+    atomic_store(&r.progress.no_yield, 2);
+    pen_waiter sleepless = pen_waiter_of(&r.progress, false);
+    steps(&sleepless, 5);
+    assert_int_equal(r.counters.wait_sleep, 2);
+    assert_int_equal(r.counters.wait_yield, 6);
+    (void)close(r.link.fd);
+    pen_progress_close(&r.progress);
+}
+
+/* Another thread may have polled what we wait for: it tells us through memory. */
+static void with_threads_a_wake_up_before_the_sleep_is_seen(void **state)
+{
+    (void)state;
+    static rank r;
+    open_rank_with(&r, PEN_CONCURRENT, 2, 2, eventfd(0, EFD_NONBLOCK));
+    r.progress.spin_ns = 0;
+    pen_waiter waiter = pen_waiter_of(&r.progress, true);
+    while (!waiter.armed)
+        steps(&waiter, 1);
+    assert_int_equal(atomic_load(&r.sleeping), 1);
+    pen_progress_wake(&r.sleeping, &r.wake);
+    steps(&waiter, 1);
+    assert_int_equal(r.counters.wait_sleep, 1);
+    assert_int_equal(waiter.naps, 0);
+    (void)close(r.link.fd);
+    pen_progress_close(&r.progress);
+}
+
 static void note_idle(void *ctx) { ++*(unsigned *)ctx; }
 
 static void errands_are_run_while_waiting_but_not_often(void **state)
@@ -374,9 +497,12 @@ static bool was_passed_over(unsigned turn, uint64_t begin_ns)
 static void await_turn(rank *mine, unsigned turn)
 {
     pen_waiter waiter = pen_waiter_of(&mine->progress, true);
-    while (atomic_load_explicit(&the_pair.turn, memory_order_acquire) != turn) {
+    for (;;) {
+        uint32_t wake =
+            atomic_load(&mine->wake); /* before the flag, which is set before a wake-up */
+        if (atomic_load_explicit(&the_pair.turn, memory_order_acquire) == turn)
+            return;
         uint64_t sleeps = mine->counters.wait_sleep, begin_ns = pen_now_ns();
-        uint32_t wake = atomic_load(&mine->wake);
         pen_wait_step(&waiter);
         if (mine->counters.wait_sleep > sleeps && atomic_load(&mine->wake) == wake &&
             was_passed_over(turn, begin_ns))
@@ -449,6 +575,11 @@ int main(void)
         cmocka_unit_test(blocking_wait_modes_yield_instead_of_spinning),
         cmocka_unit_test(a_rank_asks_to_be_woken_before_its_last_look),
         cmocka_unit_test(who_sleeps_long_does_not_count_as_polling),
+        cmocka_unit_test(in_a_crowd_who_is_rung_for_sleeps_once_it_has_spun),
+        cmocka_unit_test(who_has_a_core_and_is_rung_for_sleeps_after_a_fifth_of_a_millisecond),
+        cmocka_unit_test(the_bell_ends_its_sleep_and_so_does_what_is_due),
+        cmocka_unit_test(where_yields_take_long_the_next_waits_sleep_at_once),
+        cmocka_unit_test(with_threads_a_wake_up_before_the_sleep_is_seen),
         cmocka_unit_test(errands_are_run_while_waiting_but_not_often),
         cmocka_unit_test(no_wake_up_is_lost),
     };

@@ -81,17 +81,18 @@ static void a_frame_waits_for_its_lane(void **state)
     udp_job_open(&job, 2);
     udp_job_connect(&job, PEN_PEER_ANY);
     pen_link *link = job.ranks[1].link;
+    uint64_t until_ns = UINT64_MAX;
     assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, 4, body, sizeof body),
                      PEN_POST_DONE);
     assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REPLY, 5, NULL, 0), PEN_POST_DONE);
     for (unsigned i = 0; i < 1000 && job.ranks[1].delivered == 0; i++)
         (void)udp_job_poll(&job, 1, PEN_LANE_BIT(PEN_LANE_REPLY));
     assert_int_equal(job.ranks[1].head, 5);
-    assert_false(link->wait->arm(link)); /* there is something to poll for */
+    assert_false(link->wait->arm(link, &until_ns)); /* there is something to poll for */
     assert_int_equal(udp_job_poll(&job, 1, PEN_LANES_ALL), 1);
     assert_int_equal(job.ranks[1].head, 4);
     assert_memory_equal(job.ranks[1].body, body, sizeof body);
-    assert_true(link->wait->arm(link));
+    assert_true(link->wait->arm(link, &until_ns));
     udp_job_close(&job);
 }
 
@@ -115,6 +116,31 @@ static void what_is_held_is_bounded(void **state)
     udp_job_close(&job); /* and frees what is held */
 }
 
+/* Long ones are copied on by the engine: from the cache, if few lie in it. */
+static void long_messages_are_received_two_at_a_time_and_short_ones_more(void **state)
+{
+    (void)state;
+    static uint8_t body[UDP_BULK_LEN];
+    udp_job job = { 0 };
+    udp_job_open(&job, 2);
+    udp_job_connect(&job, PEN_PEER_ANY);
+    const udp_receiver *receiver = &udp_of(job.ranks[1].link)->receiver;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        unsigned most = 0;
+        for (unsigned i = 0; i < 8; i++)
+            assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, i, turn == 0 ? body : NULL,
+                                          turn == 0 ? sizeof body : 0),
+                             PEN_POST_DONE);
+        for (unsigned i = 0; i < 1000 && job.ranks[1].delivered < 8 * (turn + 1); i++) {
+            (void)udp_job_poll(&job, 1, PEN_LANES_ALL);
+            most = receiver->batch > most ? receiver->batch : most;
+        }
+        assert_int_equal(job.ranks[1].delivered, 8 * (turn + 1));
+        assert_true(turn == 0 ? most == UDP_BATCH_LONG : most > UDP_BATCH_LONG);
+    }
+    udp_job_close(&job);
+}
+
 static void a_sleeper_is_woken_by_its_descriptor(void **state)
 {
     (void)state;
@@ -122,8 +148,9 @@ static void a_sleeper_is_woken_by_its_descriptor(void **state)
     udp_job_open(&job, 2);
     udp_job_connect(&job, PEN_PEER_ANY);
     pen_link *link = job.ranks[1].link;
+    uint64_t until_ns = UINT64_MAX;
     struct pollfd fd = { .fd = link->wait->fd(link), .events = POLLIN };
-    assert_true(link->wait->arm(link));
+    assert_true(link->wait->arm(link, &until_ns));
     assert_int_equal(poll(&fd, 1, 0), 0);
     assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_CONTROL, 4, NULL, 0), PEN_POST_DONE);
     assert_int_equal(poll(&fd, 1, 5000), 1);
@@ -290,6 +317,7 @@ int main(void)
         cmocka_unit_test(peers_sent_to_take_turns_with_connected_sockets),
         cmocka_unit_test(a_frame_waits_for_its_lane),
         cmocka_unit_test(what_is_held_is_bounded),
+        cmocka_unit_test(long_messages_are_received_two_at_a_time_and_short_ones_more),
         cmocka_unit_test(a_sleeper_is_woken_by_its_descriptor),
         cmocka_unit_test(frames_to_a_peer_that_is_gone_are_lost_without_a_word),
         cmocka_unit_test(ranks_speak_ipv6),

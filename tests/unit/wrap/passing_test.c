@@ -16,7 +16,7 @@ static uint32_t flags_with(pen_impair_config config)
 static void only_promises_that_hold_are_passed_on(void **state)
 {
     (void)state;
-    uint32_t rest = PEN_CAP_PUT_THEN_FRAME | PEN_CAP_SAME_HOST;
+    uint32_t rest = PEN_CAP_SAME_HOST;
     assert_int_equal(flags_with((pen_impair_config){ .drop = 0.1 }), rest | PEN_CAP_ORDERED);
     assert_int_equal(flags_with((pen_impair_config){ .corrupt = 0.1 }), rest | PEN_CAP_ORDERED);
     assert_int_equal(flags_with((pen_impair_config){ .reorder = 0.1 }), rest | PEN_CAP_RELIABLE);
@@ -44,10 +44,16 @@ static void introductions_and_waiting_reach_the_wrapped_link(void **state)
     assert_int_equal(b.link->ops->connect(b.link, &blob, 3), PEN_OK);
     assert_int_equal(b.link->ops->connect(b.link, &blob, 2), PEN_ERR_ARGUMENT);
     assert_int_equal(b.link->wait->fd(b.link), 42);
-    assert_true(b.link->wait->arm(b.link));
+    uint64_t until_ns = UINT64_MAX;
+    assert_true(b.link->wait->arm(b.link, &until_ns));
+    assert_int_equal(until_ns, UINT64_MAX);
     assert_int_equal(send(&b, 1, 4, 0), PEN_POST_DONE);
-    assert_false(b.link->wait->arm(b.link)); /* nothing would ring when it falls due */
-    assert_int_equal(b.inner.arms, 1);
+    assert_true(b.link->wait->arm(b.link, &until_ns));
+    assert_int_equal(until_ns, inner_now(&b.inner) + 1000000000); /* nothing rings when it is due */
+    until_ns = 7;
+    assert_true(b.link->wait->arm(b.link, &until_ns));
+    assert_int_equal(until_ns, 7); /* somebody else is due before */
+    assert_int_equal(b.inner.arms, 3);
     bench_close(&b);
 }
 
