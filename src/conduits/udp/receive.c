@@ -69,8 +69,8 @@ void udp_receiver_close(udp_link *link)
 
 /* ---- from the socket ------------------------------------------------------------------------- */
 
-/* One system call. False: nothing has come. */
-static bool receive_batch(udp_link *link)
+/* How many came, at most receiver->batch. */
+static unsigned receive_several(udp_link *link)
 {
     udp_receiver *receiver = &link->receiver;
     udp_slot *slots = slots_of(receiver);
@@ -79,7 +79,28 @@ static bool receive_batch(udp_link *link)
         receiver->messages[i].msg_hdr.msg_controllen = CONTROL_LEN;
     }
     int count = recvmmsg(link->fd, receiver->messages, receiver->batch, MSG_DONTWAIT, NULL);
-    receiver->message_count = count > 0 ? (unsigned)count : 0;
+    return count > 0 ? (unsigned)count : 0;
+}
+
+/* The same of one message, by the call that costs least: what comes while we look waits for its
+ * end. It tells no lengths of datagrams that were joined. */
+static unsigned receive_single(udp_link *link)
+{
+    struct mmsghdr *message = &link->receiver.messages[0];
+    ssize_t len = recv(link->fd, buffer_of(&link->receiver, 0), UDP_BUFFER_LEN,
+                       MSG_DONTWAIT | MSG_TRUNC); /* TRUNC: its own length, were it longer */
+    bool cut = len > UDP_BUFFER_LEN;
+    message->msg_len = len < 0 ? 0 : cut ? UDP_BUFFER_LEN : (unsigned)len;
+    message->msg_hdr.msg_flags = cut ? MSG_TRUNC : 0;
+    return len >= 0 ? 1 : 0;
+}
+
+/* One system call. False: nothing has come. */
+static bool receive_batch(udp_link *link)
+{
+    udp_receiver *receiver = &link->receiver;
+    receiver->message_count =
+        receiver->batch == 1 && !link->joins ? receive_single(link) : receive_several(link);
     receiver->message_i = 0;
     receiver->message_off = 0;
     receiver->drained = receiver->message_count < receiver->batch;
