@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The jobs that are compared: ours, two MPIs with several settings, and the tools of UCX and
 libfabric (tools.py). Each can do a block: an operation, a length, a number of rounds; the answer is
-what it took in nanoseconds and how often a rank lost its processor."""
+what it took in nanoseconds and the largest part of it that a rank was without a processor."""
 
 import os
 import socket
@@ -84,15 +84,16 @@ class Job:
             self.failure = f"{operation} of {length} B: {why}: {tail(self._log)}"
             self._log.close()
             raise Failed(self.failure) from why
-        return answers[0][0], sum(switches for _, switches in answers)
+        took_ns = answers[0][0]
+        return took_ns, max(lost_ns for _, lost_ns in answers) / max(took_ns, 1.0)
 
     @staticmethod
     def _answer(stream):
         line = stream.readline()
         if not line:
             raise ValueError("a rank ended")
-        took_ns, switches = line.split()
-        return float(took_ns), int(switches)
+        took_ns, lost_ns = line.split()
+        return float(took_ns), float(lost_ns)
 
     def close(self):
         self._end()

@@ -45,13 +45,12 @@ TOOLS_TCP = (
 )
 OPEN_MPI_TCP = (
     ("ob1, tcp", ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
-                  "lo"], {}, []),
+                  "lo", "--mca", "osc", "pt2pt"], {}, []),
     ("ucx, tcp", ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices",
-                  "any"], {"UCX_TLS": "tcp,self"}, []),
+                  "any", "--mca", "osc", "ucx"], {"UCX_TLS": "tcp,self"}, []),
 )
+# Debian's MPICH has UCX below it and no libfabric.
 MPICH_TCP = (
-    ("ofi, tcp", [], {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp"}, []),
-    ("ofi, sockets", [], {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "sockets"}, []),
     ("ucx, tcp", [], {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}, []),
 )
 
