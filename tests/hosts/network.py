@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Hosts for tests: network namespaces joined by a bridge, a real sshd in each, all with names, keys and
 files of their own under one temporary folder. What is made is removed, also when a test fails: the bridge
-lives in a namespace as well, and namespaces take their links with them."""
+lives in a namespace as well, and namespaces take their links with them. What a test that was killed has left is
+removed by the next one: its names say which process made it."""
 
 import contextlib
 import ctypes
 import itertools
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +20,8 @@ import time
 SKIPPED = 77
 PORT = 22022
 CLONE_NEWNET = 0x40000000
+SPACES = "/var/run/netns"
+FOLDER = "penstock-hosts-"
 SERIAL = itertools.count()  # of this process's networks
 
 
@@ -51,13 +55,55 @@ def need():
         raise Missing("there is no /usr/sbin/sshd (package openssh-server)")
 
 
+def all_processes(path):
+    """Pids in the namespace that has this file, zombies apart."""
+    try:
+        space = os.stat(path).st_ino
+    except FileNotFoundError:
+        return []
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                if os.stat(f"/proc/{entry}/ns/net").st_ino == space:
+                    found.append(int(entry))
+            except OSError:  # it has ended
+                continue
+    return found
+
+
+def end_all(path):
+    """Everything that still runs in a namespace of ours is ours; nothing else can be there."""
+    for pid in all_processes(path):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def left_by_the_dead(folder, pattern):
+    """What is named after a process that is no more."""
+    for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        maker = re.match(pattern, entry)
+        if maker and not os.path.exists(f"/proc/{maker[1]}"):
+            yield entry
+
+
+def clear_after_the_dead():
+    for name in left_by_the_dead(SPACES, r"pen(\d+)x\d"):
+        end_all(os.path.join(SPACES, name))
+        call("ip", "netns", "delete", name, check=False)
+    for name in left_by_the_dead(tempfile.gettempdir(), FOLDER + r"(\d+)-"):
+        shutil.rmtree(os.path.join(tempfile.gettempdir(), name), ignore_errors=True)
+
+
 class Network:
     """with Network(4) as net: hosts net.names, commands run where the launcher is by net.inside(...)."""
 
     def __init__(self, count):
         self.count = count
         self.names = [f"h{i}" for i in range(count)]
-        self.tag = f"pen{os.getpid() % 100000}x{next(SERIAL)}"
+        self.tag = f"pen{os.getpid()}x{next(SERIAL)}"
         self.folder = None
         self.daemons = []
         self.spaces = []
@@ -65,7 +111,8 @@ class Network:
     def __enter__(self):
         need()
         try:
-            self.folder = tempfile.mkdtemp(prefix="penstock-hosts-")
+            clear_after_the_dead()
+            self.folder = tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-")
             self.make_spaces()
             self.make_daemons()
         except RuntimeError as error:
@@ -179,26 +226,13 @@ class Network:
         at = self.address(self.names.index(other))
         call(*self.inside(name, "ip", "route", "delete" if there else "add", "unreachable", f"{at}/32"))
 
-    def all_processes(self, name):
-        """Pids in that host's namespace, zombies apart."""
-        space = os.stat(self.path(name)).st_ino
-        found = []
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                try:
-                    if os.stat(f"/proc/{entry}/ns/net").st_ino == space:
-                        found.append(int(entry))
-                except OSError:  # it has ended
-                    continue
-        return found
-
     def processes(self, name):
-        """The same, sshd itself apart."""
+        """Pids in that host's namespace, sshd itself and zombies apart."""
         own = {p.pid for p in self.daemons}
-        return [pid for pid in self.all_processes(name) if pid not in own]
+        return [pid for pid in all_processes(self.path(name)) if pid not in own]
 
     def path(self, name):
-        return f"/var/run/netns/{self.space(name)}"
+        return os.path.join(SPACES, self.space(name))
 
     @contextlib.contextmanager
     def entered(self, name):
@@ -214,13 +248,8 @@ class Network:
                     raise OSError(ctypes.get_errno(), "setns")
 
     def remove(self):
-        # Everything that still runs in our namespaces is ours; nothing else can be there.
         for name in self.spaces:
-            for pid in self.all_processes(name):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            end_all(self.path(name))
         for daemon in self.daemons:
             daemon.wait()
         for name in self.spaces:
