@@ -2,7 +2,8 @@
 /* traffic.c: a job under way when something happens to it. Every rank sends active messages to its
  * neighbours, puts into their segments and meets the others in barriers until the time is up; then
  * it checks that nothing was lost. One rank can be told to leave the stage in its own way; or rank
- * 0 tells of each meeting ("tell"), and the end of its input is the end of the time. */
+ * 0 tells of each meeting ("tell"), and the end of its input is the end of the time; or the time is
+ * not up before the end of rank 0's input ("fed"). */
 #include <gasnetex.h>
 
 #include <poll.h>
@@ -119,13 +120,14 @@ static uint64_t play_and_tell(double seconds)
     return rounds;
 }
 
-/* Answers how many rounds it played. */
+/* Answers how many rounds it played. leaver: -1 for none. */
 static uint64_t play(double seconds, int leaver, const char *how)
 {
     gex_Rank_t me = gex_TM_QueryRank(team), peer = (me + 1) % gex_TM_QuerySize(team);
     char *peer_segment = segment_of(peer);
     const volatile int *stop = (volatile int *)(void *)(segment_of(me) + SEGMENT_LEN / 2);
     double begin = now_s();
+    int fed = me == 0 && strcmp(how, "fed") == 0;
     uint64_t rounds = 0;
     int over = 0;
     while (!over) {
@@ -134,7 +136,7 @@ static uint64_t play(double seconds, int leaver, const char *how)
         if ((int)me == leaver && now_s() - begin > seconds / 2)
             leave(how);
         if (rounds % ROUNDS_PER_LOOK == 0)
-            over = is_over(stop, now_s() - begin > seconds);
+            over = is_over(stop, now_s() - begin > seconds && (!fed || input_has_ended()));
     }
     return rounds;
 }
@@ -143,7 +145,7 @@ int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
     int leaver = argc > 3 ? (int)strtol(argv[2], NULL, 10) : -1;
-    int tells = argc == 3 && strcmp(argv[2], "tell") == 0;
+    const char *how = argc > 2 ? argv[argc - 1] : "";
     gex_Client_t client;
     gex_EP_t endpoint;
     gex_Segment_t segment;
@@ -161,7 +163,7 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     uint64_t rounds =
-        tells ? play_and_tell(seconds) : play(seconds, leaver, argc > 3 ? argv[3] : "");
+        strcmp(how, "tell") == 0 ? play_and_tell(seconds) : play(seconds, leaver, how);
     GASNET_BLOCKUNTIL(pongs_seen == rounds * BATCH && pings_seen == rounds * BATCH);
     meet();
     if (gex_TM_QueryRank(team) == 0)

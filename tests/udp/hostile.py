@@ -30,6 +30,8 @@ LOG_MAX = 10 * 1024
 RANKS = 2
 JOB_S = 1.5
 JOBS = 2
+FLOOD_WITHIN_S = 200.0
+CONNECTIONS_PER_LOOK = 16
 STRANGERS = 16
 CLONE_NEWNET = 0x40000000
 MAGIC = 0x31445550
@@ -125,6 +127,12 @@ class Flood(threading.Thread):
         """From now on at these, so many in the time that a job takes."""
         self.targets, self.budget, self.since = targets, self.sent + count, time.monotonic()
 
+    def done(self, job):
+        """Waits until what was aimed is sent; a job that is fed goes on until then."""
+        end = time.monotonic() + FLOOD_WITHIN_S
+        while self.sent < self.budget and job.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+
     def waits(self):
         left = self.budget - self.sent
         late = (time.monotonic() - self.since) / JOB_S
@@ -193,14 +201,17 @@ def listening(net="/proc/net"):
 
 def connect_all(rng, count, problems, targets_now, make=None):
     """Silent connections and ones that say noise, to what listens and to the job's port numbers: targets_now()
-    tells them. make: how a socket is made."""
+    tells them, which takes longer than to connect. make: how a socket is made."""
     kept, accepted, answered = [], 0, 0
+    targets = []
     for i in range(count):
+        if i % CONNECTIONS_PER_LOOK == 0:
+            targets = targets_now()
         one = make() if make else socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         one.bind(("", 20000 + i % 10000))
         one.settimeout(0.5)
         try:
-            one.connect(rng.choice(targets_now()))
+            one.connect(rng.choice(targets))
             accepted += 1
             if i % 2:
                 one.sendall(rng.randbytes(rng.randrange(1, 4096)))
@@ -220,7 +231,8 @@ def connect_all(rng, count, problems, targets_now, make=None):
 
 
 def judge(job, flood, problems):
-    """Waits for the job. Answers how many datagrams its ranks dropped and counted, and how much it logged."""
+    """Waits for the flood and the job. Answers how many datagrams its ranks dropped and counted, and how much it logged."""
+    flood.done(job)
     try:
         out, err = job.communicate(timeout=300)
     except subprocess.TimeoutExpired:
@@ -239,7 +251,8 @@ def judge(job, flood, problems):
 
 
 def start_job(command, environment):
-    return subprocess.Popen(command, env=dict(environment, PENSTOCK_STATS="1"), stdin=subprocess.DEVNULL,
+    """One that goes on until communicate() ends its input."""
+    return subprocess.Popen([*command, "fed"], env=dict(environment, PENSTOCK_STATS="1"), stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -279,7 +292,7 @@ def main():
     flood.start()
     jobs = dropped = log = accepted = 0
     begin = time.monotonic()
-    while not problems and jobs < 5 * JOBS and (flood.sent < options.datagrams or jobs < JOBS):
+    while not problems and jobs < JOBS:
         counts = run_job(options, flood, rng, options.connections if jobs == 0 else 0, problems)
         jobs, dropped, log, accepted = jobs + 1, dropped + counts[0], max(log, counts[1]), accepted + counts[2]
         if counts[3] < RANKS and not problems:
