@@ -19,6 +19,7 @@ EXAMPLES = os.path.join(BUILD, "examples")
 CONFORMANCE = os.path.join(BUILD, "tests", "conformance")
 SLOW = 10  # how much longer than promised things may take on a crowded machine
 HOSTS = 4
+LIMIT_S = 600  # for a job that ends by itself
 
 
 def setUpModule():
@@ -39,9 +40,9 @@ def command(*program, ranks=2 * HOSTS, options=(), hosts=None):
     return net.inside("root", PENSTOCK, "run", "-n", str(ranks), "--hosts", places, *options, *program)
 
 
-def run(*program, ranks=2 * HOSTS, options=(), hosts=None, stdin=None, limit=100, **env):
+def run(*program, ranks=2 * HOSTS, options=(), hosts=None, stdin=None, **env):
     return subprocess.run(command(*program, ranks=ranks, options=options, hosts=hosts), capture_output=True,
-                          text=True, input=stdin, env=net.environment(**env), timeout=limit, check=False,
+                          text=True, input=stdin, env=net.environment(**env), timeout=LIMIT_S, check=False,
                           stdin=None if stdin is not None else subprocess.DEVNULL)
 
 
@@ -148,7 +149,7 @@ class Running(Case):
                     f'Match host h1\n  SetEnv HWLOC_SYNTHETIC="core:2 pu:1"\nMatch all\n  Include {net.file("ssh.conf")}\n')
         say = "import os; print(os.environ['PENSTOCK_RANK'], *sorted(os.sched_getaffinity(0)))"
         where = net.inside("root", PENSTOCK, "run", "-n", "3", "--hosts", "h0,h1", "--bind", sys.executable, "-c", say)
-        done = subprocess.run(where, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100, check=False,
+        done = subprocess.run(where, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False,
                               env=net.environment(GASNET_SSH_OPTIONS=f"-F {conf}"))
         self.assertEqual(sorted(self.good(done).stdout.splitlines()), ["0 0 1", "1 0", "2 1"])
 
@@ -176,7 +177,7 @@ class Running(Case):
         env = net.environment(GASNET_SPAWNFN="S")
         for name, value, count in (("GASNET_SSH_SERVERS", "h0 h1", 4), ("GASNET_NODEFILE", net.file("nodes"), 2)):
             done = subprocess.run(net.inside("root", "sh", script, "-np", str(count), os.path.join(EXAMPLES, "hello")),
-                                  capture_output=True, text=True, env={**env, name: value}, timeout=100, check=False,
+                                  capture_output=True, text=True, env={**env, name: value}, timeout=LIMIT_S, check=False,
                                   stdin=subprocess.DEVNULL)
             self.good(done)
             self.assertEqual(len(done.stdout.splitlines()), count)
