@@ -52,6 +52,11 @@ typedef int32_t __attribute__((may_alias)) pen_am_arg;
     case n:                                                                                        \
         ((void (*)(pen_token * AM_TYPES_##n)) function)(token AM_VALUES_##n);                      \
         break;
+#define AM_CASE_PAYLOAD(n)                                                                         \
+    case n:                                                                                        \
+        ((void (*)(pen_token *, void *, size_t AM_TYPES_##n)) function)(token, payload,            \
+                                                                        len AM_VALUES_##n);        \
+        break;
 /* clang-format on */
 
 static inline __attribute__((always_inline)) void pen_am_call_short(void (*function)(void),
@@ -61,6 +66,17 @@ static inline __attribute__((always_inline)) void pen_am_call_short(void (*funct
 {
     switch (arg_count) {
         AM_ARITY_LIST(AM_CASE_SHORT)
+    default:
+        __builtin_unreachable(); /* checked by the caller */
+    }
+}
+
+static inline __attribute__((always_inline)) void
+pen_am_call_payload(void (*function)(void), pen_token *token, void *payload, size_t len,
+                    unsigned arg_count, const pen_am_arg *args)
+{
+    switch (arg_count) {
+        AM_ARITY_LIST(AM_CASE_PAYLOAD)
     default:
         __builtin_unreachable(); /* checked by the caller */
     }

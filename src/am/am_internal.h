@@ -148,6 +148,10 @@ static inline void (*pen_am_function(const pen_am *am, uint32_t handler))(void)
 
 void pen_am_fill_runs(pen_am *am); /* deliver_head.c */
 
+/* deliver.c: any frame, and what is wrong with it, if anything is. */
+void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,
+                        uint32_t head_len, void *body, uint32_t body_len);
+
 void pen_am_negotiated_close(pen_job *job); /* negotiated.c */
 
 #endif

@@ -4,7 +4,8 @@
  * job.
  *
  * The token is on the stack and no lock is held, apart from the link's poll lock that its poller
- * holds. Shorts mostly take the straight line of deliver_head.c. */
+ * holds. Shorts mostly take the straight line of deliver_head.c, Mediums that of deliver_medium.c.
+ */
 #include "am/am.h"
 
 #include "am/am_arity.h"
@@ -20,26 +21,6 @@ typedef struct am_frame { /* an arrived frame, taken apart; its head word has be
     pen_peer from;
     pen_lane lane;
 } am_frame;
-
-/* ---- calling a handler ----------------------------------------------------------------------- */
-
-/* clang-format off */
-#define AM_CASE_PAYLOAD(n)                                                                         \
-    case n:                                                                                        \
-        ((void (*)(pen_token *, void *, size_t AM_TYPES_##n)) function)(token, payload,            \
-                                                                        len AM_VALUES_##n);        \
-        break;
-/* clang-format on */
-
-static void am_call_payload(void (*function)(void), pen_token *token, void *payload, size_t len,
-                            unsigned arg_count, const pen_am_arg *args)
-{
-    switch (arg_count) {
-        AM_ARITY_LIST(AM_CASE_PAYLOAD)
-    default:
-        __builtin_unreachable(); /* checked by the caller */
-    }
-}
 
 /* ---- what is wrong with a frame -------------------------------------------------------------- */
 
@@ -166,21 +147,10 @@ static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category 
         am_check_promise(job, &token, category, arg_count);
         scope = am_scope_enter(job, &token);
     }
-    am_call_payload(function, &token, payload, len, arg_count,
-                    (const pen_am_arg *)&frame->words[1]);
+    pen_am_call_payload(function, &token, payload, len, arg_count,
+                        (const pen_am_arg *)&frame->words[1]);
     if (PEN_CHECKED)
         am_scope_leave(&scope);
-}
-
-/* Is it a well-formed Medium of this lane? Everything but handler and argument count is known. */
-static inline bool am_is_medium(uint64_t head, pen_lane lane, uint32_t head_len, uint32_t body_len)
-{
-    uint64_t kind = pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY);
-    unsigned arg_count = pen_wire_arg_count(head);
-    return head >> PEN_WIRE_KIND_SHIFT ==
-               (kind | (uint64_t)body_len << (PEN_WIRE_LEN_SHIFT - PEN_WIRE_KIND_SHIFT)) &&
-           lane <= PEN_LANE_REPLY && arg_count <= PEN_AM_ARGS_MAX &&
-           head_len == pen_wire_head_len(arg_count);
 }
 
 static void am_run_internal(pen_job *job, const am_frame *frame)
@@ -272,15 +242,10 @@ static void am_run_short(pen_job *job, const am_frame *frame)
         am_scope_leave(&scope);
 }
 
-void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
-                    void *body, uint32_t body_len)
+void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,
+                        uint32_t head_len, void *body, uint32_t body_len)
 {
-    pen_job *job = ctx;
     am_frame frame = { head, body, head_len, body_len, pen_wire_load(head), from, lane };
-    if (pen_likely(from < job->size && am_is_medium(frame.head, lane, head_len, body_len))) {
-        am_run_payload(job, &frame, PEN_AM_MEDIUM, body, body_len);
-        return;
-    }
     pen_am_category category = (pen_am_category)(pen_wire_kind_of(frame.head) & 3);
     pen_wire_place place = (pen_wire_place)(pen_wire_kind_of(frame.head) >> PEN_WIRE_PLACE_SHIFT);
     if (from >= job->size || !am_lengths_fit(&frame, category))
@@ -289,9 +254,11 @@ void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, u
         am_drop(job, &frame, "kind or lane");
     else if (category == PEN_AM_LONG)
         am_run_long(job, &frame, place);
-    else if (category == PEN_AM_MEDIUM || body_len != pen_wire_payload_len(frame.head) ||
+    else if (body_len != pen_wire_payload_len(frame.head) ||
              (category == PEN_AM_SHORT && body_len != 0))
         am_drop(job, &frame, "payload length");
+    else if (category == PEN_AM_MEDIUM)
+        am_run_payload(job, &frame, PEN_AM_MEDIUM, body, body_len);
     else if (category == PEN_AM_SHORT)
         am_run_short(job, &frame);
     else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* deliver_head.c: the straight line of a Short that arrives: a function for each number of
  * arguments and lane, found by the head's byte, in which everything is compared with constants.
- * What is not as it should be goes to pen_am_deliver, which looks at it anew and knows why. */
+ * What is not as it should be goes to pen_am_deliver_any, which looks at it anew and knows why. */
 #include "am/am.h"
 
 #include "am/am_arity.h"
@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) void am_run_head(pen_job *job, pen_
     uint32_t handler = pen_wire_handler(head);
     void (*function)(void) = pen_am_function(job->am, handler);
     if (pen_unlikely(head_len != pen_wire_head_len(count)) || pen_unlikely(function == NULL)) {
-        pen_am_deliver(job, from, lane, words, head_len, NULL, 0);
+        pen_am_deliver_any(job, from, lane, words, head_len, NULL, 0);
         return;
     }
     pen_token token = { .job = job,
@@ -46,14 +46,14 @@ static void am_run_no_request(pen_job *job, pen_peer from, const uint64_t *words
                               uint64_t head)
 {
     (void)head;
-    pen_am_deliver(job, from, PEN_LANE_REQUEST, words, head_len, NULL, 0);
+    pen_am_deliver_any(job, from, PEN_LANE_REQUEST, words, head_len, NULL, 0);
 }
 
 static void am_run_no_reply(pen_job *job, pen_peer from, const uint64_t *words, uint32_t head_len,
                             uint64_t head)
 {
     (void)head;
-    pen_am_deliver(job, from, PEN_LANE_REPLY, words, head_len, NULL, 0);
+    pen_am_deliver_any(job, from, PEN_LANE_REPLY, words, head_len, NULL, 0);
 }
 
 void pen_am_fill_runs(pen_am *am)
@@ -78,7 +78,7 @@ static inline void am_deliver_head(pen_job *job, pen_peer from, pen_lane lane, c
     if (pen_likely(word >> PEN_WIRE_KIND_SHIFT == kind))
         job->am->run[lane][pen_wire_arg_count(word)](job, from, head, head_len, word);
     else
-        pen_am_deliver(job, from, lane, head, head_len, NULL, 0);
+        pen_am_deliver_any(job, from, lane, head, head_len, NULL, 0);
 }
 
 void pen_am_deliver_request(void *ctx, pen_peer from, const void *head, uint32_t head_len)

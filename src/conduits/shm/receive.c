@@ -198,25 +198,6 @@ static bool deliver_general(shm_link *link, shm_rx_channel *channel, pen_lane la
     return true;
 }
 
-/* A head of one slot with a body in the ring; the same checks as check() makes, for this kind.
- * False: something else, and nothing was done. */
-static inline bool deliver_ring_body(const shm_link *link, const shm_rx_channel *channel,
-                                     pen_lane lane, shm_rx *rx, uint64_t word)
-{
-    const pen_host *host = link->base.host;
-    uint32_t words = shm_word_head_words(word), body_len = shm_word_len(word);
-    uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
-    uint32_t record = shm_ring_record(body_len);
-    if (shm_word_kind(word) != SHM_BODY_IN_RING || words - 1 >= SHM_SLOT_WORDS || body_len == 0 ||
-        offset >= link->layout.ring_len || record > link->layout.ring_len - offset)
-        return false;
-    host->deliver(host->ctx, channel->from, lane, rx->at->head, words * (uint32_t)sizeof(uint64_t),
-                  rx->ring + offset, body_len);
-    advance(rx, 1);
-    body_done(link, channel, lane, rx, offset, record);
-    return true;
-}
-
 /* Heads of one shape, one after the other; the first's word, ready, the caller has seen. A slot
  * whose word is not exactly the next of that shape ends it, whatever it is. */
 static inline unsigned drain_heads(shm_rx *rx, const pen_host *host, pen_peer from, pen_lane lane,
@@ -240,6 +221,37 @@ static inline unsigned drain_heads(shm_rx *rx, const pen_host *host, pen_peer fr
     return budget - left;
 }
 
+/* Heads of one slot with bodies in the ring, all of one shape, in the same way; the same checks as
+ * check() makes, for this kind. Answers how many; 0: the first is something else. */
+static inline unsigned drain_bodies(const shm_link *link, const shm_rx_channel *channel,
+                                    pen_lane lane, shm_rx *rx, unsigned budget, uint64_t word)
+{
+    const pen_host *host = link->base.host;
+    const uint64_t varying = shm_word_place(UINT16_MAX) | UINT16_MAX; /* and the sequence */
+    uint64_t shape = word & ~varying;
+    uint32_t head_len = shm_word_head_words(word) * (uint32_t)sizeof(uint64_t);
+    uint32_t body_len = shm_word_len(word), record = shm_ring_record(body_len);
+    uint32_t ring_len = link->layout.ring_len;
+    unsigned left = budget;
+    if (shm_word_kind(word) != SHM_BODY_IN_RING || head_len - 1 >= SHM_SLOT_HEAD || body_len == 0 ||
+        record > ring_len)
+        return 0;
+    do {
+        uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
+        if (offset > ring_len - record)
+            break;
+        __builtin_prefetch(rx->ring + offset); /* on its way while the head is looked at */
+        host->deliver(host->ctx, channel->from, lane, rx->at->head, head_len, rx->ring + offset,
+                      body_len);
+        advance(rx, 1);
+        body_done(link, channel, lane, rx, offset, record);
+        /* acquire: as in is_ready() */
+        word = atomic_load_explicit(&rx->at->word, memory_order_acquire);
+    } while (--left != 0 &&
+             (word & ~shm_word_place(UINT16_MAX)) == (shape | (uint64_t)rx->sequence));
+    return budget - left;
+}
+
 /* The caller has seen `word`, ready. */
 static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, unsigned budget,
                       uint64_t word)
@@ -253,14 +265,16 @@ static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, un
         uint64_t words = word >> 16; /* of head; more bits are set when there is a body */
         if (pen_likely(words - 1 < SHM_SLOT_WORDS) && has_short_way) {
             count += drain_heads(rx, host, channel->from, lane, budget - count, word);
-        } else if (deliver_ring_body(link, channel, lane, rx, word) ||
-                   deliver_general(link, channel, lane, word)) {
-            count++;
-        } else {
+            continue;
+        }
+        unsigned bodies = drain_bodies(link, channel, lane, rx, budget - count, word);
+        count += bodies;
+        if (bodies == 0 && !deliver_general(link, channel, lane, word)) {
             channel->broken = true;
             stop_reading(link, rx, channel->from, word);
             return count;
         }
+        count += bodies == 0;
     } while (count < budget && is_ready(rx, &word));
     if (rx->next - rx->slots_told >= GIVE_BACK_SLOTS)
         give_back(link, rx, channel, lane);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* deliver_medium.c: the straight line of a Medium that arrives, as deliver_head.c is of a Short: a
+ * function for each number of arguments and lane, in which everything is compared with constants.
+ * What is not as it should be goes to pen_am_deliver_any, which looks at it anew and knows why. */
+#include "am/am.h"
+
+#include "am/am_arity.h"
+#include "am/am_internal.h"
+
+/* Runs a Medium whose head word is `head`, which says its body's length, or hands it on. */
+typedef void (*am_run_medium)(pen_job *job, pen_peer from, const uint64_t *words, uint32_t head_len,
+                              void *body, uint64_t head);
+
+/* lane and count are constants wherever this is inlined. */
+static inline __attribute__((always_inline)) void am_run(pen_job *job, pen_peer from, pen_lane lane,
+                                                         const uint64_t *words, uint32_t head_len,
+                                                         void *body, uint64_t head, unsigned count)
+{
+    uint32_t handler = pen_wire_handler(head), len = pen_wire_payload_len(head);
+    void (*function)(void) = pen_am_function(job->am, handler);
+    if (pen_unlikely(head_len != pen_wire_head_len(count)) || pen_unlikely(function == NULL)) {
+        pen_am_deliver_any(job, from, lane, words, head_len, body, len);
+        return;
+    }
+    pen_token token = { .job = job,
+                        .from = from,
+                        .handler = handler,
+                        .is_request = lane == PEN_LANE_REQUEST,
+                        .replied = lane != PEN_LANE_REQUEST };
+    job->counters.am_handled++;
+    pen_am_call_payload(function, &token, body, len, count, (const pen_am_arg *)&words[1]);
+}
+
+#define AM_RUN_MEDIUM(n)                                                               \
+    static void am_run_request_##n(pen_job *job, pen_peer from, const uint64_t *words, \
+                                   uint32_t head_len, void *body, uint64_t head)       \
+    {                                                                                  \
+        am_run(job, from, PEN_LANE_REQUEST, words, head_len, body, head, n);           \
+    }                                                                                  \
+    static void am_run_reply_##n(pen_job *job, pen_peer from, const uint64_t *words,   \
+                                 uint32_t head_len, void *body, uint64_t head)         \
+    {                                                                                  \
+        am_run(job, from, PEN_LANE_REPLY, words, head_len, body, head, n);             \
+    }
+AM_ARITY_LIST(AM_RUN_MEDIUM)
+
+#define AM_RUN_REQUEST_NAME(n) am_run_request_##n,
+#define AM_RUN_REPLY_NAME(n)   am_run_reply_##n,
+static const am_run_medium runs[2][PEN_AM_ARGS_MAX + 1] = {
+    [PEN_LANE_REQUEST] = { AM_ARITY_LIST(AM_RUN_REQUEST_NAME) },
+    [PEN_LANE_REPLY] = { AM_ARITY_LIST(AM_RUN_REPLY_NAME) },
+};
+
+/* What differs from the head of a Medium of the lane and of the body's length is its handler and
+ * argument count, no more. */
+static inline bool am_is_medium(uint64_t head, pen_lane lane, uint32_t body_len)
+{
+    uint64_t kind = pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY);
+    uint64_t len = (uint64_t)body_len << (PEN_WIRE_LEN_SHIFT - PEN_WIRE_KIND_SHIFT);
+    return head >> PEN_WIRE_KIND_SHIFT == (kind | len) && lane <= PEN_LANE_REPLY &&
+           pen_wire_arg_count(head) <= PEN_AM_ARGS_MAX;
+}
+
+void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len)
+{
+    pen_job *job = ctx;
+    uint64_t word = pen_wire_load(head); /* once: its writer may change it behind our back */
+    if (pen_likely(from < job->size && am_is_medium(word, lane, body_len)) && !PEN_CHECKED)
+        runs[lane][pen_wire_arg_count(word)](job, from, head, head_len, body, word);
+    else
+        pen_am_deliver_any(job, from, lane, head, head_len, body, body_len);
+}
