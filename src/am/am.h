@@ -230,6 +230,13 @@ pen_am_express_locked(pen_job *job, uint32_t jobrank, pen_lane lane, unsigned co
     return true;
 }
 
+/* Mediums in the same way, where the link's entry takes them; else as without `express`. */
+int pen_am_express_request_medium(pen_team *team, uint32_t rank, uint8_t handler,
+                                  const void *source, size_t len, uint32_t flags,
+                                  unsigned arg_count, uint64_t *words);
+int pen_am_express_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
+                                uint32_t flags, unsigned arg_count, uint64_t *words);
+
 /* A request whose payload may still be read after the call: op counts it as busy (both counts are
  * raised by one) until the source may change; NULL: that is so on return, unless flags say
  * PEN_AM_ASYNC. An answer other than 0 leaves op as it was. */

@@ -285,13 +285,61 @@ int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_
     return am_send_body(job, message->route, message->lane, &frame, message->flags);
 }
 
+/* Where threads share the link: by its express entry, under the lock; counted. words[0] is there.
+ * False: nothing has happened. */
+static bool am_medium_locked(pen_job *job, uint32_t jobrank, pen_lane lane, const uint64_t *words,
+                             const void *source, size_t len)
+{
+    const pen_express_table *table = job->locked_express;
+    pen_lock *lock = &job->progress.ports[0].post_lock;
+    uint32_t head_len = pen_wire_head_len(pen_wire_arg_count(words[0]));
+    if (table == NULL || !pen_lock_try_shared(lock))
+        return false;
+    pen_express *entry = pen_express_of(table, jobrank, lane);
+    bool is_taken = pen_express_takes(entry, head_len, len);
+    if (pen_likely(is_taken)) {
+        job->counters.am_sent_shm++;
+        (void)table->ops.body(entry, words, head_len, source, (uint32_t)len);
+    }
+    pen_lock_drop_shared(lock);
+    return is_taken;
+}
+
+static inline uint64_t am_medium_head(pen_lane lane, uint8_t handler, unsigned arg_count,
+                                      size_t len)
+{
+    return pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY), handler, arg_count,
+                         (uint32_t)len);
+}
+
 int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
                           size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
 {
+    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
+    if (team->special == 0 && pen_likely(handler >= PEN_AM_HANDLER_FIRST) &&
+        am_medium_locked(team->job, pen_team_jobrank(team, rank), PEN_LANE_REQUEST, words, source,
+                         len))
+        return 0;
     pen_am_check_member(team, rank);
     pen_am_medium message = { team->job, pen_team_route(team, rank), source, len, NULL,
                               flags,     PEN_LANE_REQUEST,           handler };
     return pen_am_medium_send(&message, arg_count, words);
+}
+
+int pen_am_express_request_medium(pen_team *team, uint32_t rank, uint8_t handler,
+                                  const void *source, size_t len, uint32_t flags,
+                                  unsigned arg_count, uint64_t *words)
+{
+    uint32_t offset = rank * team->express_step;
+    pen_express *entry = (pen_express *)(void *)(team->express + offset);
+    uint32_t head_len = pen_wire_head_len(arg_count);
+    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST) ||
+        pen_unlikely(!pen_express_takes(entry, head_len, len)))
+        return pen_am_request_medium(team, rank, handler, source, len, flags, arg_count, words);
+    pen_job *job = team->job;
+    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
+    job->counters.am_sent_shm++;
+    return job->express.ops.body(entry, words, head_len, source, (uint32_t)len);
 }
 
 static int am_request_long(pen_team *team, uint32_t rank, uint8_t handler,
@@ -358,6 +406,12 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
                         uint32_t flags, unsigned arg_count, uint64_t *words)
 {
     pen_job *job = token->job;
+    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
+    if (pen_likely(handler >= PEN_AM_HANDLER_FIRST && !token->replied) &&
+        am_medium_locked(job, token->from, PEN_LANE_REPLY, words, source, len)) {
+        token->replied = true;
+        return 0;
+    }
     if (pen_unlikely(token->replied))
         pen_am_bad_reply(token);
     pen_am_medium message = {
@@ -366,6 +420,21 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
     int refused = pen_am_medium_send(&message, arg_count, words);
     token->replied = refused == 0;
     return refused;
+}
+
+int pen_am_express_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
+                                uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_job *job = token->job;
+    pen_express *entry = pen_express_of(&job->express, token->from, PEN_LANE_REPLY);
+    uint32_t head_len = pen_wire_head_len(arg_count);
+    if (pen_unlikely(token->replied) || pen_unlikely(handler < PEN_AM_HANDLER_FIRST) ||
+        pen_unlikely(!pen_express_takes(entry, head_len, len)))
+        return pen_am_reply_medium(token, handler, source, len, flags, arg_count, words);
+    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
+    token->replied = true;
+    job->counters.am_sent_shm++;
+    return job->express.ops.body(entry, words, head_len, source, (uint32_t)len);
 }
 
 int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, size_t len, void *dest,

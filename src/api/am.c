@@ -205,7 +205,7 @@ int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handle
         pen_api_check_message("AMRequestMedium", team, rank, flags);
         pen_api_check_payload("AMRequestMedium", source, len);
     }
-    return pen_am_request_medium(team, rank, handler, source, len, flags, arg_count, words);
+    return pen_am_express_request_medium(team, rank, handler, source, len, flags, arg_count, words);
 }
 
 int pen_api_request_long(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler, const void *source,
@@ -234,7 +234,7 @@ int pen_api_reply_medium(gex_Token_t token, gex_AM_Index_t handler, const void *
         pen_api_check_reply("AMReplyMedium", token, flags);
         pen_api_check_payload("AMReplyMedium", source, len);
     }
-    return pen_am_reply_medium(token, handler, source, len, flags, arg_count, words);
+    return pen_am_express_reply_medium(token, handler, source, len, flags, arg_count, words);
 }
 
 int pen_api_reply_long(gex_Token_t token, gex_AM_Index_t handler, const void *source, size_t len,

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 5 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 6 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -214,16 +214,35 @@ typedef struct pen_zcopy_ops {
 /* Frames that are nothing but a head of one to four words, posted without making a pen_frame: for
  * each peer and lane (REQUEST and REPLY) an entry that says how many of them will be taken for
  * certain. Whoever finds room there may post one, under the rules of post(), and is not refused.
- * Room 0 says nothing: post() may know of more. Only calls on the link, of this rank, change it. */
+ * Room 0 says nothing: post() may know of more. Only calls on the link, of this rank, change it.
+ *
+ * While there is room, a frame with a body of so many bytes as body_room says is taken in the same
+ * way, and copied, if it is of medium length; body_room is 0 where a link has no such way. */
 typedef struct pen_express {
-    uint32_t room;
+    uint32_t room, body_room;
 } pen_express;
+
+enum { /* of frames with a body */
+       PEN_EXPRESS_HEAD_MAX = 56,
+       PEN_EXPRESS_BODY_MIN = 64,
+       PEN_EXPRESS_BODY_MAX = 1024,
+};
+
+static inline bool pen_express_takes(const pen_express *entry, uint32_t head_len, size_t body_len)
+{
+    return entry->room != 0 && head_len <= PEN_EXPRESS_HEAD_MAX &&
+           body_len - PEN_EXPRESS_BODY_MIN <= PEN_EXPRESS_BODY_MAX - PEN_EXPRESS_BODY_MIN &&
+           body_len <= entry->body_room;
+}
 
 typedef struct pen_express_ops { /* all answer 0 */
     int (*one)(pen_express *, uint64_t);
     int (*two)(pen_express *, uint64_t, uint64_t);
     int (*three)(pen_express *, uint64_t, uint64_t, uint64_t);
     int (*four)(pen_express *, uint64_t, uint64_t, uint64_t, uint64_t);
+    /* What pen_express_takes; NULL: there is no such way. head_len: a multiple of 8 */
+    int (*body)(pen_express *, const uint64_t *head, uint32_t head_len, const void *body,
+                uint32_t body_len);
 } pen_express_ops;
 
 typedef struct pen_express_table { /* complete when connect() has returned */

@@ -398,14 +398,22 @@ static void reap(struct rank *rank)
 static bool post_express(const pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     const uint64_t *words = (const uint64_t *)frame->head;
-    if (link->express.first == NULL || lane == PEN_LANE_CONTROL || frame->body_len != 0 ||
-        frame->head_len > 4 * sizeof *words)
+    if (link->express.first == NULL || lane == PEN_LANE_CONTROL)
         return false;
     pen_express *entry = pen_express_of(&link->express, to, lane);
     uint32_t room = entry->room;
-    if (room == 0)
-        return false;
     int status = 0;
+    if (frame->body_len != 0) {
+        if (!pen_express_takes(entry, frame->head_len, frame->body_len))
+            return false;
+        status =
+            link->express.ops.body(entry, words, frame->head_len, frame->body, frame->body_len);
+        CHECK(status == 0);
+        CHECK(entry->room < room && frame->body_len <= link->caps.frame_max);
+        return true;
+    }
+    if (room == 0 || frame->head_len > 4 * sizeof *words)
+        return false;
     switch (frame->head_len / sizeof *words) {
     case 1:
         status = link->express.ops.one(entry, words[0]);
@@ -428,8 +436,12 @@ static pen_post post_frame(struct rank *rank, pen_peer to, pen_lane lane, const 
 {
     pen_link *link = rank->link;
     void *body = (void *)frame->body;
-    if (rank->serial_count % 4 != 0 && post_express(link, to, lane, frame))
+    if (rank->serial_count % 4 != 0 && post_express(link, to, lane, frame)) {
+        if (body != NULL)
+            memset(body, 0x5a, frame->body_len); /* was copied */
+        free(body);
         return PEN_POST_DONE;
+    }
     if (frame->body_len <= link->caps.frame_copy_max) {
         pen_post result = link->ops->post(link, to, lane, frame, NULL);
         CHECK(result == PEN_POST_DONE || result == PEN_POST_AGAIN);

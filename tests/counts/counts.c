@@ -22,7 +22,7 @@ enum { FEW = 4, MANY = 12, REPEATS = 8 };
 enum { PLANTED = 20, REPEATS_PLANTED = 2 };
 enum { PARTNER = 1, RANKS = 3 };
 enum { HANDLER_SINK = 200, HANDLER_ASK, HANDLER_ANSWER, HANDLER_MEDIUM };
-enum { MEDIUM_LEN = 256 };
+enum { MEDIUM_LEN = 256, LINE_LEN = 64 };
 enum { ONE = 1 }; /* the last argument of what handlers count */
 
 /* ---- the limits ------------------------------------------------------------------------------
@@ -44,6 +44,7 @@ typedef enum row_number {
     ROW_REPLY,
     ROW_MEDIUM_SEND,
     ROW_MEDIUM_DISPATCH,
+    ROW_LINE_SEND,
     ROW_POLL,
     ROW_PUT,
     ROW_SEND_THREADS,
@@ -61,14 +62,15 @@ static const struct row {
     [ROW_SEND] = { "request Short, 4 arguments", BY_MODE(47, 91), 0, 60, 45 },
     [ROW_DISPATCH] = { "dispatch of it and its handler's call", 52, 0, 60, 45 },
     [ROW_REPLY] = { "reply Short, 4 arguments", BY_MODE(49, 91), 0, 60, 45 },
-    [ROW_MEDIUM_SEND] = { "request Medium, 4 arguments, 256 bytes", BY_MODE(301, 329), 0, 0, 0 },
-    [ROW_MEDIUM_DISPATCH] = { "dispatch of it and its handler's call", 202, 0, 0, 0 },
+    [ROW_MEDIUM_SEND] = { "request Medium, 4 arguments, 256 bytes", BY_MODE(190, 280), 0, 0, 0 },
+    [ROW_MEDIUM_DISPATCH] = { "dispatch of it and its handler's call", 130, 0, 0, 0 },
+    [ROW_LINE_SEND] = { "request Medium, 4 arguments, 64 bytes", BY_MODE(146, 236), 0, 0, 0 },
     [ROW_POLL] = { "poll that finds nothing, 2 peers", BY_MODE(15, 22), 0, 15, 10 },
     [ROW_PUT] = { "blocking put of 8 bytes", 19, 0, 25, 18 },
     /* In PAR, once the process has a second thread: */
     [ROW_SEND_THREADS] = { "the same request Short", 91, 1, 0, 0 },
     [ROW_REPLY_THREADS] = { "the same reply", 90, 1, 0, 0 },
-    [ROW_MEDIUM_SEND_THREADS] = { "the same request Medium", 329, 1, 0, 0 },
+    [ROW_MEDIUM_SEND_THREADS] = { "the same request Medium", 280, 1, 0, 0 },
 };
 /* clang-format on */
 
@@ -212,6 +214,14 @@ static inline __attribute__((always_inline)) void medium_one(values *v)
                                 GEX_EVENT_NOW, 0, v->a, v->b, v->c, v->d);
 }
 
+static inline __attribute__((always_inline)) void line_one(values *v)
+{
+    HIDE_TARGET(*v);
+    HIDE_ARGS(*v);
+    (void)gex_AM_RequestMedium4(v->team, v->rank, HANDLER_MEDIUM, v->source, LINE_LEN,
+                                GEX_EVENT_NOW, 0, v->a, v->b, v->c, v->d);
+}
+
 static inline __attribute__((always_inline)) void poll_one(values *v)
 {
     (void)v;
@@ -241,6 +251,7 @@ static inline __attribute__((always_inline)) void put_one(values *v)
 
 MAKE(send)
 MAKE(medium)
+MAKE(line)
 MAKE(poll)
 MAKE(put)
 
@@ -367,6 +378,7 @@ static void measure(void)
     report(ROW_REPLY, difference(plants ? (steps){ 0, 0, 0 } : dispatch, ask));
     report(ROW_MEDIUM_SEND, count_calls(medium_few, medium_many));
     report(ROW_MEDIUM_DISPATCH, count_dispatch(SEND_MEDIUM));
+    report(ROW_LINE_SEND, count_calls(line_few, line_many));
     report(ROW_POLL, count_calls(poll_few, poll_many));
     report(ROW_PUT, count_calls(put_few, put_many));
     judge_message(send, LOCKED_PER_MESSAGE);

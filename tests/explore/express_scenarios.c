@@ -14,6 +14,7 @@ enum { START_SLOTS = -9 }; /* as in channel_scenarios.c */
 static struct express_state {
     world_job *world;
     uint32_t sent, frames; /* that rank 0 sends to rank 1: before, and in the scenario */
+    uint32_t body_len;
     pen_lane lane;
 } state;
 
@@ -31,6 +32,7 @@ static void run_sender(void)
                               .lane = state.lane,
                               .number = i,
                               .head_len = 8 * (1 + i % 4),
+                              .body_len = state.body_len,
                               .is_express = state.lane != PEN_LANE_CONTROL };
         world_send(state.world, 0, &frame);
     }
@@ -53,6 +55,12 @@ static const shm_config eager = { .channels = 4, .eager = 4, .position_start = S
 /* ---- express ---- */
 
 static void setup_express(bool is_long) { setup(&eager, is_long ? 21 : 12, 0); }
+
+static void setup_bodies(bool is_long)
+{
+    setup(&eager, is_long ? 13 : 9, 0);
+    state.body_len = 64;
+}
 
 static void run_express(uint32_t thread)
 {
@@ -155,6 +163,12 @@ const explore_scenario explore_express_scenarios[] = {
       .what = "1 sender, 1 receiver, ring of 8 slots: 12 (21) heads from registers, positions wrap",
       .threads = 2,
       .setup = setup_express,
+      .run = run_express,
+      .judge = judge_room },
+    { .name = "express_bodies",
+      .what = "the same with 9 (13) bodies in a body ring that holds four",
+      .threads = 2,
+      .setup = setup_bodies,
       .run = run_express,
       .judge = judge_room },
     { .name = "express_sleep",

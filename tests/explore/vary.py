@@ -70,7 +70,7 @@ MUTANTS = [
     (
         "word_before_head",
         SHM + "send.c",
-        r"(    copy_head\(slot, frame->head, head_len\);)",
+        r"(    shm_copy_head\(slot, frame->head, head_len\);)",
         r"""    if (explore_is("word_before_head"))
         atomic_store_explicit(&slot->word, shm_word(next, head_len), memory_order_release);
 \1""",
@@ -78,7 +78,7 @@ MUTANTS = [
     (
         "look_before_word",
         SHM + "send.c",
-        r"(    copy_head\(slot, frame->head, head_len\);)",
+        r"(    shm_copy_head\(slot, frame->head, head_len\);)",
         r"""    if (explore_is("look_before_word"))
         (void)announce(link, to, tx);
 \1""",
@@ -194,6 +194,12 @@ MUTANTS = [
         r"""tx->express.room -= !explore_is("express_overruns");""",
     ),
     (
+        "express_body_overruns",
+        SHM + "express.c",
+        r"tx->express\.body_room -= record;",
+        r"""tx->express.body_room -= explore_is("express_body_overruns") ? 0 : record;""",
+    ),
+    (
         "express_unheard",
         SHM + "express.c",
         r"pen_unlikely\(look != 0\)",
@@ -208,13 +214,11 @@ MUTANTS = [
     (
         "express_looks_early",
         SHM + "express.c",
-        r"(?s)(    tx->next = next \+ 1;\n)(.*?    uint32_t look = )(atomic_load_explicit\(tx->look, "
-        r"memory_order_relaxed\));(.*?if \(may_park && )",
-        r"""    uint32_t early = explore_is("express_looks_early") ? \3 : 0;
-    if (explore_is("express_looks_early") && may_park &&
-        atomic_load_explicit(tx->awake, memory_order_relaxed) != 0)
-        may_park = false;
-\1\2explore_is("express_looks_early") ? early : \3;\4""",
+        r"(?s)(    atomic_store_explicit\(&slot->word, .{1,80}memory_order_release\);\n)"
+        r"    return (express_announce\(tx, may_park\);)",
+        r"""    if (explore_is("express_looks_early"))
+        (void)\2
+\1    return explore_is("express_looks_early") ? 0 : \2""",
     ),
     (
         "view_sum_forgotten",

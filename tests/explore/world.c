@@ -266,12 +266,16 @@ world_job *world_open(uint32_t ranks, const shm_config *config, uint32_t happens
 /* ---- sending and receiving ---- */
 
 /* As the engine does; false: there is no room, as far as the table knows. */
-static bool post_express(const pen_link *link, const world_frame *frame, const uint64_t *head)
+static bool post_express(const pen_link *link, const world_frame *frame, const pen_frame *raw)
 {
+    const uint64_t *head = (const uint64_t *)raw->head;
     const pen_express_ops *ops = &link->express.ops;
     if (!frame->is_express || link->express.first == NULL)
         return false;
     pen_express *entry = pen_express_of(&link->express, frame->to, frame->lane);
+    if (frame->body_len != 0)
+        return pen_express_takes(entry, frame->head_len, frame->body_len) &&
+               ops->body(entry, head, frame->head_len, raw->body, frame->body_len) == 0;
     if (entry->room == 0)
         return false;
     switch (frame->head_len / 8) {
@@ -296,7 +300,7 @@ pen_post world_post(world_job *world, pen_peer from, const world_frame *frame)
         body[i] = body_byte(from, frame->number, i);
     pen_frame raw = { head, frame->body_len == 0 ? NULL : body, frame->head_len, frame->body_len };
     pen_link *link = world->ranks[from].link;
-    if (post_express(link, frame, head))
+    if (post_express(link, frame, &raw))
         return PEN_POST_DONE;
     pen_post answer = link->ops->post(link, frame->to, frame->lane, &raw, NULL);
     EXPLORE_CHECK(answer == PEN_POST_DONE || answer == PEN_POST_AGAIN, "a post answers %d",

@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* express.c: short heads on their way from registers into a slot. The engine has seen that there is
- * room, so nothing can go wrong and nothing is asked: the words, the slot's word that publishes
- * them, and one look whether the reader needs more than that.
+/* express.c: short heads on their way from registers into a slot, and bodies of medium length. The
+ * engine has seen that there is room, so nothing can go wrong and nothing is asked: the words, the
+ * slot's word that publishes them, and one look whether the reader needs more than that.
  *
  * Two variants, chosen when the link is connected: in jobs where all channels are always polled,
  * a sender need not ask whether its is. */
 #include "conduits/shm/shm.h"
 
+#include <string.h>
+
 static PEN_COLD int express_loudly(const shm_tx *tx)
 {
     const shm_peer *peer = (const shm_peer *)(const void *)(tx - tx->lane);
     shm_announce_loudly(peer->link, (pen_peer)(peer - peer->link->to), tx);
+    return 0;
+}
+
+static inline __attribute__((always_inline)) int express_announce(const shm_tx *tx, bool may_park)
+{
+    atomic_signal_fence(memory_order_seq_cst); /* as in announce() */
+    uint32_t look = atomic_load_explicit(tx->look, memory_order_relaxed);
+    if (pen_unlikely(look != 0))
+        return express_loudly(tx);
+    if (may_park && pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0))
+        return express_loudly(tx);
     return 0;
 }
 
@@ -29,13 +42,57 @@ static inline __attribute__((always_inline)) int express_post(pen_express *entry
     /* release: pairs with the reader's acquire of this word */
     atomic_store_explicit(&slot->word, shm_word(next, count * (uint32_t)sizeof *words),
                           memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst); /* as in announce() */
-    uint32_t look = atomic_load_explicit(tx->look, memory_order_relaxed);
-    if (pen_unlikely(look != 0))
-        return express_loudly(tx);
-    if (may_park && pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0))
-        return express_loudly(tx);
-    return 0;
+    return express_announce(tx, may_park);
+}
+
+/* Line by line, the last one with what it shares with the one before; at least one. */
+static inline void copy_lines(char *to, const char *from, uint32_t len)
+{
+    uint32_t last = len - SHM_BODY_ALIGN;
+    for (uint32_t i = 0; i < last; i += SHM_BODY_ALIGN)
+        memcpy(to + i, from + i, SHM_BODY_ALIGN);
+    memcpy(to + last, from + last, SHM_BODY_ALIGN);
+}
+
+/* Room for the body is where the last one ended, all in one piece; its record is a plain number of
+ * lines, for it is shorter than a page. */
+static inline __attribute__((always_inline)) int express_body(pen_express *entry,
+                                                              const uint64_t *head,
+                                                              uint32_t head_len, const void *body,
+                                                              uint32_t body_len, bool may_park)
+{
+    shm_tx *tx = pen_container_of(entry, shm_tx, express);
+    uint32_t next = tx->next;
+    uint32_t offset = tx->ring_next & ((1u << tx->ring_bits) - 1);
+    uint32_t record = (body_len + SHM_BODY_ALIGN - 1) & ~(uint32_t)(SHM_BODY_ALIGN - 1);
+    shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
+    uint64_t word = shm_word(next, head_len) | shm_word_body(SHM_BODY_IN_RING, body_len, 0) |
+                    shm_word_place(offset / SHM_BODY_ALIGN);
+    tx->express.room--;
+    tx->next = next + 1;
+    copy_lines(tx->ring + offset, (const char *)body, body_len);
+    tx->express.body_room -= record;
+    tx->ring_next += record;
+    shm_copy_head(slot, head, head_len);
+    /* release: pairs with the reader's acquire of this word */
+    atomic_store_explicit(&slot->word, word, memory_order_release);
+    return express_announce(tx, may_park);
+}
+
+_Static_assert(PEN_EXPRESS_HEAD_MAX - SHM_SLOT_HEAD == 0 &&
+                   PEN_EXPRESS_BODY_MIN - SHM_BODY_ALIGN >= 0 && PEN_EXPRESS_BODY_MAX < 4096,
+               "such frames have one slot, and whole lines that are no multiple of a page");
+
+static int polled_body(pen_express *entry, const uint64_t *head, uint32_t head_len,
+                       const void *body, uint32_t body_len)
+{
+    return express_body(entry, head, head_len, body, body_len, false);
+}
+
+static int parked_body(pen_express *entry, const uint64_t *head, uint32_t head_len,
+                       const void *body, uint32_t body_len)
+{
+    return express_body(entry, head, head_len, body, body_len, true);
 }
 
 static int polled_one(pen_express *entry, uint64_t a)
@@ -80,8 +137,10 @@ static int parked_four(pen_express *entry, uint64_t a, uint64_t b, uint64_t c, u
 
 void shm_express_open(shm_link *link)
 {
-    static const pen_express_ops polled = { polled_one, polled_two, polled_three, polled_four };
-    static const pen_express_ops parked = { parked_one, parked_two, parked_three, parked_four };
+    static const pen_express_ops polled = { polled_one, polled_two, polled_three, polled_four,
+                                            polled_body };
+    static const pen_express_ops parked = { parked_one, parked_two, parked_three, parked_four,
+                                            parked_body };
     if (link->fenced) /* each of them would need a fence */
         return;
     bool never_parks = shm_is_eager(link);

@@ -6,20 +6,6 @@
 
 enum { INBOX_SENDS_MAX = 16 }; /* after so many we ask for a channel again */
 
-/* Word by word, as the caller has just stored them: a wider load would have to wait for those
- * stores to reach the cache. Atomic so that this stays a loop; relaxed, for the slot's word
- * publishes it. */
-static inline void copy_head(shm_slot *slot, const void *head, size_t head_len)
-{
-    size_t i = 0;
-    do {
-        const void *from = (const char *)head + i;
-        void *to = (char *)slot->head + i;
-        atomic_store_explicit((_Atomic uint64_t *)to, *(const uint64_t *)from,
-                              memory_order_relaxed);
-    } while ((i += sizeof(uint64_t)) != head_len);
-}
-
 static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bit)
 {
     /* release: pairs with the acquire in shm_poll's answer; our claim and slot come first */
@@ -80,6 +66,7 @@ static void refresh(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane)
     }
     tx->express.room = slots_done + SHM_RING_SLOTS - tx->reserved - tx->next;
     tx->ring_done = ring_done;
+    shm_tx_show_room(tx);
 }
 
 bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots)
@@ -151,11 +138,11 @@ static void write_slots(shm_slot *slots, uint32_t mask, uint32_t position, const
     if (first_len > SHM_SLOT_HEAD) {
         shm_slot *more = &slots[(position + 1) & mask];
         first_len = SHM_SLOT_HEAD;
-        copy_head(more, (const char *)frame->head + first_len, frame->head_len - first_len);
+        shm_copy_head(more, (const char *)frame->head + first_len, frame->head_len - first_len);
         /* relaxed: only tells this lap from the next; the first slot's word covers it */
         atomic_store_explicit(&more->word, shm_word(position + 1, 0), memory_order_relaxed);
     }
-    copy_head(slot, frame->head, first_len);
+    shm_copy_head(slot, frame->head, first_len);
     if (shm_word_kind(word) == SHM_BODY_IN_SLOT)
         memcpy((char *)slot + shm_slot_body_at(frame->head_len), frame->body, frame->body_len);
     /* release: pairs with the reader's acquire of this word */
@@ -247,6 +234,7 @@ static bool place_in_ring(shm_link *link, shm_peer *peer, pen_lane lane, const p
     uint32_t offset = (uint32_t)start & (link->layout.ring_len - 1);
     memcpy(tx->ring + offset, frame->body, frame->body_len);
     tx->ring_next = (uint32_t)start + record;
+    shm_tx_show_room(tx);
     *body_word = shm_word_body(SHM_BODY_IN_RING, frame->body_len, 0) |
                  shm_word_place(offset / SHM_BODY_ALIGN);
     return true;
@@ -299,6 +287,8 @@ bool shm_open_channel(shm_link *link, pen_peer to)
         tx->ring = start + shm_channel_ring_at(&link->layout, lane);
         tx->next = tx->ring_next = tx->ring_done = link->config.position_start;
         tx->express.room = SHM_RING_SLOTS;
+        tx->ring_bits = (uint8_t)__builtin_ctz(link->layout.ring_len);
+        shm_tx_show_room(tx);
         tx->awake = always ? &link->always : &peer->page->channels[channel].awake;
     }
     return true;
@@ -362,7 +352,7 @@ static __attribute__((noinline)) pen_post post_with_body(shm_link *link, pen_pee
     uint32_t next = tx->next;
     shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
     memcpy(body, frame->body, frame->body_len);
-    copy_head(slot, frame->head, frame->head_len);
+    shm_copy_head(slot, frame->head, frame->head_len);
     uint64_t place = (uint32_t)(body - tx->ring) / SHM_BODY_ALIGN;
     /* release: pairs with the reader's acquire of this word */
     atomic_store_explicit(&slot->word,
@@ -370,6 +360,7 @@ static __attribute__((noinline)) pen_post post_with_body(shm_link *link, pen_pee
                               shm_word_place((uint32_t)place) | shm_word(next, frame->head_len),
                           memory_order_release);
     tx->ring_next += record;
+    shm_tx_show_room(tx);
     tx->next = next + 1;
     tx->express.room--;
     return announce(link, to, tx);
@@ -388,7 +379,7 @@ pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     if (frame->body_len != 0)
         return post_with_body(link, to, lane, frame);
     shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
-    copy_head(slot, frame->head, head_len);
+    shm_copy_head(slot, frame->head, head_len);
     /* release: pairs with the reader's acquire of this word */
     atomic_store_explicit(&slot->word, shm_word(next, head_len), memory_order_release);
     tx->next = next + 1;

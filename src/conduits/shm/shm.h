@@ -30,18 +30,20 @@ typedef struct shm_link shm_link;
 
 /* ---- sending: guarded by the post lock ------------------------------------------------------ */
 
-typedef struct shm_tx {                    /* our side of one channel's ring of slots; one line */
-    PEN_CACHE_ALIGNED pen_express express; /* room: slots; 0: ask the reader how far it got */
-    uint32_t next;                         /* position of the next slot */
-    shm_slot *slots;                       /* NULL: no channel yet */
+typedef struct shm_tx { /* our side of one channel's ring of slots; one line */
+    /* room: slots; 0: ask the reader how far it got. body_room: bytes at ring_next, in one piece */
+    PEN_CACHE_ALIGNED pen_express express;
+    uint32_t next;                 /* position of the next slot */
+    uint32_t ring_next, ring_done; /* bytes ever taken from the ring and given back */
+    uint8_t channel, lane;
+    uint8_t ring_bits;                /* the ring's length is so-many-th power of two */
+    uint8_t reserved : 7;             /* slots kept for bodies being written in place */
+    bool ring_held : 1;               /* a body is being written at ring_next: others take chunks */
+    shm_slot *slots;                  /* NULL: no channel yet */
     const _Atomic uint32_t *look;     /* not 0: more is to be done than to publish; see announce */
     const _Atomic uint32_t *awake;    /* the reader polls this channel */
     const _Atomic uint32_t *sleeping; /* the reader's rank sleeps */
     char *ring;                       /* for bodies */
-    uint32_t ring_next, ring_done;    /* bytes ever taken from it and given back */
-    uint32_t reserved;                /* slots kept for bodies being written in place */
-    uint8_t channel, lane;
-    bool ring_held; /* a body is being written at ring_next: others take chunks */
 } shm_tx;
 
 _Static_assert(sizeof(shm_tx) == PEN_CACHE_LINE, "all that a short message needs is in one line");
@@ -120,6 +122,30 @@ static inline bool shm_is_eager(const shm_link *link)
 static inline shm_tx *shm_tx_of(shm_peer *peer, pen_lane lane)
 {
     return (shm_tx *)(void *)((char *)peer + (size_t)lane * sizeof(shm_tx));
+}
+
+/* After any of what it is made of has changed, but for a body that was taken from it. */
+static inline void shm_tx_show_room(shm_tx *tx)
+{
+    uint32_t ring_len = 1u << tx->ring_bits;
+    uint32_t in_one_piece = ring_len - (tx->ring_next & (ring_len - 1));
+    uint32_t left = ring_len - (tx->ring_next - tx->ring_done);
+    uint32_t len = left < in_one_piece ? left : in_one_piece;
+    tx->express.body_room = tx->ring_held ? 0 : len & ~(uint32_t)(SHM_BODY_ALIGN - 1);
+}
+
+/* Word by word, as the caller has just stored them: a wider load would have to wait for those
+ * stores to reach the cache. Atomic so that this stays a loop; relaxed, for the slot's word
+ * publishes it. */
+static inline void shm_copy_head(shm_slot *slot, const void *head, size_t head_len)
+{
+    size_t i = 0;
+    do {
+        const void *from = (const char *)head + i;
+        void *to = (char *)slot->head + i;
+        atomic_store_explicit((_Atomic uint64_t *)to, *(const uint64_t *)from,
+                              memory_order_relaxed);
+    } while ((i += sizeof(uint64_t)) != head_len);
 }
 
 /* The full fence of a rank that has no membarrier, or that parks. ThreadSanitizer does not know

@@ -20,7 +20,7 @@ static shm_tx *channel_of(shm_link *link, pen_peer to, pen_lane lane)
 
 static void keep_slots(shm_tx *tx)
 {
-    tx->reserved += 2;
+    tx->reserved = (tx->reserved + 2u) & 127u;
     tx->express.room -= 2;
 }
 
@@ -31,6 +31,7 @@ static char *reserve_in_ring(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lan
     if (start < 0)
         return NULL;
     tx->ring_held = true;
+    shm_tx_show_room(tx);
     return tx->ring + ((uint32_t)start & (link->layout.ring_len - 1));
 }
 
@@ -90,7 +91,7 @@ static void unreserve(shm_link *link, pen_peer to, pen_lane lane, shm_place plac
     if (place.by_inbox) {
         peer->inbox_reserved[lane] = 0;
     } else {
-        tx->reserved -= 2;
+        tx->reserved = (tx->reserved - 2u) & 127u;
         tx->express.room += 2;
     }
     if (!place.in_ring && body_len == 0)
@@ -102,6 +103,7 @@ static void unreserve(shm_link *link, pen_peer to, pen_lane lane, shm_place plac
         tx->ring_next += (place.at - tx->ring_next) & (link->layout.ring_len - 1);
         tx->ring_next += shm_ring_record(body_len);
     }
+    shm_tx_show_room(tx);
 }
 
 static uint64_t body_word_of(shm_place place, uint32_t body_len)
