@@ -447,33 +447,6 @@ static void late_commands_stay_in_order_and_read_their_source_late(void **state)
     pair_close(&p);
 }
 
-static void notifications_are_matched_out_of_order(void **state)
-{
-    (void)state;
-    pair p;
-    pair_open(&p, small_config(2));
-    node *a = &p.nodes[0], *b = &p.nodes[1];
-    RMA2_Notification got;
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(
-            rma2_post_notification(a->port, &a->to, 1, (uint64_t)i, put_spec, RMA2_CMD_DEFAULT),
-            RMA2_SUCCESS);
-    assert_int_equal(
-        rma2_post_put_bt(a->port, &a->to, a->region, 0, 5, b->nla, put_spec, RMA2_CMD_DEFAULT),
-        RMA2_SUCCESS);
-    const RMA2_Notification_Spec completer = RMA2_COMPLETER_NOTIFICATION;
-    assert_int_equal(rma2_noti_match_block(b->port, RMA2_BT_PUT, completer, 0, 0, &got),
-                     RMA2_SUCCESS);
-    assert_int_equal(rma2_noti_get_size(&got), 5);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(rma2_noti_match(b->port, RMA2_NOTI_PUT, completer, 0, 0, &got),
-                         RMA2_SUCCESS);
-        assert_int_equal(rma2_noti_get_notiput_payload(&got), i);
-    }
-    assert_int_equal(rma2_noti_match(b->port, RMA2_NOTI_PUT, completer, 0, 0, &got), RMA2_NO_NOTI);
-    pair_close(&p);
-}
-
 static void mapped_memory_is_copied_directly(void **state)
 {
     (void)state;
@@ -534,7 +507,6 @@ int main(void)
         cmocka_unit_test(full_queue_keeps_commands_waiting_in_order),
         cmocka_unit_test(queue_found_empty_has_all_its_room),
         cmocka_unit_test(late_commands_stay_in_order_and_read_their_source_late),
-        cmocka_unit_test(notifications_are_matched_out_of_order),
         cmocka_unit_test(mapped_memory_is_copied_directly),
         cmocka_unit_test(notifications_come_when_the_machine_would_bring_them),
     };
