@@ -20,7 +20,7 @@
  * which a word that holds the name anyway need not know. */
 enum { BARRIER_ANONYMOUS = 1, BARRIER_MISMATCH = 2 };
 
-enum { QUEUE_LEN_FIRST = 16 };
+enum { QUEUE_LEN_FIRST = 16 }; /* a power of two, and so is what it grows to */
 
 uint64_t pen_word_combine(uint64_t a, uint64_t b)
 {
@@ -99,13 +99,13 @@ static void queue_push(pen_coll *coll, pen_coll_waiting waiting)
                           "cannot begin a barrier: calloc: %s; keep fewer than %u outstanding",
                           strerror(errno), coll->queue_count);
         for (uint32_t i = 0; i < coll->queue_count; i++)
-            queue[i] = coll->queue[(coll->queue_first + i) % coll->queue_len];
+            queue[i] = coll->queue[(coll->queue_first + i) & (coll->queue_len - 1)];
         free(coll->queue);
         coll->queue = queue;
         coll->queue_len = len;
         coll->queue_first = 0;
     }
-    coll->queue[(coll->queue_first + coll->queue_count++) % coll->queue_len] = waiting;
+    coll->queue[(coll->queue_first + coll->queue_count++) & (coll->queue_len - 1)] = waiting;
 }
 
 /* Ends what has ended and lets the next ones arrive; answers how many ended. */
@@ -118,7 +118,7 @@ static unsigned plain_advance(pen_coll *coll)
         if (meet->underway)
             break;
         pen_coll_waiting first = coll->queue[coll->queue_first];
-        coll->queue_first = (coll->queue_first + 1) % coll->queue_len;
+        coll->queue_first = (coll->queue_first + 1) & (coll->queue_len - 1);
         coll->queue_count--;
         if (coll->queue_count != 0)
             pen_meet_arrive(meet, 0);
