@@ -128,6 +128,7 @@ static uint64_t play(double seconds, int leaver, const char *how)
     const volatile int *stop = (volatile int *)(void *)(segment_of(me) + SEGMENT_LEN / 2);
     double begin = now_s();
     int fed = me == 0 && strcmp(how, "fed") == 0;
+    int has_leaver = leaver >= 0 && leaver < (int)gex_TM_QuerySize(team); /* who may begin late */
     uint64_t rounds = 0;
     int over = 0;
     while (!over) {
@@ -136,7 +137,8 @@ static uint64_t play(double seconds, int leaver, const char *how)
         if ((int)me == leaver && now_s() - begin > seconds / 2)
             leave(how);
         if (rounds % ROUNDS_PER_LOOK == 0)
-            over = is_over(stop, now_s() - begin > seconds && (!fed || input_has_ended()));
+            over = is_over(stop,
+                           !has_leaver && now_s() - begin > seconds && (!fed || input_has_ended()));
     }
     return rounds;
 }
