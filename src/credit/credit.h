@@ -177,6 +177,10 @@ bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver);
 bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
                               pen_credit_message *message);
 
+/* Whether so many are recovered that a grant may as well ride: half of what is worth a control
+ * packet, or the peer hurries. A ride takes time at both ends, too. */
+bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver *receiver, uint32_t peer_i);
+
 /* Compares every peer with the sums, which takes as long as there are peers. Ends the process if
  * they differ; for tests and checked builds. */
 void pen_credit_receiver_audit(const pen_credit_receiver *receiver);
@@ -207,6 +211,10 @@ pen_credit_sender *pen_credit_sender_open(void *memory, const pen_credit_params 
  * for each stall. */
 bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i, pen_credit_class packet,
                             uint32_t left, pen_credit_tag *tag);
+
+/* Whether half of the quota or less is in hand. For users that let requests wait so that replies
+ * find credits; a user may not wait for this alone, since nobody owes it. */
+bool pen_credit_sender_is_low(const pen_credit_sender *sender, uint32_t peer_i);
 
 /* A GRANT or RECALL of the peer's came. ERR_PROTOCOL: more than there can be, a second recall
  * before the first was answered, or one that the policy does not know; nothing has changed then. */

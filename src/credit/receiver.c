@@ -5,10 +5,13 @@
 #include "base/compiler.h"
 #include "credit/credit_internal.h"
 
-static uint32_t held(const pen_credit_source *peer) { return peer->exposed + peer->recovered; }
+static inline uint32_t held(const pen_credit_source *peer)
+{
+    return peer->exposed + peer->recovered;
+}
 
 /* The sums are kept beside what they sum up, so that forgetting one of them shows. */
-static void check_sums(const pen_credit_receiver *receiver)
+static inline void check_sums(const pen_credit_receiver *receiver)
 {
     PEN_INVARIANT(receiver->quota_free <= receiver->slots && receiver->pool <= receiver->slots);
     PEN_INVARIANT(receiver->quota_sum + receiver->quota_free == receiver->slots);
@@ -33,15 +36,18 @@ static uint32_t threshold(const pen_credit_receiver *receiver, uint32_t peer_i)
     return PEN_CREDIT_THRESHOLD(base, receiver->params.control);
 }
 
-static bool grant_is_due(const pen_credit_receiver *receiver, uint32_t peer_i)
+static inline bool grant_is_due(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
+    uint32_t base = pen_credit_min(receiver->shares[peer_i].quota, held(peer));
+    if (!peer->urgent && (uint64_t)peer->recovered * (receiver->params.control + 1) <= base)
+        return false; /* below the threshold: most often so, and it spares a division */
     return peer->before_count < receiver->params.control &&
            PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer_i), peer->urgent);
 }
 
 /* After anything that can make a control packet due. */
-static void consider(pen_credit_receiver *receiver, uint32_t peer_i)
+static inline void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     if (receiver->peers[peer_i].recall_wanted || grant_is_due(receiver, peer_i))
         pen_credit_list_push(&receiver->ready, peer_i);
@@ -142,15 +148,19 @@ pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t p
     peer->packets++;
     receiver->occupied++;
     PEN_INVARIANT(receiver->occupied <= receiver->slots);
+    uint8_t unread = peer->before_count;
     show(receiver, peer_i, 1);
+    bool is_changed = peer->before_count != unread || tag.need > 0;
     if (tag.urgent && peer->exposed == peer->mailbox) /* else a grant is under way to it */
-        peer->urgent = true;
+        peer->urgent = is_changed = true;
     if (receiver->rules->arrival != NULL)
         receiver->rules->arrival(receiver);
     if (tag.need > 0 && receiver->rules->need != NULL)
         receiver->rules->need(receiver, peer_i, tag.need);
-    consider(receiver, peer_i);
-    check_peer(receiver, peer_i);
+    if (is_changed) { /* seldom; else nothing has come due and no slot has moved */
+        consider(receiver, peer_i);
+        check_peer(receiver, peer_i);
+    }
     return PEN_OK;
 }
 
@@ -170,7 +180,7 @@ void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, u
     }
     peer->round_freed++;
     share->last_freed = now;
-    if (receiver->rules->round != NULL &&
+    if (receiver->rules->round != NULL && peer->round_freed > share->quota && /* no division */
         peer->round_freed >= PEN_CREDIT_ROUND(share->quota, receiver->params.control))
         receiver->rules->round(receiver, peer_i, now);
     stand_in_line(receiver, peer_i);
@@ -272,6 +282,13 @@ bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
 bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver)
 {
     return !pen_credit_list_empty(&receiver->ready);
+}
+
+bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver *receiver, uint32_t peer_i)
+{
+    const pen_credit_source *peer = &receiver->peers[peer_i];
+    return peer->urgent || (uint64_t)peer->recovered * 2 * (receiver->params.control + 1) >
+                               receiver->shares[peer_i].quota;
 }
 
 bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,

@@ -41,6 +41,12 @@ bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i, pen_cred
     return true;
 }
 
+bool pen_credit_sender_is_low(const pen_credit_sender *sender, uint32_t peer_i)
+{
+    const pen_credit_target *peer = &sender->peers[peer_i];
+    return peer->hand <= peer->quota / 2;
+}
+
 static void fade(pen_credit_target *peer)
 {
     peer->stalled = (uint16_t)(peer->stalled >> PEN_CREDIT_FADE_SHIFT);

@@ -39,6 +39,8 @@ enum {
     EXTOLL_REGIONS_MAX = 128, /* of ours */
     EXTOLL_SELF_MAX = 64,     /* frames of one lane to ourselves */
     EXTOLL_DRAIN_MAX = 256,   /* packets that one poll takes out of the mailbox */
+    EXTOLL_PATIENCE = 256,    /* tries of a request that leaves credits to replies */
+    EXTOLL_NOW_EVERY = 8,     /* packets; a clock takes as long as the rest of one */
     EXTOLL_NONE = UINT32_MAX, /* no index */
 };
 
@@ -120,7 +122,8 @@ typedef struct extoll_peer {
     uint64_t number, number_told; /* of what was put before: frames say it, notifications tell it */
     RMA2_NLA put_last;            /* somewhere in the memory that was put to last */
     bool has_put, is_listed, fence_out;
-    uint8_t refused; /* the lane whose packet the card did not take; PEN_LANES: none */
+    uint8_t refused;   /* the lane whose packet the card did not take; PEN_LANES: none */
+    uint16_t patience; /* times that requests may still be held back; anew with credits */
     uint16_t velo_vpid, rma_vpid;
     _Atomic bool
         is_lost; /* what it sent made no sense; relaxed: whoever reads it late does no harm */
@@ -170,7 +173,8 @@ typedef struct extoll_link {
     uint32_t *tx_ring;      /* of (peer, lane) with a frame under way; as many as there are pairs */
     uint32_t tx_first, tx_count;
     bool tx_news;           /* there may be room since they were last tried */
-    _Atomic bool card_full; /* something waits for the card; relaxed: polls look again */
+    _Atomic bool try_again; /* something waits for the card or was held back; relaxed: polls look
+                               again */
     uint32_t uncommitted;
     uint64_t held_word; /* a credit packet that the card did not take; its peer, or EXTOLL_NONE */
     pen_peer held_to;
@@ -194,10 +198,12 @@ typedef struct extoll_link {
     extoll_stashed *stash;
     uint32_t stash_len, stash_used, stash_free;
     extoll_list stashed[PEN_LANES];
-    extoll_list waiting; /* frames that came before the data of their puts */
-    uint32_t quiet;      /* polls without a look at the notifications */
-    uint64_t now;        /* in this poll; 0: nobody has asked */
-    bool touched;        /* this poll, or one before it, has left something to be sent */
+    uint32_t stashed_count; /* in all of them */
+    extoll_list waiting;    /* frames that came before the data of their puts */
+    uint32_t quiet;         /* polls without a look at the notifications */
+    uint64_t now;           /* a while ago: it is asked for once in EXTOLL_NOW_EVERY packets */
+    uint32_t now_left;      /* packets until then */
+    bool touched;           /* this poll, or one before it, has left something to be sent */
     _Alignas(16) uint64_t packet[EXTOLL_PAYLOAD_MAX / 8 + 1];
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];
 } extoll_link;

@@ -82,6 +82,7 @@ static void stash_packet(extoll_link *link, const extoll_packet *packet)
     entry->len = packet->len;
     memcpy(entry->payload, packet->payload, packet->len);
     list_push(link, &link->stashed[packet->lane], i);
+    link->stashed_count++;
 }
 
 /* ---- credits --------------------------------------------------------------------------------- */
@@ -92,9 +93,12 @@ static void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
     uint32_t i = extoll_source_i(link, from);
     bool of_control = lane == PEN_LANE_CONTROL;
     link->touched = true;
-    /* Only the policy that measures time wants to know it, and once in a poll will do. */
-    if (link->now == 0 && link->plan.data.policy == PEN_CREDIT_ACTIVITY)
-        link->now = host->now_ns(host->ctx);
+    /* Only the policy that measures time wants to know it, over many packets. */
+    if (link->now_left-- == 0) {
+        link->now_left = EXTOLL_NOW_EVERY - 1;
+        if (link->plan.data.policy == PEN_CREDIT_ACTIVITY)
+            link->now = host->now_ns(host->ctx);
+    }
     pen_credit_receiver_freed(of_control ? link->control_receiver : link->data_receiver, i,
                               of_control ? 0 : link->now);
 }
@@ -121,6 +125,7 @@ static bool hear(extoll_link *link, pen_peer from, uint64_t word)
                pen_credit_sender_hear(link->control_sender, i, &message) == PEN_OK;
     if (message.kind == PEN_CREDIT_GIVE)
         return pen_credit_receiver_hear(link->data_receiver, i, &message) == PEN_OK;
+    link->to[from].patience = EXTOLL_PATIENCE;
     return pen_credit_sender_hear(link->data_sender, i, &message) == PEN_OK;
 }
 
@@ -245,6 +250,19 @@ static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx
     return 0;
 }
 
+/* A frame that is whole in its packet: its handler runs on our copy of it. */
+static unsigned take_whole(extoll_link *link, const extoll_packet *packet, uint32_t head_len,
+                           uint32_t body_len)
+{
+    char *head = (char *)link->packet + EXTOLL_WORD, *body = head + head_len;
+    if ((EXTOLL_WORD + head_len) % 16 != 0)
+        body = memcpy(link->small_body, body, body_len);
+    if (packet->has_slot)
+        free_slot_later(link, packet->from, packet->lane);
+    deliver(link, packet->from, packet->lane, head, head_len, body, body_len);
+    return 1;
+}
+
 static unsigned take_begin(extoll_link *link, const extoll_packet *packet, extoll_rx *rx)
 {
     uint64_t begin = 0;
@@ -254,9 +272,12 @@ static unsigned take_begin(extoll_link *link, const extoll_packet *packet, extol
         extoll_lose(link, packet->from, "a frame begins as none does");
         return 0;
     }
+    uint32_t head_len = extoll_begin_head_len(begin), body_len = extoll_begin_body_len(begin);
     rx->number_len = extoll_begin_is_after_puts(begin) ? EXTOLL_WORD : 0;
-    rx->lead_len = rx->number_len + extoll_begin_head_len(begin);
-    rx->body_len = extoll_begin_body_len(begin);
+    if (rx->number_len == 0 && packet->len == EXTOLL_WORD + head_len + body_len)
+        return take_whole(link, packet, head_len, body_len);
+    rx->lead_len = rx->number_len + head_len;
+    rx->body_len = body_len;
     rx->got = 0;
     rx->buffer = NULL;
     rx->is_active = true;
@@ -393,6 +414,7 @@ static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
                                  true };
         memcpy(link->packet, entry->payload, entry->len);
         list_drop_first(link, list);
+        link->stashed_count--;
         stash_give(link, i);
         if (!atomic_load_explicit(&link->to[packet.from].is_lost, memory_order_relaxed))
             count += take_data(link, &packet);
@@ -450,7 +472,7 @@ static unsigned poll_rma(extoll_link *link)
 /* What there is to be sent. */
 static unsigned push(extoll_link *link)
 {
-    if (!link->touched && !atomic_load_explicit(&link->card_full, memory_order_relaxed))
+    if (!link->touched && !atomic_load_explicit(&link->try_again, memory_order_relaxed))
         return 0;
     pen_lock_take(&link->lock);
     unsigned sent = extoll_send_more(link);
@@ -458,7 +480,7 @@ static unsigned push(extoll_link *link)
     extoll_commit(link);
     link->touched = link->held_to != EXTOLL_NONE;
     bool waits_for_card =
-        link->touched || atomic_load_explicit(&link->card_full, memory_order_relaxed);
+        link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed);
     pen_lock_drop(&link->lock);
     return sent + waits_for_card; /* nobody wakes us when the card has room */
 }
@@ -466,10 +488,11 @@ static unsigned push(extoll_link *link)
 unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     extoll_link *link = extoll_of(base);
-    link->now = 0;
     unsigned events = poll_rma(link);
-    unsigned frames = extoll_self_poll(link, lanes, budget);
-    if (frames < budget)
+    unsigned frames = 0;
+    if (atomic_load_explicit(&link->self_total, memory_order_relaxed) != 0)
+        frames = extoll_self_poll(link, lanes, budget);
+    if (link->stashed_count != 0 && frames < budget)
         frames += unstash(link, lanes, budget - frames);
     if (link->waiting.first != EXTOLL_NONE && frames < budget)
         frames += unwait(link, lanes, budget - frames);

@@ -46,8 +46,6 @@ unsigned extoll_self_poll(extoll_link *link, unsigned lanes, unsigned budget)
 {
     const pen_host *host = link->base.host;
     unsigned count = 0;
-    if (atomic_load_explicit(&link->self_total, memory_order_relaxed) == 0)
-        return 0;
     for (unsigned lane = PEN_LANES; lane-- > 0;) {
         while ((lanes & PEN_LANE_BIT(lane)) != 0 && count < budget) {
             pen_lock_take(&link->lock);

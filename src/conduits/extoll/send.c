@@ -51,42 +51,57 @@ void extoll_commit(extoll_link *link)
 
 /* False: the card takes it later. To a peer that has gone nothing is sent, as if it had been: who
  * leaves has met everybody else. */
-static bool card_takes(extoll_link *link, velo2_ret_t result)
+static inline bool card_takes(extoll_link *link, velo2_ret_t result)
 {
     if (pen_likely(result != VELO2_RET_TRY_AGAIN))
         return true;
-    atomic_store_explicit(&link->card_full, true, memory_order_relaxed);
+    atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
     return false;
 }
 
 /* Whether a packet of the lane is next. Credits are counted when a packet is made, and what packets
  * say of them only makes sense in that order: what the card has refused goes first. */
-static bool is_next(extoll_link *link, pen_peer to, pen_lane lane)
+static inline bool is_next(extoll_link *link, pen_peer to, pen_lane lane)
 {
     const extoll_peer *peer = &link->to[to];
     if (pen_likely(peer->refused == PEN_LANES ? link->held_to != to : peer->refused == lane))
         return true;
-    atomic_store_explicit(&link->card_full, true, memory_order_relaxed);
+    atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
     return false;
 }
 
 /* ---- credits that ride ----------------------------------------------------------------------- */
 
 /* What is granted has to be free for the card as well, so that is told first. */
-static bool take_ride(extoll_link *link, pen_peer to, uint64_t *word)
+static inline bool take_ride(extoll_link *link, pen_peer to, uint64_t *word)
 {
     pen_credit_message message;
-    if (!link->plan.coalesced ||
-        !pen_credit_receiver_ride(link->data_receiver, extoll_source_i(link, to),
-                                  EXTOLL_CREDIT_COUNT_MAX, &message))
+    uint32_t i = extoll_source_i(link, to);
+    if (!link->plan.coalesced || !pen_credit_receiver_is_worth_a_ride(link->data_receiver, i) ||
+        !pen_credit_receiver_ride(link->data_receiver, i, EXTOLL_CREDIT_COUNT_MAX, &message))
         return false;
     extoll_commit(link);
     *word = extoll_credit(&message, false);
     return true;
 }
 
-static bool take_credit(extoll_link *link, pen_peer to, pen_lane lane, uint32_t left,
-                        pen_credit_tag *tag)
+/* A request begins with half of the quota in hand or more, as long as credits keep coming: the rest
+ * is for replies. Else a rank that sends as many requests as it can has nothing left for replies to
+ * its peer's, has to stash those, and returns no credit for them, while its peer does the same.
+ * Nobody relies on it: it is for so many tries, then one credit is left, as the rules demand. */
+static inline bool is_held_back(extoll_link *link, pen_peer to, pen_lane lane)
+{
+    extoll_peer *peer = &link->to[to];
+    if (lane != PEN_LANE_REQUEST || peer->patience == 0 ||
+        !pen_credit_sender_is_low(link->data_sender, extoll_source_i(link, to)))
+        return false;
+    peer->patience--;
+    atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
+    return true;
+}
+
+static inline bool take_credit(extoll_link *link, pen_peer to, pen_lane lane, uint32_t left,
+                               pen_credit_tag *tag)
 {
     uint32_t i = extoll_source_i(link, to);
     if (lane == PEN_LANE_CONTROL)
@@ -115,7 +130,10 @@ static uint32_t packet_end(const extoll_link *link, const extoll_tx *tx)
 
 static uint32_t packets_left(const extoll_link *link, const extoll_tx *tx)
 {
-    return (tx_total(tx) - tx->sent + link->packet_max - 1) / link->packet_max;
+    uint32_t len = tx_total(tx) - tx->sent + link->packet_max - 1;
+    /* Cards have two sizes of packets; a division by either is none. */
+    return link->packet_max == VELO2_MAX_MSG_SIZE_64 ? len / VELO2_MAX_MSG_SIZE_64
+                                                     : len / VELO2_MAX_MSG_SIZE;
 }
 
 /* Bytes sent..end of lead and body, one behind the other. */
@@ -160,7 +178,8 @@ static bool tx_run(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx,
         if (!is_next(link, to, lane))
             return false;
         if (tx->packet_len == 0) {
-            if (!take_credit(link, to, lane, packets_left(link, tx), &credit))
+            if ((tx->sent == 0 && is_held_back(link, to, lane)) ||
+                !take_credit(link, to, lane, packets_left(link, tx), &credit))
                 return false;
             make_packet(link, to, lane, tx, credit);
         }
@@ -229,8 +248,8 @@ static void tx_list(extoll_link *link, pen_peer to, pen_lane lane)
 unsigned extoll_send_more(extoll_link *link)
 {
     unsigned sent = 0;
-    bool was_full = atomic_load_explicit(&link->card_full, memory_order_relaxed);
-    atomic_store_explicit(&link->card_full, false, memory_order_relaxed);
+    bool was_full = atomic_load_explicit(&link->try_again, memory_order_relaxed);
+    atomic_store_explicit(&link->try_again, false, memory_order_relaxed);
     if (link->tx_count == 0 || !(link->tx_news || was_full))
         return 0;
     link->tx_news = false;
@@ -293,34 +312,58 @@ unsigned extoll_send_credits(extoll_link *link)
 
 /* ---- post ------------------------------------------------------------------------------------ */
 
-/* A frame that is a head, whole in one packet, right away. */
-static bool post_short(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx,
-                       const pen_frame *frame)
+/* A packet whose credit is spent and that has not gone: put together where it can wait. */
+static void keep_packet(extoll_tx *tx, const pen_frame *frame, const uint64_t *lead,
+                        uint32_t lead_len)
+{
+    memcpy(tx->packet, lead, lead_len);
+    if (frame->body_len != 0)
+        memcpy((char *)tx->packet + lead_len, frame->body, frame->body_len);
+    tx->packet_len = tx->lead_len = tx->sent = lead_len + frame->body_len;
+    tx->body_len = 0;
+}
+
+/* A frame that is whole in one packet, right away, without a copy unless a credit rides. */
+static bool post_whole(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx,
+                       const pen_frame *frame, bool is_short)
 {
     pen_credit_tag credit;
-    if (!is_next(link, to, lane) || !take_credit(link, to, lane, 1, &credit))
+    if (!is_next(link, to, lane) || is_held_back(link, to, lane) ||
+        !take_credit(link, to, lane, 1, &credit))
         return false;
-    uint64_t word[1];
-    bool ride = lane != PEN_LANE_CONTROL && frame->head_len + EXTOLL_WORD <= link->packet_max &&
-                take_ride(link, to, word);
-    uint8_t tag = extoll_tag(lane, credit, ride);
-    velo2_ret_t result =
-        ride ? velo2_send_header(&link->to[to].velo, frame->head, frame->head_len / EXTOLL_WORD,
-                                 word, sizeof word, tag, EXTOLL_SHORT)
-             : velo2_send(&link->to[to].velo, frame->head, frame->head_len, tag, EXTOLL_SHORT);
-    if (card_takes(link, result)) {
+    uint64_t begun[EXTOLL_HEAD_WORDS_MAX + 1], word;
+    const uint64_t *lead = frame->head;
+    uint32_t lead_len = frame->head_len;
+    if (!is_short) {
+        begun[0] = extoll_begin(lead_len, frame->body_len, false);
+        memcpy(&begun[1], frame->head, lead_len);
+        lead = begun;
+        lead_len += EXTOLL_WORD;
+    }
+    bool ride = lane != PEN_LANE_CONTROL &&
+                lead_len + frame->body_len + EXTOLL_WORD <= link->packet_max &&
+                take_ride(link, to, &word);
+    velo2_connection_t *velo = &link->to[to].velo;
+    tx->packet_tag = extoll_tag(lane, credit, ride);
+    tx->packet_mtt = is_short ? EXTOLL_SHORT : EXTOLL_BEGIN;
+    bool has_gone = !ride && card_takes(link, velo2_send_header(velo, lead, lead_len / EXTOLL_WORD,
+                                                                frame->body, frame->body_len,
+                                                                tx->packet_tag, tx->packet_mtt));
+    if (pen_unlikely(!has_gone)) {
+        keep_packet(tx, frame, lead, lead_len);
+        if (ride) {
+            memcpy((char *)tx->packet + tx->packet_len, &word, sizeof word);
+            tx->packet_len += EXTOLL_WORD;
+            has_gone = card_takes(
+                link, velo2_send(velo, tx->packet, tx->packet_len, tx->packet_tag, tx->packet_mtt));
+        }
+    }
+    if (has_gone) {
+        tx->packet_len = 0;
         extoll_wake(link, to);
         return true;
     }
     link->to[to].refused = (uint8_t)lane;
-    memcpy(tx->packet, frame->head, frame->head_len); /* the credit is spent: it waits here */
-    if (ride)
-        memcpy((char *)tx->packet + frame->head_len, word, sizeof word);
-    tx->packet_len = frame->head_len + (ride ? EXTOLL_WORD : 0);
-    tx->packet_tag = tag;
-    tx->packet_mtt = EXTOLL_SHORT;
-    tx->lead_len = tx->sent = frame->head_len;
-    tx->body_len = 0;
     tx->is_active = true;
     tx_list(link, to, lane);
     tx_set_full(tx, lane);
@@ -388,6 +431,12 @@ static bool fits_short(const extoll_link *link, const pen_frame *frame, bool beh
            (link->plan.coalesced || frame->head_len == EXTOLL_WORD);
 }
 
+static bool fits_packet(const extoll_link *link, const pen_frame *frame, bool behind_puts)
+{
+    return link->plan.coalesced && !behind_puts &&
+           EXTOLL_WORD + frame->head_len + frame->body_len <= link->packet_max;
+}
+
 static pen_post post_locked(extoll_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
                             bool behind_puts)
 {
@@ -398,7 +447,8 @@ static pen_post post_locked(extoll_link *link, pen_peer to, pen_lane lane, const
             return PEN_POST_AGAIN;
         return post_after(link, to, lane, frame, is_short, behind_puts);
     }
-    if (pen_likely(is_short) && pen_likely(post_short(link, to, lane, tx, frame)))
+    if (pen_likely(is_short || fits_packet(link, frame, behind_puts)) &&
+        pen_likely(post_whole(link, to, lane, tx, frame, is_short)))
         return PEN_POST_DONE;
     uint64_t number = behind_puts ? extoll_rma_number(link, to) : 0;
     return post_packets(link, to, lane, tx, frame, is_short, number);

@@ -74,6 +74,36 @@ static void grant_may_ride_and_joins_what_is_recovered(void **state)
     assert_int_equal(in_of(&f, 0).rides, 1);
 }
 
+static void grant_is_worth_a_ride_from_half_a_threshold_on(void **state)
+{
+    (void)state;
+    fixture f;
+    open_it(&f, PEN_CREDIT_STATIC, 1, 12);
+    arrive(&f, 0, 11);
+    free_slots(&f, 0, 2, 0);
+    assert_false(pen_credit_receiver_is_worth_a_ride(f.receiver, 0));
+    free_slots(&f, 0, 1, 0);
+    assert_true(pen_credit_receiver_is_worth_a_ride(f.receiver, 0));
+    expect_nothing(&f); /* a control packet would be for five */
+    open_it(&f, PEN_CREDIT_STATIC, 1, 12);
+    arrive(&f, 0, 11);
+    free_slots(&f, 0, 1, 0);
+    assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
+    assert_true(pen_credit_receiver_is_worth_a_ride(f.receiver, 0));
+}
+
+static void sender_is_low_at_half_of_its_quota(void **state)
+{
+    (void)state;
+    fixture f;
+    pen_credit_tag tag;
+    open_it(&f, PEN_CREDIT_STATIC, 1, 12);
+    for (unsigned sent = 0; sent < 11; sent++) {
+        assert_int_equal(pen_credit_sender_is_low(f.sender, 0), sent >= 6);
+        assert_true(pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REQUEST, 1, &tag));
+    }
+}
+
 /* ---- requests and replies -------------------------------------------------------------------- */
 
 static void request_leaves_the_credit_that_a_reply_takes(void **state)
@@ -284,6 +314,8 @@ int main(void)
         cmocka_unit_test(credits_return_at_the_threshold),
         cmocka_unit_test(drained_sender_has_most_of_its_quota_in_hand),
         cmocka_unit_test(grant_may_ride_and_joins_what_is_recovered),
+        cmocka_unit_test(grant_is_worth_a_ride_from_half_a_threshold_on),
+        cmocka_unit_test(sender_is_low_at_half_of_its_quota),
         cmocka_unit_test(request_leaves_the_credit_that_a_reply_takes),
         cmocka_unit_test(urgent_packet_is_answered_below_the_threshold),
         cmocka_unit_test(urgency_ends_where_a_grant_is_under_way),

@@ -135,6 +135,36 @@ static void what_the_card_refused_goes_first(void **state)
     }
 }
 
+static void post_until_full(job *j, unsigned done, uint64_t sent)
+{
+    for (unsigned i = 0; i < done; i++)
+        assert_int_equal(post(j, 0, 1, PEN_LANE_REQUEST, 1, 0), PEN_POST_DONE);
+    assert_int_equal(post(j, 0, 1, PEN_LANE_REQUEST, 1, 0), PEN_POST_AGAIN);
+    assert_int_equal(counts_of(j, 0).packets_sent, sent);
+}
+
+/* Half of the credits, while more keep coming; one for good. What is posted last waits. */
+static void requests_leave_credits_to_replies(void **state)
+{
+    (void)state;
+    job j = { .size = 2, .settings = { "CREDIT_QUOTA=12", "CREDIT_POLICY=static" } };
+    job_open(&j);
+    post_until_full(&j, 12, 11); /* no credit has ever come */
+    poll_one(&j, 1);
+    poll_one(&j, 0);
+    assert_int_equal(counts_of(&j, 0).packets_sent, 12);
+    post_until_full(&j, 6, 17);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(post(&j, 0, 1, PEN_LANE_REPLY, 1, 0), PEN_POST_DONE);
+    poll_one(&j, 0);
+    assert_int_equal(counts_of(&j, 0).packets_sent, 20);
+    for (unsigned i = 0; i < EXTOLL_PATIENCE; i++)
+        poll_one(&j, 0);
+    assert_int_equal(counts_of(&j, 0).packets_sent, 21);
+    post_until_full(&j, 2, 22);
+    job_close(&j);
+}
+
 static void packets_that_come_late_keep_their_order(void **state)
 {
     (void)state;
@@ -423,6 +453,7 @@ int main(void)
         cmocka_unit_test(mailbox_that_is_too_small_is_refused_in_a_line),
         cmocka_unit_test(frames_arrive_though_the_card_says_that_it_is_full),
         cmocka_unit_test(what_the_card_refused_goes_first),
+        cmocka_unit_test(requests_leave_credits_to_replies),
         cmocka_unit_test(packets_that_come_late_keep_their_order),
         cmocka_unit_test(puts_arrive),
         cmocka_unit_test(puts_that_the_card_makes_late_arrive),
