@@ -77,15 +77,13 @@ PLANTS = [
         "seq", 2, MIXED, {},
     ),
     Plant(
-        "AM: one reply with payload in 5000 is delivered twice", "src/am/deliver.c",
-        "    am_call_payload(function, &token, payload, len, arg_count,\n"
-        "                    (const pen_am_arg *)&frame->words[1]);\n",
+        "AM: one Medium reply in 5000 is delivered twice", "src/am/deliver_medium.c",
+        "    pen_am_call_payload(function, &token, body, len, count, (const pen_am_arg *)&words[1]);\n",
         "    static _Atomic uint32_t runs;\n"
-        "    am_call_payload(function, &token, payload, len, arg_count,\n"
-        "                    (const pen_am_arg *)&frame->words[1]);\n"
-        "    if (!token.is_request && ++runs % 5000 == 0)\n"
-        "        am_call_payload(function, &token, payload, len, arg_count,\n"
-        "                        (const pen_am_arg *)&frame->words[1]);\n",
+        "    pen_am_call_payload(function, &token, body, len, count, (const pen_am_arg *)&words[1]);\n"
+        "    if (lane == PEN_LANE_REPLY && ++runs % 5000 == 0)\n"
+        "        pen_am_call_payload(function, &token, body, len, count,\n"
+        "                            (const pen_am_arg *)&words[1]);\n",
         "seq", 2, MIXED, {},
     ),
     Plant(
