@@ -146,6 +146,17 @@ static inline void (*pen_am_function(const pen_am *am, uint32_t handler))(void)
     return __atomic_load_n(&am->functions[handler], __ATOMIC_ACQUIRE);
 }
 
+/* What the handler of an arrived frame is told; of a Long, more is added. */
+static inline pen_token pen_am_token_of(pen_job *job, pen_peer from, pen_lane lane, uint8_t handler)
+{
+    bool is_request = lane == PEN_LANE_REQUEST;
+    return (pen_token){ .job = job,
+                        .from = from,
+                        .handler = handler,
+                        .is_request = is_request,
+                        .replied = !is_request };
+}
+
 void pen_am_fill_runs(pen_am *am); /* deliver_head.c */
 
 /* deliver.c: any frame, and what is wrong with it, if anything is. */

@@ -119,21 +119,11 @@ static void am_scope_leave(const am_scope *scope)
     scope->thread->handler_is_request = scope->outer_is_request;
 }
 
-static inline pen_token am_token(pen_job *job, pen_peer from, pen_lane lane, uint8_t handler)
-{
-    bool is_request = lane == PEN_LANE_REQUEST;
-    return (pen_token){ .job = job,
-                        .from = from,
-                        .handler = handler,
-                        .is_request = is_request,
-                        .replied = !is_request };
-}
-
 /* Medium and Long: the payload is where the handler will see it. */
 static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category category,
                            void *payload, size_t len)
 {
-    pen_token token = am_token(job, frame->from, frame->lane, pen_wire_handler(frame->head));
+    pen_token token = pen_am_token_of(job, frame->from, frame->lane, pen_wire_handler(frame->head));
     void (*function)(void) = pen_am_function(job->am, token.handler);
     unsigned arg_count = pen_wire_arg_count(frame->head);
     if (pen_unlikely(function == NULL)) {
@@ -164,7 +154,7 @@ static void am_run_internal(pen_job *job, const am_frame *frame)
     }
     int32_t args[PEN_AM_ARGS_MAX]; /* a copy: they decide what happens, and must not change */
     memcpy(args, &frame->words[1], arg_count * sizeof *args);
-    pen_token token = am_token(job, frame->from, frame->lane, 0);
+    pen_token token = pen_am_token_of(job, frame->from, frame->lane, 0);
     function(&token, args, arg_count, frame->body, frame->body_len);
 }
 
@@ -224,7 +214,7 @@ static bool am_kind_fits(const am_frame *frame, pen_am_category category, pen_wi
 
 static void am_run_short(pen_job *job, const am_frame *frame)
 {
-    pen_token token = am_token(job, frame->from, frame->lane, pen_wire_handler(frame->head));
+    pen_token token = pen_am_token_of(job, frame->from, frame->lane, pen_wire_handler(frame->head));
     void (*function)(void) = pen_am_function(job->am, token.handler);
     unsigned arg_count = pen_wire_arg_count(frame->head);
     if (function == NULL) {

@@ -19,11 +19,7 @@ static inline __attribute__((always_inline)) void am_run_head(pen_job *job, pen_
         pen_am_deliver_any(job, from, lane, words, head_len, NULL, 0);
         return;
     }
-    pen_token token = { .job = job,
-                        .from = from,
-                        .handler = handler,
-                        .is_request = lane == PEN_LANE_REQUEST,
-                        .replied = lane != PEN_LANE_REQUEST };
+    pen_token token = pen_am_token_of(job, from, lane, (uint8_t)handler);
     job->counters.am_handled++;
     pen_am_call_short(function, &token, count, (const pen_am_arg *)&words[1]);
 }

@@ -22,11 +22,7 @@ static inline __attribute__((always_inline)) void am_run(pen_job *job, pen_peer 
         pen_am_deliver_any(job, from, lane, words, head_len, body, len);
         return;
     }
-    pen_token token = { .job = job,
-                        .from = from,
-                        .handler = handler,
-                        .is_request = lane == PEN_LANE_REQUEST,
-                        .replied = lane != PEN_LANE_REQUEST };
+    pen_token token = pen_am_token_of(job, from, lane, (uint8_t)handler);
     job->counters.am_handled++;
     pen_am_call_payload(function, &token, body, len, count, (const pen_am_arg *)&words[1]);
 }
