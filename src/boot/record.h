@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* record.h: what launcher and agents say to each other: records on a byte stream, each a head of 16
- * bytes and a body whose length stands there. Pure. What arrives is believed within bounds only: a
- * length beyond them ends the stream, and a body is read through pen_unpack_..., which never leaves
- * it. Numbers travel as the machine has them; launcher and agents are of one build. */
+/* record.h: what launcher and agents say to each other: records on a byte stream, each a head,
+ * pen_record, and a body whose length stands there. Pure. What arrives is believed within bounds
+ * only: a length beyond them ends the stream, and a body is read through pen_unpack_..., which
+ * never leaves it. Numbers travel as the machine has them; launcher and agents are of one build. */
 #ifndef PEN_BOOT_RECORD_H
 #define PEN_BOOT_RECORD_H
 
