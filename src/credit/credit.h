@@ -27,6 +27,7 @@
 #ifndef PEN_CREDIT_CREDIT_H
 #define PEN_CREDIT_CREDIT_H
 
+#include "base/compiler.h"
 #include "base/status.h"
 #include "credit/constants.h"
 
@@ -152,11 +153,12 @@ uint32_t pen_credit_start(const pen_credit_params *params);
 /* A data packet of the peer's was found in the mailbox, with this tag. ERR_PROTOCOL: it had no
  * credit for it, or the tag is none; nothing has changed then, and the peer is not to be trusted
  * any more. */
-pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer_i,
-                                       pen_credit_tag tag);
+static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer_i,
+                                                     pen_credit_tag tag);
 
 /* The slot of one data packet that had arrived is free again: copied out, or its handler ran. */
-void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now);
+static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i,
+                                             uint64_t now);
 
 /* A GIVE of the peer's was found in the mailbox. ERR_PROTOCOL: none was asked for, or it is more
  * than was asked or can be; nothing has changed then. */
@@ -170,7 +172,7 @@ bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
                               pen_credit_message *message);
 
 /* Whether the call above would answer true, now or after looking twice. */
-bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver);
+static inline bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver);
 
 /* A data packet is about to go to the peer: what it can carry as a grant, of at most count_max
  * credits, without a control packet. False: nothing. It counts as sent. */
@@ -179,7 +181,8 @@ bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, ui
 
 /* Whether so many are recovered that a grant may as well ride: half of what is worth a control
  * packet, or the peer hurries. A ride takes time at both ends, too. */
-bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver *receiver, uint32_t peer_i);
+static inline bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver *receiver,
+                                                       uint32_t peer_i);
 
 /* Compares every peer with the sums, which takes as long as there are peers. Ends the process if
  * they differ; for tests and checked builds. */
@@ -209,12 +212,13 @@ pen_credit_sender *pen_credit_sender_open(void *memory, const pen_credit_params 
 /* Takes a credit for one packet to the peer; the tag goes with it. False: stalled; poll, then try
  * again. left: packets of the message still to go, with this one; what is lacking is counted once
  * for each stall. */
-bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i, pen_credit_class packet,
-                            uint32_t left, pen_credit_tag *tag);
+static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i,
+                                          pen_credit_class packet, uint32_t left,
+                                          pen_credit_tag *tag);
 
 /* Whether half of the quota or less is in hand. For users that let requests wait so that replies
  * find credits; a user may not wait for this alone, since nobody owes it. */
-bool pen_credit_sender_is_low(const pen_credit_sender *sender, uint32_t peer_i);
+static inline bool pen_credit_sender_is_low(const pen_credit_sender *sender, uint32_t peer_i);
 
 /* A GRANT or RECALL of the peer's came. ERR_PROTOCOL: more than there can be, a second recall
  * before the first was answered, or one that the policy does not know; nothing has changed then. */
@@ -224,7 +228,7 @@ pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t peer_i,
 /* The next answer to a recall, if any. It counts as sent and goes in order with data packets. */
 bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *peer_i,
                             pen_credit_message *message);
-bool pen_credit_sender_has_next(const pen_credit_sender *sender);
+static inline bool pen_credit_sender_has_next(const pen_credit_sender *sender);
 
 typedef struct pen_credit_sender_counters {
     uint32_t quota;   /* as the peer last said */
@@ -237,5 +241,202 @@ typedef struct pen_credit_sender_counters {
 
 void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t peer_i,
                              pen_credit_sender_counters *out);
+
+/* ---- inline ---------------------------------------------------------------------------------- */
+
+/* What most packets come to: a credit is at hand and is taken; a packet has its credit; a slot is
+ * freed and nothing comes due. All else is in sender.c and receiver.c. The state below is the
+ * library's own: nobody else reads or writes it. */
+
+enum { PEN_CREDIT_NONE = UINT32_MAX };
+
+typedef struct pen_credit_link {
+    uint32_t next;
+    bool listed;
+} pen_credit_link;
+
+/* A first-in-first-out list of peers, each at most once. */
+typedef struct pen_credit_list {
+    uint32_t first, last;
+    pen_credit_link *links; /* of every peer */
+} pen_credit_list;
+
+static inline bool pen_credit_list_empty(const pen_credit_list *list)
+{
+    return list->first == PEN_CREDIT_NONE;
+}
+
+/* Of a sender, what decides whose quota goes to whom. They stand by themselves since the activity
+ * policy looks at every peer's. */
+typedef struct pen_credit_share {
+    uint32_t quota;        /* what it is entitled to */
+    uint32_t period_freed; /* in this period, up to its last round */
+    uint64_t period_start, last_freed;
+    double pace; /* time for a packet in the last period; 0: none has ended */
+} pen_credit_share;
+
+/* The rest of a sender as its receiver sees it. What every packet looks at comes first. */
+typedef struct pen_credit_source {
+    uint64_t packets;
+    uint32_t exposed;   /* granted and neither freed nor given back */
+    uint32_t recovered; /* freed, not yet granted again */
+    uint32_t mailbox;   /* arrived, not yet freed; of those exposed */
+    uint32_t round_freed;
+    uint32_t calm; /* so many packets may be freed, at least, before anything can come due */
+    /* Both only grow, and wrap: credits granted, and credits that the sender has shown it had. A
+     * grant that was made after `before` of them was consumed if more than that have been shown. */
+    uint32_t granted, shown;
+    uint8_t before_count;
+    bool urgent;        /* return what there is at once */
+    bool recall_wanted; /* to be sent */
+    bool recall_open;   /* wanted, or sent and not answered */
+    bool asked_in_vain; /* loan: it had nothing to give in this epoch */
+    bool epoch_ended;   /* loan: not yet told */
+    bool has_enough;    /* activity: nobody had anything for it in this period */
+    uint32_t told;      /* what it knows its quota to be, when it has heard all */
+    uint32_t before[PEN_CREDIT_CONTROL_MAX]; /* of grants in control packets, oldest first */
+    uint16_t requested;                      /* loan: how often it lacked credits lately */
+    uint16_t borrowed;                       /* loan: what it was lent lately */
+    uint32_t asked;                          /* by the recall that is under way */
+    uint64_t grants, rides, recalls;
+} pen_credit_source;
+
+struct pen_credit_receiver {
+    const struct pen_credit_rules *rules;
+    pen_credit_params params;
+    uint32_t slots;                 /* data slots */
+    bool counts_arrivals;           /* the policy wants to know of each */
+    uint32_t period;                /* activity: packets */
+    uint32_t quota_free, quota_sum; /* together: slots */
+    uint32_t pool, held_sum;        /* together: slots; held: exposed and recovered */
+    uint32_t occupied;              /* packets in the mailbox */
+    uint32_t recalls_open;          /* peers with one */
+    uint32_t scavenge_i;            /* loan: where to go on looking */
+    uint32_t epoch_packets;         /* loan: arrived in this epoch */
+    pen_credit_list deficits;       /* peers that have less than their quota */
+    pen_credit_list ready;          /* peers that may be owed a control packet */
+    pen_credit_share *shares;       /* of every peer */
+    pen_credit_source peers[];
+};
+
+/* A receiver as a sender sees it. */
+typedef struct pen_credit_target {
+    uint32_t hand, quota;
+    uint32_t asked;    /* of the recall to be answered */
+    uint32_t used_max; /* loan: of the quota, lately */
+    uint16_t stalled;  /* loan: how often, lately */
+    uint16_t given;    /* loan: credits, lately */
+    uint8_t need;      /* lacking when the present stall began; 0: not stalled */
+    uint64_t packets, stalls, recalls, given_ever;
+} pen_credit_target;
+
+struct pen_credit_sender {
+    const struct pen_credit_rules *rules;
+    pen_credit_params params;
+    uint32_t slots, reserve;
+    pen_credit_list answers;
+    pen_credit_target peers[];
+};
+
+/* Whether one packet more shows that the oldest grant in a control packet was consumed. */
+static inline bool pen_credit_shows_a_grant(const pen_credit_source *peer)
+{
+    return peer->before_count > 0 && (int32_t)(peer->shown + 1 - peer->before[0]) > 0;
+}
+
+pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
+                                               pen_credit_tag tag);
+
+static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer_i,
+                                                     pen_credit_tag tag)
+{
+    pen_credit_source *peer = &receiver->peers[peer_i];
+    if (pen_unlikely(tag.urgent || tag.need > 0 || receiver->counts_arrivals ||
+                     peer->exposed == peer->mailbox || pen_credit_shows_a_grant(peer)))
+        return pen_credit_receiver_arrived_in_full(receiver, peer_i, tag);
+    peer->mailbox++;
+    peer->packets++;
+    peer->shown++;
+    receiver->occupied++;
+    PEN_INVARIANT(receiver->occupied <= receiver->slots);
+    return PEN_OK;
+}
+
+void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
+                                       uint64_t now);
+
+static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i,
+                                             uint64_t now)
+{
+    pen_credit_source *peer = &receiver->peers[peer_i];
+    if (pen_unlikely(peer->calm == 0)) {
+        pen_credit_receiver_freed_in_full(receiver, peer_i, now);
+        return;
+    }
+    PEN_INVARIANT(peer->mailbox > 0);
+    peer->calm--;
+    peer->mailbox--;
+    receiver->occupied--;
+    peer->exposed--; /* the slot stays with its sender */
+    peer->recovered++;
+    peer->round_freed++;
+    receiver->shares[peer_i].last_freed = now;
+}
+
+static inline bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver)
+{
+    return !pen_credit_list_empty(&receiver->ready);
+}
+
+static inline bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver *receiver,
+                                                       uint32_t peer_i)
+{
+    const pen_credit_source *peer = &receiver->peers[peer_i];
+    return peer->urgent || (uint64_t)peer->recovered * 2 * (receiver->params.control + 1) >
+                               receiver->shares[peer_i].quota;
+}
+
+/* Notes the stall, if it begins. */
+void pen_credit_sender_stall(pen_credit_target *peer, uint32_t reserve, uint32_t left);
+
+static inline void pen_credit_note_used(pen_credit_target *peer)
+{
+    uint32_t used = peer->quota > peer->hand ? peer->quota - peer->hand : 0;
+    if (used > peer->used_max)
+        peer->used_max = used;
+}
+
+static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i,
+                                          pen_credit_class packet, uint32_t left,
+                                          pen_credit_tag *tag)
+{
+    pen_credit_target *peer = &sender->peers[peer_i];
+    PEN_ASSERT(left > 0);
+    uint32_t reserve = packet == PEN_CREDIT_REQUEST ? sender->reserve : 0;
+    if (pen_unlikely(!PEN_CREDIT_MAY_TAKE(peer->hand, reserve))) {
+        pen_credit_sender_stall(peer, reserve, left);
+        return false;
+    }
+    peer->hand--;
+    peer->packets++;
+    pen_credit_note_used(peer);
+    *tag = (pen_credit_tag){
+        .urgent = sender->reserve > 0 && PEN_CREDIT_IS_URGENT(peer->hand),
+        .need = peer->need,
+    };
+    peer->need = 0;
+    return true;
+}
+
+static inline bool pen_credit_sender_is_low(const pen_credit_sender *sender, uint32_t peer_i)
+{
+    const pen_credit_target *peer = &sender->peers[peer_i];
+    return peer->hand <= peer->quota / 2;
+}
+
+static inline bool pen_credit_sender_has_next(const pen_credit_sender *sender)
+{
+    return !pen_credit_list_empty(&sender->answers);
+}
 
 #endif

@@ -46,6 +46,21 @@ static inline bool grant_is_due(const pen_credit_receiver *receiver, uint32_t pe
            PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer_i), peer->urgent);
 }
 
+/* How many packets may be freed one by one before anything comes due: a grant, the end of a round,
+ * or a slot that does not stay with its sender. */
+static uint32_t calm_of(const pen_credit_receiver *receiver, uint32_t peer_i)
+{
+    const pen_credit_source *peer = &receiver->peers[peer_i];
+    uint32_t quota = receiver->shares[peer_i].quota, calm = 0;
+    if (!peer->urgent && !peer->recall_wanted && held(peer) == quota)
+        calm = PEN_CREDIT_SPARE(threshold(receiver, peer_i), peer->recovered + 1);
+    if (receiver->rules->round != NULL && calm > 0) {
+        uint32_t round = PEN_CREDIT_ROUND(quota, receiver->params.control);
+        calm = pen_credit_min(calm, PEN_CREDIT_SPARE(round, peer->round_freed + 1));
+    }
+    return calm;
+}
+
 /* After anything that can make a control packet due. */
 static inline void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 {
@@ -58,6 +73,7 @@ static inline void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer_i, int64_t count)
 {
     receiver->shares[peer_i].quota += (uint32_t)count;
+    receiver->peers[peer_i].calm = 0;
     receiver->quota_sum += (uint32_t)count;
     receiver->quota_free -= (uint32_t)count;
 }
@@ -66,6 +82,7 @@ void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer_i, int64_
 static void slots_add(pen_credit_receiver *receiver, pen_credit_source *peer, int64_t count)
 {
     peer->recovered += (uint32_t)count;
+    peer->calm = 0;
     receiver->held_sum += (uint32_t)count;
     receiver->pool -= (uint32_t)count;
 }
@@ -102,6 +119,7 @@ void pen_credit_recall(pen_credit_receiver *receiver, uint32_t peer_i)
     if (peer->recall_open)
         return;
     peer->recall_open = peer->recall_wanted = true;
+    peer->calm = 0;
     receiver->recalls_open++;
     pen_credit_list_push(&receiver->ready, peer_i);
 }
@@ -138,8 +156,8 @@ static void show(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)
     forget_consumed(&receiver->peers[peer_i]);
 }
 
-pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer_i,
-                                       pen_credit_tag tag)
+pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
+                                               pen_credit_tag tag)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->exposed == peer->mailbox || tag.need > PEN_CREDIT_NEED_MAX)
@@ -148,23 +166,21 @@ pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t p
     peer->packets++;
     receiver->occupied++;
     PEN_INVARIANT(receiver->occupied <= receiver->slots);
-    uint8_t unread = peer->before_count;
     show(receiver, peer_i, 1);
-    bool is_changed = peer->before_count != unread || tag.need > 0;
-    if (tag.urgent && peer->exposed == peer->mailbox) /* else a grant is under way to it */
-        peer->urgent = is_changed = true;
+    if (tag.urgent && peer->exposed == peer->mailbox) { /* else a grant is under way to it */
+        peer->urgent = true;
+        peer->calm = 0;
+    }
     if (receiver->rules->arrival != NULL)
         receiver->rules->arrival(receiver);
     if (tag.need > 0 && receiver->rules->need != NULL)
         receiver->rules->need(receiver, peer_i, tag.need);
-    if (is_changed) { /* seldom; else nothing has come due and no slot has moved */
-        consider(receiver, peer_i);
-        check_peer(receiver, peer_i);
-    }
+    consider(receiver, peer_i);
+    check_peer(receiver, peer_i);
     return PEN_OK;
 }
 
-void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
+void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     pen_credit_share *share = &receiver->shares[peer_i];
@@ -186,6 +202,7 @@ void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i, u
     stand_in_line(receiver, peer_i);
     feed(receiver);
     consider(receiver, peer_i);
+    peer->calm = calm_of(receiver, peer_i);
     check_peer(receiver, peer_i);
 }
 
@@ -200,6 +217,7 @@ pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer
     peer->recall_open = false;
     receiver->recalls_open--;
     peer->exposed -= count;
+    peer->calm = 0;
     receiver->held_sum -= count;
     receiver->pool += count;
     show(receiver, peer_i, count);
@@ -279,18 +297,6 @@ bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
     return false;
 }
 
-bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver)
-{
-    return !pen_credit_list_empty(&receiver->ready);
-}
-
-bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver *receiver, uint32_t peer_i)
-{
-    const pen_credit_source *peer = &receiver->peers[peer_i];
-    return peer->urgent || (uint64_t)peer->recovered * 2 * (receiver->params.control + 1) >
-                               receiver->shares[peer_i].quota;
-}
-
 bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
                               pen_credit_message *message)
 {
@@ -322,6 +328,7 @@ pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_par
         .rules = pen_credit_rules_of(params->policy),
         .params = *params,
         .slots = slots,
+        .counts_arrivals = pen_credit_rules_of(params->policy)->arrival != NULL,
         .period = params->period > 0 ? params->period : PEN_CREDIT_PERIOD_DEFAULT,
         .quota_free = slots - params->peers * start,
         .quota_sum = params->peers * start,
@@ -352,6 +359,7 @@ void pen_credit_receiver_audit(const pen_credit_receiver *receiver)
         slots += held(peer);
         mailbox += peer->mailbox;
         PEN_INVARIANT(peer->granted - peer->shown == peer->exposed - peer->mailbox);
+        PEN_INVARIANT(peer->calm <= calm_of(receiver, i));
         PEN_INVARIANT(!grant_is_due(receiver, i) || receiver->ready.links[i].listed);
         PEN_INVARIANT(held(peer) >= receiver->shares[i].quota ||
                       receiver->deficits.links[i].listed);

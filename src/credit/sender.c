@@ -3,48 +3,15 @@
 #include "base/compiler.h"
 #include "credit/credit_internal.h"
 
-static uint32_t used(const pen_credit_target *peer)
+void pen_credit_sender_stall(pen_credit_target *peer, uint32_t reserve, uint32_t left)
 {
-    return peer->quota > peer->hand ? peer->quota - peer->hand : 0;
-}
-
-static void note_used(pen_credit_target *peer)
-{
-    if (used(peer) > peer->used_max)
-        peer->used_max = used(peer);
-}
-
-bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i, pen_credit_class packet,
-                            uint32_t left, pen_credit_tag *tag)
-{
-    pen_credit_target *peer = &sender->peers[peer_i];
-    PEN_ASSERT(left > 0);
-    uint32_t reserve = packet == PEN_CREDIT_REQUEST ? sender->reserve : 0;
-    if (!PEN_CREDIT_MAY_TAKE(peer->hand, reserve)) {
-        if (peer->need == 0) {
-            uint64_t lacking = (uint64_t)left + reserve - peer->hand;
-            peer->need = (uint8_t)(lacking < PEN_CREDIT_NEED_MAX ? lacking : PEN_CREDIT_NEED_MAX);
-            peer->stalls++;
-            if (peer->stalled < UINT16_MAX)
-                peer->stalled++;
-        }
-        return false;
-    }
-    peer->hand--;
-    peer->packets++;
-    note_used(peer);
-    *tag = (pen_credit_tag){
-        .urgent = sender->reserve > 0 && PEN_CREDIT_IS_URGENT(peer->hand),
-        .need = peer->need,
-    };
-    peer->need = 0;
-    return true;
-}
-
-bool pen_credit_sender_is_low(const pen_credit_sender *sender, uint32_t peer_i)
-{
-    const pen_credit_target *peer = &sender->peers[peer_i];
-    return peer->hand <= peer->quota / 2;
+    if (peer->need > 0)
+        return;
+    uint64_t lacking = (uint64_t)left + reserve - peer->hand;
+    peer->need = (uint8_t)(lacking < PEN_CREDIT_NEED_MAX ? lacking : PEN_CREDIT_NEED_MAX);
+    peer->stalls++;
+    if (peer->stalled < UINT16_MAX)
+        peer->stalled++;
 }
 
 static void fade(pen_credit_target *peer)
@@ -52,7 +19,7 @@ static void fade(pen_credit_target *peer)
     peer->stalled = (uint16_t)(peer->stalled >> PEN_CREDIT_FADE_SHIFT);
     peer->given = (uint16_t)(peer->given >> PEN_CREDIT_FADE_SHIFT);
     peer->used_max >>= PEN_CREDIT_FADE_SHIFT;
-    note_used(peer);
+    pen_credit_note_used(peer);
 }
 
 static pen_status hear_grant(const pen_credit_sender *sender, pen_credit_target *peer,
@@ -104,11 +71,6 @@ bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *peer_i,
     *message = (pen_credit_message){ PEN_CREDIT_GIVE, count, 0, false };
     *peer_i = i;
     return true;
-}
-
-bool pen_credit_sender_has_next(const pen_credit_sender *sender)
-{
-    return !pen_credit_list_empty(&sender->answers);
 }
 
 size_t pen_credit_sender_size(const pen_credit_params *params)

@@ -18,7 +18,7 @@ import tempfile
 # they end in a semicolon, statements
 MUTANTS = [
     # The rules for requests and replies.
-    ("no_reserve", "sender.c", "packet == PEN_CREDIT_REQUEST ? sender->reserve : 0", "0"),
+    ("no_reserve", "credit.h", "packet == PEN_CREDIT_REQUEST ? sender->reserve : 0", "0"),
     ("one_control_slot", "constants.h", "(PEN_CREDIT_RESERVE + 1)", "1"),
     ("never_urgent", "constants.h", "((hand) == 0)", "0"),
     ("urgent_not_heeded", "constants.h", "((urgent) && (recovered) > 0)", "0"),
@@ -67,6 +67,15 @@ MUTANTS = [
     ("loan_lends_the_lent", "policies.c", "pen_credit_min(need, receiver->quota_free)", "need"),
     ("loan_quota_kept", "receiver.c",
      "pen_credit_quota_add(receiver, peer_i, -(int64_t)count);", ";"),
+    # What most packets come to.
+    ("calm_too_long", "receiver.c", "peer->recovered + 1", "peer->recovered"),
+    ("calm_in_debt", "receiver.c", "held(peer) == quota", "held(peer) >= quota"),
+    ("calm_in_a_hurry", "receiver.c", "peer->urgent = true;\n        peer->calm = 0;",
+     "peer->urgent = true;"),
+    ("grant_not_seen", "credit.h", "pen_credit_shows_a_grant(peer)", "false"),
+    ("arrivals_not_counted", "receiver.c",
+     "pen_credit_rules_of(params->policy)->arrival != NULL", "false"),
+    ("no_credit_not_seen", "credit.h", "peer->exposed == peer->mailbox", "false"),
 ]
 
 

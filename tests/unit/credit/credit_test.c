@@ -110,7 +110,7 @@ static void request_leaves_the_credit_that_a_reply_takes(void **state)
 {
     (void)state;
     fixture f;
-    pen_credit_tag tag;
+    pen_credit_tag tag = plain;
     open_it(&f, PEN_CREDIT_STATIC, 1, 3);
     assert_true(pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REQUEST, 9, &tag));
     assert_true(pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REQUEST, 8, &tag));
@@ -140,6 +140,23 @@ static void urgent_packet_is_answered_below_the_threshold(void **state)
     free_slots(&f, 0, 1, 0);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
     expect_nothing(&f);
+}
+
+/* Though a threshold was far away when it began to hurry. */
+static void slot_is_granted_at_once_to_a_peer_that_hurries(void **state)
+{
+    (void)state;
+    fixture f;
+    pen_credit_message message;
+    open_it(&f, PEN_CREDIT_STATIC, 1, 12);
+    arrive(&f, 0, 1);
+    free_slots(&f, 0, 1, 1);
+    assert_true(pen_credit_receiver_ride(f.receiver, 0, 1, &message));
+    arrive(&f, 0, 11);
+    assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
+    expect_nothing(&f);
+    free_slots(&f, 0, 1, 2);
+    expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
 }
 
 static void urgency_ends_where_a_grant_is_under_way(void **state)
@@ -318,6 +335,7 @@ int main(void)
         cmocka_unit_test(sender_is_low_at_half_of_its_quota),
         cmocka_unit_test(request_leaves_the_credit_that_a_reply_takes),
         cmocka_unit_test(urgent_packet_is_answered_below_the_threshold),
+        cmocka_unit_test(slot_is_granted_at_once_to_a_peer_that_hurries),
         cmocka_unit_test(urgency_ends_where_a_grant_is_under_way),
         cmocka_unit_test(stalled_handler_lets_only_replies_be_handled),
         cmocka_unit_test(grants_wait_until_one_must_have_been_consumed),
