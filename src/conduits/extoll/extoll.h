@@ -173,8 +173,7 @@ typedef struct extoll_link {
     uint32_t *tx_ring;      /* of (peer, lane) with a frame under way; as many as there are pairs */
     uint32_t tx_first, tx_count;
     bool tx_news;           /* there may be room since they were last tried */
-    _Atomic bool try_again; /* something waits for the card or was held back; relaxed: polls look
-                               again */
+    _Atomic bool try_again; /* something waits for the card; relaxed: polls look again */
     uint32_t uncommitted;
     uint64_t held_word; /* a credit packet that the card did not take; its peer, or EXTOLL_NONE */
     pen_peer held_to;

@@ -17,7 +17,8 @@ typedef struct extoll_packet {
     pen_lane lane;
     uint32_t len; /* without the credit word that rides */
     const char *payload;
-    bool has_slot; /* its slot counts as in use still */
+    bool is_wanted; /* its lane was asked for, and nothing of it is stashed */
+    bool has_slot;  /* its slot counts as in use still */
 } extoll_packet;
 
 /* ---- peers that make no sense ---------------------------------------------------------------- */
@@ -87,7 +88,7 @@ static void stash_packet(extoll_link *link, const extoll_packet *packet)
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
-static void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
+static inline void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
 {
     const pen_host *host = link->base.host;
     uint32_t i = extoll_source_i(link, from);
@@ -149,8 +150,8 @@ static bool arrive(extoll_link *link, extoll_packet *packet)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static void deliver(extoll_link *link, pen_peer from, pen_lane lane, const void *head,
-                    uint32_t head_len, void *body, uint32_t body_len)
+static inline void deliver(extoll_link *link, pen_peer from, pen_lane lane, const void *head,
+                           uint32_t head_len, void *body, uint32_t body_len)
 {
     const pen_host *host = link->base.host;
     if (body_len == 0 && lane != PEN_LANE_CONTROL && host->deliver_head[lane] != NULL)
@@ -205,17 +206,15 @@ static unsigned rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx
     return 1;
 }
 
-/* Where the body is to be put together; NULL: no memory. */
-static char *rx_body(extoll_link *link, extoll_rx *rx, uint32_t payload_len)
+/* Memory for a body that comes in more than one packet. False: there is none. */
+static bool rx_buffer(extoll_link *link, extoll_rx *rx)
 {
     if (rx->buffer != NULL)
-        return rx->buffer->body;
-    if (rx->lead_len + rx->body_len <= payload_len) /* it is all here */
-        return link->small_body;
+        return true;
     pen_lock_take(&link->lock);
     rx->buffer = extoll_buffer_take(link);
     pen_lock_drop(&link->lock);
-    return rx->buffer != NULL ? rx->buffer->body : NULL;
+    return rx->buffer != NULL;
 }
 
 /* Takes the bytes of a packet up; answers frames delivered. The packet's slot is freed here, but
@@ -223,24 +222,25 @@ static char *rx_body(extoll_link *link, extoll_rx *rx, uint32_t payload_len)
 static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx *rx,
                        const char *bytes, uint32_t len)
 {
-    char *body = NULL;
+    char *body = link->small_body;
     if (len > rx->lead_len + rx->body_len - rx->got) {
         extoll_lose(link, packet->from, "a frame is longer than it said");
         return 0;
     }
-    if (rx->body_len != 0) {
-        body = rx_body(link, rx, rx->got + len);
-        if (body == NULL) {
+    bool is_all_here = rx->buffer == NULL && rx->got + len == rx->lead_len + rx->body_len;
+    if (rx->body_len != 0 && !is_all_here) {
+        if (!rx_buffer(link, rx)) {
             extoll_lose(link, packet->from, "there is no memory for its message");
             return 0;
         }
+        body = rx->buffer->body;
     }
     uint32_t lead = 0;
     if (rx->got < rx->lead_len) {
         lead = rx->lead_len - rx->got < len ? rx->lead_len - rx->got : len;
         memcpy((char *)rx->lead + rx->got, bytes, lead);
     }
-    if (lead < len && body != NULL) /* bytes beyond the lead are of a body */
+    if (lead < len) /* bytes beyond the lead are of a body */
         memcpy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
     rx->got += len;
     if (rx->got == rx->lead_len + rx->body_len)
@@ -285,21 +285,9 @@ static unsigned take_begin(extoll_link *link, const extoll_packet *packet, extol
                   packet->len - (uint32_t)sizeof begin);
 }
 
-/* A packet of a lane that was asked for; answers frames delivered. */
-static unsigned take_data(extoll_link *link, const extoll_packet *packet)
+static __attribute__((noinline)) unsigned take_part(extoll_link *link, const extoll_packet *packet)
 {
     extoll_rx *rx = &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
-    if (pen_likely(packet->mtt == EXTOLL_SHORT)) {
-        if (packet->len % EXTOLL_WORD != 0 || packet->len < EXTOLL_WORD ||
-            packet->len > PEN_FRAME_HEAD_MAX) {
-            extoll_lose(link, packet->from, "a head has a length that none has");
-            return 0;
-        }
-        if (packet->has_slot)
-            free_slot_later(link, packet->from, packet->lane);
-        deliver(link, packet->from, packet->lane, packet->payload, packet->len, NULL, 0);
-        return 1;
-    }
     if (packet->mtt == EXTOLL_BEGIN)
         return take_begin(link, packet, rx);
     if (!rx->is_active || packet->len == 0) {
@@ -307,6 +295,26 @@ static unsigned take_data(extoll_link *link, const extoll_packet *packet)
         return 0;
     }
     return rx_add(link, packet, rx, packet->payload, packet->len);
+}
+
+static inline unsigned take_short(extoll_link *link, const extoll_packet *packet)
+{
+    if (pen_unlikely(packet->len % EXTOLL_WORD != 0 || packet->len < EXTOLL_WORD ||
+                     packet->len > PEN_FRAME_HEAD_MAX)) {
+        extoll_lose(link, packet->from, "a head has a length that none has");
+        return 0;
+    }
+    if (packet->has_slot)
+        free_slot_later(link, packet->from, packet->lane);
+    deliver(link, packet->from, packet->lane, packet->payload, packet->len, NULL, 0);
+    return 1;
+}
+
+/* A packet that is wanted; answers frames delivered. */
+static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
+{
+    return pen_likely(packet->mtt == EXTOLL_SHORT) ? take_short(link, packet)
+                                                   : take_part(link, packet);
 }
 
 /* ---- the mailbox ----------------------------------------------------------------------------- */
@@ -324,17 +332,13 @@ static bool fetch(extoll_link *link, uint32_t source, size_t len, extoll_packet 
            !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
 }
 
-static bool is_asked_for(const extoll_link *link, const extoll_packet *packet, unsigned lanes)
-{
-    return (lanes & PEN_LANE_BIT(packet->lane)) != 0 &&
-           link->stashed[packet->lane].first == EXTOLL_NONE;
-}
-
 /* Whether the packet may be of a frame that waits for its data, with the slot of its last one. */
 static bool may_wait(const extoll_link *link, const extoll_packet *packet)
 {
     uint64_t begin = 0;
-    if (packet->mtt != EXTOLL_BEGIN) /* nor is a SHORT's lane in the middle of anything */
+    if (pen_likely(packet->mtt == EXTOLL_SHORT))
+        return false;
+    if (packet->mtt == EXTOLL_MORE)
         return link->from[packet->from * PEN_LANES + (uint32_t)packet->lane].number_len != 0;
     if (packet->len >= sizeof begin)
         memcpy(&begin, packet->payload, sizeof begin);
@@ -353,7 +357,9 @@ static bool note_packet(extoll_link *link, extoll_packet *packet, unsigned lanes
 {
     if (!extoll_tag_is_sound(packet->tag) || !arrive(link, packet))
         return false;
-    packet->has_slot = !is_asked_for(link, packet, lanes) || may_wait(link, packet);
+    packet->is_wanted = (lanes & PEN_LANE_BIT(packet->lane)) != 0 &&
+                        link->stashed[packet->lane].first == EXTOLL_NONE;
+    packet->has_slot = !packet->is_wanted || may_wait(link, packet);
     if (!packet->has_slot)
         free_slot(link, packet->from, packet->lane);
     return true;
@@ -391,7 +397,7 @@ static unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
         events++;
         if (!account(link, &packet, is_known, lanes) || packet.mtt == EXTOLL_CREDIT)
             continue;
-        if (is_asked_for(link, &packet, lanes))
+        if (pen_likely(packet.is_wanted))
             delivered += take_data(link, &packet);
         else
             stash_packet(link, &packet);
@@ -408,10 +414,9 @@ static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
     while (list->first != EXTOLL_NONE && count < budget) {
         uint32_t i = list->first;
         const extoll_stashed *entry = &link->stash[i];
-        extoll_packet packet = { entry->from, entry->mtt,
-                                 entry->tag,  (pen_lane)lane,
-                                 entry->len,  (const char *)link->packet,
-                                 true };
+        extoll_packet packet = { entry->from,    entry->mtt, entry->tag,
+                                 (pen_lane)lane, entry->len, (const char *)link->packet,
+                                 true,           true };
         memcpy(link->packet, entry->payload, entry->len);
         list_drop_first(link, list);
         link->stashed_count--;

@@ -89,14 +89,13 @@ static inline bool take_ride(extoll_link *link, pen_peer to, uint64_t *word)
  * is for replies. Else a rank that sends as many requests as it can has nothing left for replies to
  * its peer's, has to stash those, and returns no credit for them, while its peer does the same.
  * Nobody relies on it: it is for so many tries, then one credit is left, as the rules demand. */
-static inline bool is_held_back(extoll_link *link, pen_peer to, pen_lane lane)
+static inline bool is_held_back(extoll_link *link, pen_peer to)
 {
     extoll_peer *peer = &link->to[to];
-    if (lane != PEN_LANE_REQUEST || peer->patience == 0 ||
+    if (peer->patience == 0 ||
         !pen_credit_sender_is_low(link->data_sender, extoll_source_i(link, to)))
         return false;
     peer->patience--;
-    atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
     return true;
 }
 
@@ -178,8 +177,7 @@ static bool tx_run(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx,
         if (!is_next(link, to, lane))
             return false;
         if (tx->packet_len == 0) {
-            if ((tx->sent == 0 && is_held_back(link, to, lane)) ||
-                !take_credit(link, to, lane, packets_left(link, tx), &credit))
+            if (!take_credit(link, to, lane, packets_left(link, tx), &credit))
                 return false;
             make_packet(link, to, lane, tx, credit);
         }
@@ -328,8 +326,7 @@ static bool post_whole(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx 
                        const pen_frame *frame, bool is_short)
 {
     pen_credit_tag credit;
-    if (!is_next(link, to, lane) || is_held_back(link, to, lane) ||
-        !take_credit(link, to, lane, 1, &credit))
+    if (!is_next(link, to, lane) || !take_credit(link, to, lane, 1, &credit))
         return false;
     uint64_t begun[EXTOLL_HEAD_WORDS_MAX + 1], word;
     const uint64_t *lead = frame->head;
@@ -395,6 +392,10 @@ static pen_post post_packets(extoll_link *link, pen_peer to, pen_lane lane, exto
     if (tx_run(link, to, lane, tx, &sent)) {
         tx->buffer = buffer;
         (void)tx_end(link, tx);
+    } else if (lane == PEN_LANE_REQUEST && tx->sent == 0) { /* no credit: it has not begun */
+        tx->buffer = buffer;
+        (void)tx_end(link, tx);
+        return PEN_POST_AGAIN;
     } else {
         tx_keep(tx, buffer);
         tx_list(link, to, lane);
@@ -447,9 +448,14 @@ static pen_post post_locked(extoll_link *link, pen_peer to, pen_lane lane, const
             return PEN_POST_AGAIN;
         return post_after(link, to, lane, frame, is_short, behind_puts);
     }
-    if (pen_likely(is_short || fits_packet(link, frame, behind_puts)) &&
-        pen_likely(post_whole(link, to, lane, tx, frame, is_short)))
-        return PEN_POST_DONE;
+    if (lane == PEN_LANE_REQUEST && is_held_back(link, to))
+        return PEN_POST_AGAIN;
+    if (pen_likely(is_short || fits_packet(link, frame, behind_puts))) {
+        if (pen_likely(post_whole(link, to, lane, tx, frame, is_short)))
+            return PEN_POST_DONE;
+        if (lane == PEN_LANE_REQUEST)
+            return PEN_POST_AGAIN;
+    }
     uint64_t number = behind_puts ? extoll_rma_number(link, to) : 0;
     return post_packets(link, to, lane, tx, frame, is_short, number);
 }
