@@ -34,9 +34,9 @@ class Effort:
     phase: int
 
 
-# Each of so many ranks' operations is a mean over all of them, and takes a minute.
+# Each of so many ranks' operations is a mean over all of them, takes seconds, and settles later.
 FEW, MANY = Effort({"free": 0, "static": 2, "activity": 24}, 4, 40), Effort(
-    {"free": 0, "static": 1, "activity": 24}, 2, 20)
+    {"free": 0, "static": 1, "activity": 40}, 2, 20)
 
 
 def effort(ranks):
