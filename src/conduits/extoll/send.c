@@ -389,13 +389,11 @@ static pen_post post_packets(extoll_link *link, pen_peer to, pen_lane lane, exto
             return PEN_POST_AGAIN;
     }
     tx_begin(tx, frame->head, frame->head_len, frame->body, frame->body_len, is_short, number);
-    if (tx_run(link, to, lane, tx, &sent)) {
+    bool has_gone = tx_run(link, to, lane, tx, &sent);
+    bool is_refused = lane == PEN_LANE_REQUEST && tx->sent == 0; /* no credit: it has not begun */
+    if (has_gone || is_refused) {
         tx->buffer = buffer;
         (void)tx_end(link, tx);
-    } else if (lane == PEN_LANE_REQUEST && tx->sent == 0) { /* no credit: it has not begun */
-        tx->buffer = buffer;
-        (void)tx_end(link, tx);
-        return PEN_POST_AGAIN;
     } else {
         tx_keep(tx, buffer);
         tx_list(link, to, lane);
@@ -403,7 +401,7 @@ static pen_post post_packets(extoll_link *link, pen_peer to, pen_lane lane, exto
     }
     if (sent != 0)
         extoll_wake(link, to);
-    return PEN_POST_DONE;
+    return is_refused ? PEN_POST_AGAIN : PEN_POST_DONE;
 }
 
 /* A reply or control frame behind one that is under way. */
