@@ -37,9 +37,8 @@ twosided *twosided_open(velo2_port_t *velo, velo2_connection_t *to, RMA2_Port rm
     t->rank = rank;
     t->count = rank_count;
     t->max_len = velo2_port_max_len(velo);
-    t->needs_time = params->policy != PEN_CREDIT_STATIC;
     t->sender = pen_credit_sender_open(sender, params);
-    t->receiver = pen_credit_receiver_open(receiver, params, t->needs_time ? pen_now_ns() : 0);
+    t->receiver = pen_credit_receiver_open(receiver, params);
     t->posted_end = &t->posted;
     t->early_end = &t->early_first;
     t->fetching_end = &t->fetching;
@@ -235,7 +234,7 @@ static void take_packet(twosided *t, int peer, size_t len, uint8_t mtt, uint8_t 
         twosided_continued(t, peer, packet, len);
     else
         t->counts.protocol++;
-    pen_credit_receiver_freed(t->receiver, peer_i, t->needs_time ? pen_now_ns() : 0);
+    pen_credit_receiver_freed(t->receiver, peer_i);
 }
 
 void twosided_progress(twosided *t)

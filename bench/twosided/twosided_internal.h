@@ -49,7 +49,6 @@ struct twosided {
     RMA2_Handle *rma_to;
     int rank, count;
     size_t max_len;
-    bool needs_time;
     pen_credit_sender *sender;
     pen_credit_receiver *receiver;
     peer_state *peers;

@@ -2,13 +2,14 @@
 /* credit.h: credit flow control over a mailbox that many peers send to and that must not overflow.
  * One credit is the right to occupy one data slot of the receiver's mailbox with one packet. The
  * *receiver* grants credits and the *sender* spends them; each is a state machine that is told what
- * happened and asked what to send. Nothing here does I/O, reads a clock, allocates or draws random
+ * happened and asked what to send. Nothing here does I/O, knows the time, allocates or draws random
  * numbers, so that the same code runs in a job, in a simulation and in a test.
  *
  * Three policies decide how many credits a peer may have:
  *   static    every peer the same, for good;
- *   activity  the receiver measures how long each peer takes to use its quota up and moves credits
- *             from those whose quota lasts longer to those that use theirs up sooner;
+ *   activity  the receiver measures how long each peer takes to use its quota up, in packets that
+ *             come meanwhile from all, and moves credits from those whose quota lasts longer to
+ *             those that use theirs up sooner;
  *   loan      a sender that stalls says how many credits it lacked; the receiver lends them from a
  *             reserve, and asks others to give back when the reserve is empty.
  *
@@ -22,8 +23,8 @@
  * proofs, also of why requests and replies over one mailbox do not deadlock.
  *
  * Packets of a pair must arrive in the order in which they were sent, control packets included.
- * Times are in any unit that only grows, the same for all calls. Nothing here takes a lock: the
- * caller serialises the calls for one object. Peers are numbered from 0 to peers - 1. */
+ * Nothing here takes a lock: the caller serialises the calls for one object. Peers are numbered
+ * from 0 to peers - 1. */
 #ifndef PEN_CREDIT_CREDIT_H
 #define PEN_CREDIT_CREDIT_H
 
@@ -146,8 +147,7 @@ typedef struct pen_credit_receiver pen_credit_receiver;
 /* Bytes for one receiver, and making one in so many bytes, aligned as malloc does. All peers start
  * with pen_credit_start credits, which their senders know without being told. */
 size_t pen_credit_receiver_size(const pen_credit_params *params);
-pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_params *params,
-                                              uint64_t now);
+pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_params *params);
 uint32_t pen_credit_start(const pen_credit_params *params);
 
 /* A data packet of the peer's was found in the mailbox, with this tag. ERR_PROTOCOL: it had no
@@ -157,8 +157,7 @@ static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiv
                                                      pen_credit_tag tag);
 
 /* The slot of one data packet that had arrived is free again: copied out, or its handler ran. */
-static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i,
-                                             uint64_t now);
+static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i);
 
 /* A GIVE of the peer's was found in the mailbox. ERR_PROTOCOL: none was asked for, or it is more
  * than was asked or can be; nothing has changed then. */
@@ -269,10 +268,10 @@ static inline bool pen_credit_list_empty(const pen_credit_list *list)
 /* Of a sender, what decides whose quota goes to whom. They stand by themselves since the activity
  * policy looks at every peer's. */
 typedef struct pen_credit_share {
-    uint32_t quota;        /* what it is entitled to */
-    uint32_t period_freed; /* in this period, up to its last round */
-    uint64_t period_start, last_freed;
-    double pace; /* time for a packet in the last period; 0: none has ended */
+    uint32_t quota;                    /* what it is entitled to */
+    uint32_t period_freed;             /* in this period, up to its last round */
+    uint64_t period_start, last_freed; /* in packets, see `freed` */
+    double pace; /* packets of all for one of its, in the last period; 0: none has ended */
 } pen_credit_share;
 
 /* The rest of a sender as its receiver sees it. What every packet looks at comes first. */
@@ -310,6 +309,7 @@ struct pen_credit_receiver {
     uint32_t quota_free, quota_sum; /* together: slots */
     uint32_t pool, held_sum;        /* together: slots; held: exposed and recovered */
     uint32_t occupied;              /* packets in the mailbox */
+    uint64_t freed;                 /* packets of all, ever: what activity is measured by */
     uint32_t recalls_open;          /* peers with one */
     uint32_t scavenge_i;            /* loan: where to go on looking */
     uint32_t epoch_packets;         /* loan: arrived in this epoch */
@@ -362,15 +362,13 @@ static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiv
     return PEN_OK;
 }
 
-void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
-                                       uint64_t now);
+void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i);
 
-static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i,
-                                             uint64_t now)
+static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     if (pen_unlikely(peer->calm == 0)) {
-        pen_credit_receiver_freed_in_full(receiver, peer_i, now);
+        pen_credit_receiver_freed_in_full(receiver, peer_i);
         return;
     }
     PEN_INVARIANT(peer->mailbox > 0);
@@ -380,7 +378,7 @@ static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint
     peer->exposed--; /* the slot stays with its sender */
     peer->recovered++;
     peer->round_freed++;
-    receiver->shares[peer_i].last_freed = now;
+    receiver->shares[peer_i].last_freed = ++receiver->freed;
 }
 
 static inline bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver)

@@ -15,7 +15,7 @@ typedef struct pen_credit_rules {
     const char *name;
     bool shares_all;  /* all slots are shared out at the start, and nothing is recalled */
     bool gives_quota; /* with credits a sender gives back the quota for them */
-    void (*round)(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now);
+    void (*round)(pen_credit_receiver *receiver, uint32_t peer_i);
     void (*need)(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t need);
     void (*arrival)(pen_credit_receiver *receiver);
     uint32_t (*ask)(const pen_credit_receiver *receiver, uint32_t peer_i);

@@ -4,8 +4,6 @@
 #include "base/compiler.h"
 #include "credit/credit_internal.h"
 
-/* Of peers that are measured within one tick of the clock. */
-#define PACE_MIN     1e-9
 #define PACE_STOPPED 1e30
 
 static uint32_t least(const pen_credit_params *params)
@@ -15,15 +13,16 @@ static uint32_t least(const pen_credit_params *params)
 
 /* ---- activity -------------------------------------------------------------------------------- */
 
-/* A peer's pace is the time that it takes for a packet, measured over a period of many, so that
- * packets which come in bursts do not make it look fast. One that is slower by now than it was is
- * that slow. One from which nothing has come for a whole period of the peer that asks has stopped:
- * all that it does not need for beginning again is better used elsewhere. */
-static double pace_of(const pen_credit_receiver *receiver, const pen_credit_share *peer, double own,
-                      uint64_t now)
+/* A peer's pace is how many packets of all come for one of its, measured over a period of many, so
+ * that packets which come in bursts do not make it look fast. It is not a time: when all pause
+ * together, nobody has become slower, though some would look so, whose periods the pause is in. One
+ * that is slower by now than it was is that slow. One from which nothing has come for a whole
+ * period of the peer that asks has stopped: all that it does not need for beginning again is better
+ * used elsewhere. */
+static double pace_of(const pen_credit_receiver *receiver, const pen_credit_share *peer, double own)
 {
-    double present = (double)(now - peer->period_start);
-    if ((double)(now - peer->last_freed) > own * receiver->period)
+    double present = (double)(receiver->freed - peer->period_start);
+    if ((double)(receiver->freed - peer->last_freed) > own * receiver->period)
         return PACE_STOPPED;
     if (present <= peer->pace * receiver->period)
         return peer->pace; /* most often so, and it spares divisions: all peers are looked at */
@@ -33,7 +32,7 @@ static double pace_of(const pen_credit_receiver *receiver, const pen_credit_shar
 }
 
 /* A round has ended: false: the peer has no pace yet. */
-static bool measure(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
+static bool measure(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     pen_credit_share *share = &receiver->shares[peer_i];
@@ -41,10 +40,8 @@ static bool measure(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now
     peer->round_freed = 0;
     if (share->period_freed < receiver->period)
         return share->pace > 0;
-    share->pace = (double)(now - share->period_start) / share->period_freed;
-    if (share->pace < PACE_MIN)
-        share->pace = PACE_MIN;
-    share->period_start = now;
+    share->pace = (double)(receiver->freed - share->period_start) / share->period_freed;
+    share->period_start = receiver->freed;
     share->period_freed = 0;
     peer->has_enough = false;
     return true;
@@ -61,8 +58,7 @@ static double pace_beside(double own, double other, double hysteresis)
 
 /* The peer whose quota lasts longest, of those that have something to lose; and how many credits
  * it would have to lose for both quotas to last equally long. */
-static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now,
-                            uint32_t *count)
+static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i, uint32_t *count)
 {
     const pen_credit_share *self = &receiver->shares[peer_i];
     double own = self->pace, longest = 0, victims = 0;
@@ -71,8 +67,7 @@ static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i
         const pen_credit_share *peer = &receiver->shares[v];
         if (v == peer_i || peer->quota <= least(&receiver->params))
             continue;
-        double pace =
-            pace_beside(own, pace_of(receiver, peer, own, now), receiver->params.hysteresis);
+        double pace = pace_beside(own, pace_of(receiver, peer, own), receiver->params.hysteresis);
         if (pace * peer->quota <= longest)
             continue;
         found = v;
@@ -85,10 +80,9 @@ static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i
 }
 
 /* Moves quota of the slowest to the free one, at most so much. */
-static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
-                              uint64_t now)
+static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max)
 {
-    uint32_t count = 0, victim = find_victim(receiver, peer_i, now, &count);
+    uint32_t count = 0, victim = find_victim(receiver, peer_i, &count);
     if (victim == PEN_CREDIT_NONE || count == 0) {
         receiver->peers[peer_i].has_enough = true;
         return;
@@ -96,19 +90,20 @@ static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, ui
     uint32_t has = receiver->shares[victim].quota - least(&receiver->params);
     count = pen_credit_min(pen_credit_min(count, count_max), has);
     pen_credit_quota_add(receiver, victim, -(int64_t)count);
+    receiver->peers[victim].has_enough = false;
     pen_credit_settle(receiver, victim);
 }
 
 /* A peer has used its quota up: it gets some of the free quota, else some of a slower peer's. The
  * more it has, the more it gets at once, so that quotas follow a change of pattern in a number of
  * rounds that hardly depends on their size. */
-static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
+static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_share *share = &receiver->shares[peer_i];
-    bool is_measured = measure(receiver, peer_i, now);
+    bool is_measured = measure(receiver, peer_i);
     uint32_t count_max = pen_credit_max(receiver->params.step, share->quota / 2);
     if (receiver->quota_free == 0 && is_measured && !receiver->peers[peer_i].has_enough)
-        take_from_slowest(receiver, peer_i, count_max, now);
+        take_from_slowest(receiver, peer_i, count_max);
     pen_credit_quota_add(receiver, peer_i, pen_credit_min(receiver->quota_free, count_max));
 }
 

@@ -180,7 +180,7 @@ pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, ui
     return PEN_OK;
 }
 
-void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i, uint64_t now)
+void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     pen_credit_share *share = &receiver->shares[peer_i];
@@ -195,10 +195,10 @@ void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t p
         receiver->pool++;
     }
     peer->round_freed++;
-    share->last_freed = now;
+    share->last_freed = ++receiver->freed;
     if (receiver->rules->round != NULL && peer->round_freed > share->quota && /* no division */
         peer->round_freed >= PEN_CREDIT_ROUND(share->quota, receiver->params.control))
-        receiver->rules->round(receiver, peer_i, now);
+        receiver->rules->round(receiver, peer_i);
     stand_in_line(receiver, peer_i);
     feed(receiver);
     consider(receiver, peer_i);
@@ -318,8 +318,7 @@ size_t pen_credit_receiver_size(const pen_credit_params *params)
                (sizeof(pen_credit_source) + sizeof(pen_credit_share) + 2 * sizeof(pen_credit_link));
 }
 
-pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_params *params,
-                                              uint64_t now)
+pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_params *params)
 {
     PEN_INVARIANT(pen_credit_params_check(params) == NULL);
     pen_credit_receiver *receiver = memory;
@@ -337,8 +336,7 @@ pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_par
     };
     receiver->shares = (pen_credit_share *)&receiver->peers[params->peers];
     for (uint32_t i = 0; i < params->peers; i++) {
-        receiver->shares[i] =
-            (pen_credit_share){ .quota = start, .period_start = now, .last_freed = now };
+        receiver->shares[i] = (pen_credit_share){ .quota = start };
         receiver->peers[i] =
             (pen_credit_source){ .told = start, .exposed = start, .granted = start };
     }

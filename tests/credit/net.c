@@ -41,7 +41,7 @@ typedef struct net {
     const net_params *params;
     rank ranks[NET_RANKS_MAX];
     queue ways[NET_RANKS_MAX][NET_RANKS_MAX]; /* from, to */
-    uint64_t random, now, packets;
+    uint64_t random, packets;
     uint32_t phase, pattern;
     uint32_t sleepy, slow_from, slow_to; /* a rank, and a pair's way, that are far behind */
     uint32_t in_vain;                    /* steps, lately */
@@ -131,7 +131,7 @@ static bool send_a_control(net *w, uint32_t i)
 static void free_slot(net *w, uint32_t i, uint32_t from)
 {
     w->ranks[i].data--;
-    pen_credit_receiver_freed(w->ranks[i].receiver, peer_of(i, from), w->now);
+    pen_credit_receiver_freed(w->ranks[i].receiver, peer_of(i, from));
 }
 
 /* A request's slot is free when its handler has sent its reply; what comes before the last packet
@@ -316,7 +316,6 @@ static void step_at_random(net *w)
     drawn ^= drawn >> 29;
     uint32_t ranks = w->params->ranks, i = part(drawn, 48, ranks), from = part(drawn, 32, ranks);
     bool behind = w->in_vain < ranks && part(drawn, 16, w->params->lag) > 0, did = false;
-    w->now++;
     if ((drawn & 1) == 0) {
         did = deliver_any(w, from, i, behind);
     } else if (((drawn >> 1) & 15) >= w->params->nap && (!behind || i != w->sleepy)) {
@@ -419,7 +418,7 @@ static void play(net *w)
         play_phase(w);
     }
     while (w->wrong == NULL && sweep(w))
-        w->now++;
+        continue;
     for (uint32_t i = 0; i < w->params->ranks; i++)
         pen_credit_receiver_audit(w->ranks[i].receiver);
 }
@@ -434,7 +433,7 @@ const char *net_run(const net_params *params, uint64_t *packets)
     for (uint32_t i = 0; i < params->ranks; i++) {
         rank *self = &w->ranks[i];
         self->receiver = pen_credit_receiver_open(
-            calloc(1, pen_credit_receiver_size(&params->credit)), &params->credit, 0);
+            calloc(1, pen_credit_receiver_size(&params->credit)), &params->credit);
         self->sender = pen_credit_sender_open(calloc(1, pen_credit_sender_size(&params->credit)),
                                               &params->credit);
     }

@@ -179,7 +179,7 @@ static void drain_data(model *m, uint32_t i, const burst *b)
         self->clock_ns = later(self->clock_ns, there_ns) + each_ns + machine->credit_receive;
         pen_credit_tag tag = { false, packet == 0 ? b->need : 0 };
         expect(m, pen_credit_receiver_arrived(self->receiver, peer, tag));
-        pen_credit_receiver_freed(self->receiver, peer, self->clock_ns);
+        pen_credit_receiver_freed(self->receiver, peer);
         send_controls(m, i);
     }
 }
@@ -394,7 +394,7 @@ static bool open_ranks(model *m)
         at += received_len;
         if (m->params.is_free)
             continue;
-        self->receiver = pen_credit_receiver_open(at, credit, 0);
+        self->receiver = pen_credit_receiver_open(at, credit);
         self->sender = pen_credit_sender_open(at + receiver_len, credit);
         at += receiver_len + sender_len;
     }

@@ -170,7 +170,6 @@ static void *alloc_zeroed(const pen_host *host, size_t len)
 static bool open_credits(extoll_link *link)
 {
     const pen_host *host = link->base.host;
-    uint64_t now = host->now_ns(host->ctx);
     const pen_credit_params *data = &link->plan.data, *control = &link->plan.control;
     void *const memory[] = {
         host->alloc(host->ctx, pen_credit_receiver_size(data), PEN_CACHE_LINE),
@@ -185,9 +184,9 @@ static bool open_credits(extoll_link *link)
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         if (memory[i] == NULL)
             return false;
-    (void)pen_credit_receiver_open(memory[0], data, now);
+    (void)pen_credit_receiver_open(memory[0], data);
     (void)pen_credit_sender_open(memory[1], data);
-    (void)pen_credit_receiver_open(memory[2], control, 0);
+    (void)pen_credit_receiver_open(memory[2], control);
     (void)pen_credit_sender_open(memory[3], control);
     return true;
 }

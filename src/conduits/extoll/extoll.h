@@ -40,7 +40,6 @@ enum {
     EXTOLL_SELF_MAX = 64,     /* frames of one lane to ourselves */
     EXTOLL_DRAIN_MAX = 256,   /* packets that one poll takes out of the mailbox */
     EXTOLL_PATIENCE = 256,    /* tries of a request that leaves credits to replies */
-    EXTOLL_NOW_EVERY = 8,     /* packets; a clock takes as long as the rest of one */
     EXTOLL_NONE = UINT32_MAX, /* no index */
 };
 
@@ -200,8 +199,6 @@ typedef struct extoll_link {
     uint32_t stashed_count; /* in all of them */
     extoll_list waiting;    /* frames that came before the data of their puts */
     uint32_t quiet;         /* polls without a look at the notifications */
-    uint64_t now;           /* a while ago: it is asked for once in EXTOLL_NOW_EVERY packets */
-    uint32_t now_left;      /* packets until then */
     bool touched;           /* this poll, or one before it, has left something to be sent */
     _Alignas(16) uint64_t packet[EXTOLL_PAYLOAD_MAX / 8 + 1];
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];

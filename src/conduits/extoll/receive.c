@@ -90,18 +90,10 @@ static void stash_packet(extoll_link *link, const extoll_packet *packet)
 
 static inline void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
 {
-    const pen_host *host = link->base.host;
-    uint32_t i = extoll_source_i(link, from);
-    bool of_control = lane == PEN_LANE_CONTROL;
     link->touched = true;
-    /* Only the policy that measures time wants to know it, over many packets. */
-    if (link->now_left-- == 0) {
-        link->now_left = EXTOLL_NOW_EVERY - 1;
-        if (link->plan.data.policy == PEN_CREDIT_ACTIVITY)
-            link->now = host->now_ns(host->ctx);
-    }
-    pen_credit_receiver_freed(of_control ? link->control_receiver : link->data_receiver, i,
-                              of_control ? 0 : link->now);
+    pen_credit_receiver_freed(lane == PEN_LANE_CONTROL ? link->control_receiver
+                                                       : link->data_receiver,
+                              extoll_source_i(link, from));
 }
 
 /* For those that were not freed when they came: one round of the lock for a packet is enough. */

@@ -23,9 +23,9 @@ static void credits_return_at_the_threshold(void **state)
     fixture f;
     open_it(&f, PEN_CREDIT_STATIC, 1, 56);
     arrive(&f, 0, 19);
-    free_slots(&f, 0, 18, 0);
+    free_slots(&f, 0, 18);
     expect_nothing(&f);
-    free_slots(&f, 0, 1, 0);
+    free_slots(&f, 0, 1);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 19);
     expect_nothing(&f);
     assert_int_equal(in_of(&f, 0).exposed, 56);
@@ -46,7 +46,7 @@ static void drained_sender_has_most_of_its_quota_in_hand(void **state)
         for (uint32_t i = 0; i < 3 * quota; i++) {
             assert_true(pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REPLY, 1, &tag));
             arrive(&f, 0, 1);
-            free_slots(&f, 0, 1, 0);
+            free_slots(&f, 0, 1);
             while (pen_credit_receiver_next(f.receiver, &peer, &message))
                 assert_int_equal(pen_credit_sender_hear(f.sender, 0, &message), PEN_OK);
             if (out_of(&f, 0).hand < hand_min)
@@ -65,7 +65,7 @@ static void grant_may_ride_and_joins_what_is_recovered(void **state)
     open_it(&f, PEN_CREDIT_STATIC, 1, 12);
     assert_false(pen_credit_receiver_ride(f.receiver, 0, 7, &message));
     arrive(&f, 0, 8);
-    free_slots(&f, 0, 8, 0);
+    free_slots(&f, 0, 8);
     assert_true(pen_credit_receiver_has_next(f.receiver));
     assert_true(pen_credit_receiver_ride(f.receiver, 0, 7, &message));
     assert_int_equal(message.count, 7);
@@ -80,14 +80,14 @@ static void grant_is_worth_a_ride_from_half_a_threshold_on(void **state)
     fixture f;
     open_it(&f, PEN_CREDIT_STATIC, 1, 12);
     arrive(&f, 0, 11);
-    free_slots(&f, 0, 2, 0);
+    free_slots(&f, 0, 2);
     assert_false(pen_credit_receiver_is_worth_a_ride(f.receiver, 0));
-    free_slots(&f, 0, 1, 0);
+    free_slots(&f, 0, 1);
     assert_true(pen_credit_receiver_is_worth_a_ride(f.receiver, 0));
     expect_nothing(&f); /* a control packet would be for five */
     open_it(&f, PEN_CREDIT_STATIC, 1, 12);
     arrive(&f, 0, 11);
-    free_slots(&f, 0, 1, 0);
+    free_slots(&f, 0, 1);
     assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
     assert_true(pen_credit_receiver_is_worth_a_ride(f.receiver, 0));
 }
@@ -137,7 +137,7 @@ static void urgent_packet_is_answered_below_the_threshold(void **state)
     arrive(&f, 0, 2);
     assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
     expect_nothing(&f);
-    free_slots(&f, 0, 1, 0);
+    free_slots(&f, 0, 1);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
     expect_nothing(&f);
 }
@@ -150,12 +150,12 @@ static void slot_is_granted_at_once_to_a_peer_that_hurries(void **state)
     pen_credit_message message;
     open_it(&f, PEN_CREDIT_STATIC, 1, 12);
     arrive(&f, 0, 1);
-    free_slots(&f, 0, 1, 1);
+    free_slots(&f, 0, 1);
     assert_true(pen_credit_receiver_ride(f.receiver, 0, 1, &message));
     arrive(&f, 0, 11);
     assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
     expect_nothing(&f);
-    free_slots(&f, 0, 1, 2);
+    free_slots(&f, 0, 1);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
 }
 
@@ -165,10 +165,10 @@ static void urgency_ends_where_a_grant_is_under_way(void **state)
     fixture f;
     open_it(&f, PEN_CREDIT_STATIC, 1, 6);
     arrive(&f, 0, 5);
-    free_slots(&f, 0, 3, 0);
+    free_slots(&f, 0, 3);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 3);
     assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
-    free_slots(&f, 0, 1, 0);
+    free_slots(&f, 0, 1);
     expect_nothing(&f);
 }
 
@@ -207,7 +207,7 @@ static void counts_may_wrap(void **state)
     f.receiver->peers[0].shown = UINT32_MAX - 1;
     for (uint32_t i = 0; i < 20; i++) {
         arrive(&f, 0, 2);
-        free_slots(&f, 0, 2, 0);
+        free_slots(&f, 0, 2);
         expect_next(&f, 0, PEN_CREDIT_GRANT, 2);
     }
 }

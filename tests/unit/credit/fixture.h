@@ -29,7 +29,7 @@ static inline void open_it(fixture *f, pen_credit_policy policy, uint32_t peers,
                                      .period = 6,  .epoch = 8 };
     assert_true(pen_credit_receiver_size(&f->params) <= FIXTURE_MEMORY);
     assert_true(pen_credit_sender_size(&f->params) <= FIXTURE_MEMORY);
-    f->receiver = pen_credit_receiver_open(f->in, &f->params, 0);
+    f->receiver = pen_credit_receiver_open(f->in, &f->params);
     f->sender = pen_credit_sender_open(f->out, &f->params);
 }
 
@@ -41,10 +41,10 @@ static inline void arrive(fixture *f, uint32_t peer, uint32_t count)
         assert_int_equal(pen_credit_receiver_arrived(f->receiver, peer, plain), PEN_OK);
 }
 
-static inline void free_slots(fixture *f, uint32_t peer, uint32_t count, uint64_t now)
+static inline void free_slots(fixture *f, uint32_t peer, uint32_t count)
 {
     while (count-- > 0)
-        pen_credit_receiver_freed(f->receiver, peer, now);
+        pen_credit_receiver_freed(f->receiver, peer);
     pen_credit_receiver_audit(f->receiver);
 }
 

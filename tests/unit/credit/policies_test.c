@@ -5,14 +5,17 @@
 
 /* ---- activity -------------------------------------------------------------------------------- */
 
-static void play_round(fixture *f, uint32_t peer, uint64_t now)
+/* A whole round of one peer; when it ends, `at` packets of all have been freed. */
+static void play_round(fixture *f, uint32_t peer, uint64_t at)
 {
     uint32_t whose = 0;
     pen_credit_message message;
     uint32_t packets = PEN_CREDIT_ROUND(in_of(f, peer).quota, f->params.control);
+    assert_true(f->receiver->freed + packets <= at);
+    f->receiver->freed = at - packets; /* others' have come before */
     for (uint32_t i = 0; i < packets; i++) {
         arrive(f, peer, 1);
-        free_slots(f, peer, 1, now);
+        free_slots(f, peer, 1);
         while (pen_credit_receiver_next(f->receiver, &whose, &message))
             assert_int_equal(message.kind, whose == peer ? PEN_CREDIT_GRANT : PEN_CREDIT_RECALL);
     }
@@ -23,12 +26,12 @@ static void free_quota_goes_to_whoever_is_active(void **state)
     (void)state;
     fixture f;
     open_it(&f, PEN_CREDIT_ACTIVITY, 4, 6);
-    play_round(&f, 1, 10);
+    play_round(&f, 1, 100);
     assert_int_equal(in_of(&f, 1).quota, 7);
-    play_round(&f, 1, 20);
-    play_round(&f, 1, 30);
+    play_round(&f, 1, 200);
+    play_round(&f, 1, 300);
     assert_int_equal(in_of(&f, 1).quota, 15); /* all that is not the others' least */
-    play_round(&f, 1, 40);
+    play_round(&f, 1, 400);
     assert_int_equal(in_of(&f, 1).quota, 15);
 }
 
@@ -40,27 +43,29 @@ static void quotas_grow_faster_the_larger_they_are(void **state)
     fixture f;
     open_it(&f, PEN_CREDIT_ACTIVITY, 4, 60);
     for (uint32_t i = 0; i < sizeof quotas / sizeof *quotas; i++) {
-        play_round(&f, 1, 10 * (i + 1));
+        play_round(&f, 1, 100 * (i + 1));
         assert_int_equal(in_of(&f, 1).quota, quotas[i]);
     }
 }
 
-/* Peer 0 has 9, of which it uses 12 in 10; peer 1 has 3. Of 12 in all 7 and 5 last equally long,
+/* Peer 0 has 9, of which it uses 12 in 100; peer 1 has 3. Of 12 in all 7 and 5 last equally long,
  * when the paces differ by 1.6 of which 1.25 do not count. */
 static void whose_quota_lasts_longer_loses_what_makes_both_last_equally(void **state)
 {
     (void)state;
     fixture f;
     open_it(&f, PEN_CREDIT_ACTIVITY, 2, 6);
-    play_round(&f, 0, 10);
-    play_round(&f, 0, 20);
+    play_round(&f, 0, 100);
+    play_round(&f, 0, 200);
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 1, 28); /* 6 in 28: its quota lasts longer than the other one's */
+    play_round(&f, 1, 280); /* 6 in 280: its quota lasts longer than the other one's */
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 0, 30);
-    play_round(&f, 1, 36); /* 6 in 8 */
+    play_round(&f, 0, 300);
+    assert_true(f.receiver->peers[0].has_enough); /* as far as it knows, nobody has more */
+    play_round(&f, 1, 360);                       /* 6 in 80 */
     assert_int_equal(in_of(&f, 0).quota, 7);
     assert_int_equal(in_of(&f, 1).quota, 5);
+    assert_false(f.receiver->peers[0].has_enough);
     assert_true(in_of(&f, 0).recalls <= 1);
 }
 
@@ -69,14 +74,14 @@ static void stopped_peer_is_a_victim_whatever_its_quota(void **state)
     (void)state;
     fixture f;
     open_it(&f, PEN_CREDIT_ACTIVITY, 2, 6);
-    play_round(&f, 0, 10);
-    play_round(&f, 0, 20);
-    play_round(&f, 1, 1000); /* slow itself, as slow as the silent one is by now */
+    play_round(&f, 0, 100);
+    play_round(&f, 0, 200);
+    play_round(&f, 1, 10000); /* slow itself, as slow as the silent one is by now */
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 1, 1100); /* faster than it */
+    play_round(&f, 1, 11000); /* faster than it */
     assert_int_equal(in_of(&f, 0).quota, 5);
-    play_round(&f, 1, 1200);
-    play_round(&f, 1, 1300);
+    play_round(&f, 1, 12000);
+    play_round(&f, 1, 13000);
     assert_int_equal(in_of(&f, 0).quota, 3);
     assert_int_equal(in_of(&f, 1).quota, 9);
 }
@@ -88,13 +93,13 @@ static void burst_is_not_taken_for_activity(void **state)
     fixture f;
     open_it(&f, PEN_CREDIT_ACTIVITY, 2, 6);
     f.receiver->period = 12;
-    play_round(&f, 0, 1000);
-    play_round(&f, 0, 2000);
+    play_round(&f, 0, 10000);
+    play_round(&f, 0, 20000);
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 1, 2001);
+    play_round(&f, 1, 20010);
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 0, 3000);
-    play_round(&f, 1, 3001); /* 12 in 3001 */
+    play_round(&f, 0, 30000);
+    play_round(&f, 1, 30010); /* 12 in 30010 */
     assert_int_equal(in_of(&f, 0).quota, 9);
 }
 
@@ -108,7 +113,7 @@ static void peers_begin_with_what_was_chosen(void **state)
     params = f.params;
     params.start = 5;
     assert_null(pen_credit_params_check(&params));
-    pen_credit_receiver *receiver = pen_credit_receiver_open(f.in, &params, 0);
+    pen_credit_receiver *receiver = pen_credit_receiver_open(f.in, &params);
     f.sender = pen_credit_sender_open(f.out, &params);
     assert_int_equal(out_of(&f, 2).hand, 5);
     assert_int_equal(in_of(&f, 2).quota, 5);
@@ -122,13 +127,13 @@ static void peers_begin_with_what_was_chosen(void **state)
 
 /* One message of 38 packets from each of the first so many peers, drained as it comes; recalls are
  * answered at once with what is in hand. */
-static void play_messages(fixture *f, uint32_t active, uint64_t now)
+static void play_messages(fixture *f, uint32_t active)
 {
     for (uint32_t packet = 0; packet < 38 * active; packet++) {
         uint32_t peer = packet % active, whose = 0;
         pen_credit_message message;
         arrive(f, peer, 1);
-        pen_credit_receiver_freed(f->receiver, peer, now);
+        pen_credit_receiver_freed(f->receiver, peer);
         while (pen_credit_receiver_next(f->receiver, &whose, &message)) {
             if (message.kind == PEN_CREDIT_GRANT)
                 continue;
@@ -142,15 +147,15 @@ static void peers_about_equally_active_get_the_same(void **state)
 {
     (void)state;
     fixture f;
-    uint64_t now = 0;
     open_it(&f, PEN_CREDIT_ACTIVITY, 3, 20);
     for (int i = 0; i < 40; i++)
-        play_messages(&f, 1, now += 10);
+        play_messages(&f, 1);
     assert_int_equal(in_of(&f, 0).quota, 54);
     for (int i = 0; i < 40; i++)
-        play_messages(&f, 3, now += 10 + (uint64_t)i % 3);
+        play_messages(&f, 3);
     for (uint32_t peer = 0; peer < 3; peer++)
         assert_in_range(in_of(&f, peer).quota, 19, 21);
+    assert_int_equal(f.receiver->freed, 40 * 38 + 40 * 3 * 38);
 }
 
 /* One in 10, the other in 12: less than a quarter of difference is none. */
@@ -163,9 +168,9 @@ static void difference_within_the_hysteresis_moves_nothing(void **state)
     raise_quota(&f, 0, 27);
     raise_quota(&f, 1, 27);
     for (uint64_t i = 1, j = 1; i < 60; i++) {
-        if (j * 396 <= i * 330)
-            play_round(&f, 0, j++ * 396);
-        play_round(&f, 1, i * 330);
+        if (j * 3960 <= i * 3300)
+            play_round(&f, 0, j++ * 3960 - 100);
+        play_round(&f, 1, i * 3300);
     }
     assert_int_equal(in_of(&f, 0).quota, 30);
     assert_int_equal(in_of(&f, 1).quota, 30);
@@ -178,14 +183,13 @@ static void active_group_gets_all_that_is_free(void **state)
     (void)state;
     static const uint32_t actives[] = { 31, 15, 7 };
     fixture f;
-    uint64_t now = 0;
     open_it(&f, PEN_CREDIT_ACTIVITY, 63, 28);
     for (uint32_t i = 0; i < 100; i++)
-        play_messages(&f, 63, now += 10);
+        play_messages(&f, 63);
     for (size_t group = 0; group < sizeof actives / sizeof *actives; group++) {
         uint32_t k = actives[group], all = 0;
         for (uint32_t i = 0; i < 300; i++)
-            play_messages(&f, k, now += 10);
+            play_messages(&f, k);
         pen_credit_receiver_audit(f.receiver);
         for (uint32_t peer = 0; peer < 63; peer++) {
             if (peer < k)
@@ -227,11 +231,25 @@ static void debtor_that_hurries_gets_its_slot_back(void **state)
     assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
     lower_quota(&f, 0, 2);
     expect_nothing(&f); /* what it owes is in the mailbox and comes back by itself */
-    free_slots(&f, 0, 1, 1);
+    free_slots(&f, 0, 1);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
-    free_slots(&f, 0, 2, 1); /* the debt */
+    free_slots(&f, 0, 2); /* the debt */
     expect_nothing(&f);
     assert_int_equal(in_of(&f, 0).exposed, 3);
+}
+
+/* A sender that owes gets nothing back, whatever else its receiver could count on. */
+static void debt_comes_before_what_is_kept(void **state)
+{
+    (void)state;
+    fixture f;
+    open_it(&f, PEN_CREDIT_ACTIVITY, 2, 30);
+    raise_quota(&f, 0, 27);
+    arrive(&f, 0, 8);
+    lower_quota(&f, 0, 6);
+    free_slots(&f, 0, 9);
+    assert_int_equal(in_of(&f, 0).exposed, 21);
+    assert_int_equal(in_of(&f, 0).recovered, 3);
 }
 
 /* What was freed meanwhile has gone to another peer, for which what comes back is not enough. */
@@ -254,7 +272,7 @@ static void who_gives_back_is_fed_first(void **state)
     expect_next(&f, 0, PEN_CREDIT_RECALL, 4);
     expect_next(&f, 2, PEN_CREDIT_RECALL, 4);
     arrive(&f, 0, 3);
-    free_slots(&f, 0, 3, 1);
+    free_slots(&f, 0, 3);
     assert_int_equal(in_of(&f, 0).exposed, 4);
     assert_int_equal(pen_credit_receiver_hear(f.receiver, 0, &give), PEN_OK);
     assert_int_equal(in_of(&f, 0).exposed + in_of(&f, 0).recovered, 3);
@@ -298,10 +316,10 @@ static void empty_reserve_asks_others_and_not_in_vain_twice(void **state)
     assert_int_equal(pen_credit_receiver_hear(f.receiver, 0, &give), PEN_OK);
     lend(&f, 1, 2);
     expect_nothing(&f);
-    free_slots(&f, 1, 3, 1);
+    free_slots(&f, 1, 3);
     expect_next(&f, 1, PEN_CREDIT_GRANT, 3);
     arrive(&f, 1, 3); /* with which the epoch is over */
-    free_slots(&f, 1, 3, 1);
+    free_slots(&f, 1, 3);
     arrive(&f, 0, 1);
     f.receiver->peers[0].requested = 0;
     expect_next(&f, 1, PEN_CREDIT_GRANT, 3);
@@ -369,6 +387,7 @@ int main(void)
         cmocka_unit_test(active_group_gets_all_that_is_free),
         cmocka_unit_test(recall_leaves_the_reserve_in_hand),
         cmocka_unit_test(debtor_that_hurries_gets_its_slot_back),
+        cmocka_unit_test(debt_comes_before_what_is_kept),
         cmocka_unit_test(who_gives_back_is_fed_first),
         cmocka_unit_test(who_lacked_credits_is_lent_them),
         cmocka_unit_test(empty_reserve_asks_others_and_not_in_vain_twice),
