@@ -159,13 +159,17 @@ static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiv
 /* The slot of one data packet that had arrived is free again: copied out, or its handler ran. */
 static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i);
 
+/* Both, of a packet that was copied out when it was found. As arrived answers, so does this. */
+static inline pen_status pen_credit_receiver_passed(pen_credit_receiver *receiver, uint32_t peer_i,
+                                                    pen_credit_tag tag);
+
 /* A GIVE of the peer's was found in the mailbox. ERR_PROTOCOL: none was asked for, or it is more
  * than was asked or can be; nothing has changed then. */
 pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer_i,
                                     const pen_credit_message *message);
 
 /* The next control packet to send, if any: its peer and what it says. It counts as sent. To be
- * asked after the three calls above until it answers false; waiting is allowed, and joins grants.
+ * asked after the four calls above until it answers false; waiting is allowed, and joins grants.
  */
 bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
                               pen_credit_message *message);
@@ -281,7 +285,8 @@ typedef struct pen_credit_source {
     uint32_t recovered; /* freed, not yet granted again */
     uint32_t mailbox;   /* arrived, not yet freed; of those exposed */
     uint32_t round_freed;
-    uint32_t calm; /* so many packets may be freed, at least, before anything can come due */
+    uint32_t calm;         /* so many packets may be freed, at least, before anything comes due */
+    uint32_t worth_a_ride; /* so many recovered are half of what is worth a control packet */
     /* Both only grow, and wrap: credits granted, and credits that the sender has shown it had. A
      * grant that was made after `before` of them was consumed if more than that have been shown. */
     uint32_t granted, shown;
@@ -334,6 +339,7 @@ struct pen_credit_sender {
     const struct pen_credit_rules *rules;
     pen_credit_params params;
     uint32_t slots, reserve;
+    bool notes_use; /* of quotas, which decides how much of them is given back */
     pen_credit_list answers;
     pen_credit_target peers[];
 };
@@ -347,12 +353,19 @@ static inline bool pen_credit_shows_a_grant(const pen_credit_source *peer)
 pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
                                                pen_credit_tag tag);
 
+/* Whether a packet has its credit and says nothing but that it has come. */
+static inline bool pen_credit_is_plain(const pen_credit_receiver *receiver,
+                                       const pen_credit_source *peer, pen_credit_tag tag)
+{
+    return !tag.urgent && tag.need == 0 && !receiver->counts_arrivals &&
+           peer->exposed != peer->mailbox && !pen_credit_shows_a_grant(peer);
+}
+
 static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiver, uint32_t peer_i,
                                                      pen_credit_tag tag)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
-    if (pen_unlikely(tag.urgent || tag.need > 0 || receiver->counts_arrivals ||
-                     peer->exposed == peer->mailbox || pen_credit_shows_a_grant(peer)))
+    if (pen_unlikely(!pen_credit_is_plain(receiver, peer, tag)))
         return pen_credit_receiver_arrived_in_full(receiver, peer_i, tag);
     peer->mailbox++;
     peer->packets++;
@@ -364,6 +377,17 @@ static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiv
 
 void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i);
 
+/* The slot stays with its sender. */
+static inline void pen_credit_keep(pen_credit_receiver *receiver, pen_credit_source *peer,
+                                   uint32_t peer_i)
+{
+    peer->calm--;
+    peer->exposed--;
+    peer->recovered++;
+    peer->round_freed++;
+    receiver->shares[peer_i].last_freed = ++receiver->freed;
+}
+
 static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
@@ -372,13 +396,26 @@ static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint
         return;
     }
     PEN_INVARIANT(peer->mailbox > 0);
-    peer->calm--;
     peer->mailbox--;
     receiver->occupied--;
-    peer->exposed--; /* the slot stays with its sender */
-    peer->recovered++;
-    peer->round_freed++;
-    receiver->shares[peer_i].last_freed = ++receiver->freed;
+    pen_credit_keep(receiver, peer, peer_i);
+}
+
+static inline pen_status pen_credit_receiver_passed(pen_credit_receiver *receiver, uint32_t peer_i,
+                                                    pen_credit_tag tag)
+{
+    pen_credit_source *peer = &receiver->peers[peer_i];
+    if (pen_unlikely(peer->calm == 0 || !pen_credit_is_plain(receiver, peer, tag))) {
+        pen_status status = pen_credit_receiver_arrived(receiver, peer_i, tag);
+        if (status == PEN_OK)
+            pen_credit_receiver_freed(receiver, peer_i);
+        return status;
+    }
+    PEN_INVARIANT(receiver->occupied < receiver->slots);
+    peer->packets++;
+    peer->shown++;
+    pen_credit_keep(receiver, peer, peer_i);
+    return PEN_OK;
 }
 
 static inline bool pen_credit_receiver_has_next(const pen_credit_receiver *receiver)
@@ -390,8 +427,7 @@ static inline bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver
                                                        uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
-    return peer->urgent || (uint64_t)peer->recovered * 2 * (receiver->params.control + 1) >
-                               receiver->shares[peer_i].quota;
+    return peer->urgent || peer->recovered >= peer->worth_a_ride;
 }
 
 /* Notes the stall, if it begins. */
@@ -417,7 +453,8 @@ static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t pe
     }
     peer->hand--;
     peer->packets++;
-    pen_credit_note_used(peer);
+    if (sender->notes_use)
+        pen_credit_note_used(peer);
     *tag = (pen_credit_tag){
         .urgent = sender->reserve > 0 && PEN_CREDIT_IS_URGENT(peer->hand),
         .need = peer->need,

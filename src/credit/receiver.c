@@ -46,14 +46,16 @@ static inline bool grant_is_due(const pen_credit_receiver *receiver, uint32_t pe
            PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer_i), peer->urgent);
 }
 
-/* How many packets may be freed one by one before anything comes due: a grant, the end of a round,
- * or a slot that does not stay with its sender. */
+/* How many packets may be freed one by one before anything comes due that is not listed yet: a
+ * grant, the end of a round, or a slot that does not stay with its sender. */
 static uint32_t calm_of(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t quota = receiver->shares[peer_i].quota, calm = 0;
     if (!peer->urgent && !peer->recall_wanted && held(peer) == quota)
-        calm = PEN_CREDIT_SPARE(threshold(receiver, peer_i), peer->recovered + 1);
+        calm = receiver->ready.links[peer_i].listed
+                   ? receiver->slots
+                   : PEN_CREDIT_SPARE(threshold(receiver, peer_i), peer->recovered + 1);
     if (receiver->rules->round != NULL && calm > 0) {
         uint32_t round = PEN_CREDIT_ROUND(quota, receiver->params.control);
         calm = pen_credit_min(calm, PEN_CREDIT_SPARE(round, peer->round_freed + 1));
@@ -70,10 +72,16 @@ static inline void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 
 /* ---- moving quota and slots ------------------------------------------------------------------ */
 
+static uint32_t worth_a_ride(uint32_t quota, uint32_t control)
+{
+    return quota / (2 * (control + 1)) + 1;
+}
+
 void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer_i, int64_t count)
 {
-    receiver->shares[peer_i].quota += (uint32_t)count;
+    uint32_t quota = receiver->shares[peer_i].quota += (uint32_t)count;
     receiver->peers[peer_i].calm = 0;
+    receiver->peers[peer_i].worth_a_ride = worth_a_ride(quota, receiver->params.control);
     receiver->quota_sum += (uint32_t)count;
     receiver->quota_free -= (uint32_t)count;
 }
@@ -288,6 +296,7 @@ bool pen_credit_receiver_next(pen_credit_receiver *receiver, uint32_t *peer_i,
             found = true;
         }
         consider(receiver, i);
+        peer->calm = calm_of(receiver, i);
         if (found) {
             *peer_i = i;
             check_peer(receiver, i);
@@ -338,7 +347,10 @@ pen_credit_receiver *pen_credit_receiver_open(void *memory, const pen_credit_par
     for (uint32_t i = 0; i < params->peers; i++) {
         receiver->shares[i] = (pen_credit_share){ .quota = start };
         receiver->peers[i] =
-            (pen_credit_source){ .told = start, .exposed = start, .granted = start };
+            (pen_credit_source){ .told = start,
+                                 .exposed = start,
+                                 .granted = start,
+                                 .worth_a_ride = worth_a_ride(start, params->control) };
     }
     pen_credit_link *links = (pen_credit_link *)&receiver->shares[params->peers];
     pen_credit_list_open(&receiver->deficits, links, params->peers);

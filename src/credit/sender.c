@@ -89,6 +89,7 @@ pen_credit_sender *pen_credit_sender_open(void *memory, const pen_credit_params 
         .params = *params,
         .slots = pen_credit_slots(params),
         .reserve = params->one_way ? 0 : PEN_CREDIT_RESERVE,
+        .notes_use = pen_credit_rules_of(params->policy)->gives_quota,
     };
     for (uint32_t i = 0; i < params->peers; i++)
         sender->peers[i] = (pen_credit_target){ .hand = start, .quota = start };

@@ -72,13 +72,15 @@ MUTANTS = [
      "pen_credit_quota_add(receiver, peer_i, -(int64_t)count);", ";"),
     # What most packets come to.
     ("calm_too_long", "receiver.c", "peer->recovered + 1", "peer->recovered"),
+    ("calm_after_a_look", "receiver.c",
+     "consider(receiver, i);\n        peer->calm = calm_of(receiver, i);", "consider(receiver, i);"),
     ("calm_in_debt", "receiver.c", "held(peer) == quota", "held(peer) >= quota"),
     ("calm_in_a_hurry", "receiver.c", "peer->urgent = true;\n        peer->calm = 0;",
      "peer->urgent = true;"),
     ("grant_not_seen", "credit.h", "pen_credit_shows_a_grant(peer)", "false"),
     ("arrivals_not_counted", "receiver.c",
      "pen_credit_rules_of(params->policy)->arrival != NULL", "false"),
-    ("no_credit_not_seen", "credit.h", "peer->exposed == peer->mailbox", "false"),
+    ("no_credit_not_seen", "credit.h", "peer->exposed != peer->mailbox", "true"),
 ]
 
 

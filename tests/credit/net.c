@@ -176,14 +176,18 @@ static bool drain(net *w, uint32_t i)
     }
     if (p.rides)
         hear_control(w, i, &p);
-    expect(w, pen_credit_receiver_arrived(self->receiver, peer_of(i, p.from), p.tag));
     pen_credit_context context = self->in_handler ? PEN_CREDIT_IN_HANDLER : PEN_CREDIT_OUTSIDE;
-    if (!pen_credit_may_handle(context, p.class))
-        push(w, &self->stash, &p);
-    else if (p.class == PEN_CREDIT_REPLY)
-        free_slot(w, i, p.from);
-    else
+    bool is_handled = pen_credit_may_handle(context, p.class);
+    if (is_handled && p.class == PEN_CREDIT_REPLY) { /* copied at once */
+        self->data--;
+        expect(w, pen_credit_receiver_passed(self->receiver, peer_of(i, p.from), p.tag));
+        return true;
+    }
+    expect(w, pen_credit_receiver_arrived(self->receiver, peer_of(i, p.from), p.tag));
+    if (is_handled)
         handle_request(w, i, &p);
+    else
+        push(w, &self->stash, &p);
     return true;
 }
 

@@ -178,8 +178,7 @@ static void drain_data(model *m, uint32_t i, const burst *b)
         uint64_t there_ns = b->first_ns + (uint64_t)packet * machine->link_packet;
         self->clock_ns = later(self->clock_ns, there_ns) + each_ns + machine->credit_receive;
         pen_credit_tag tag = { false, packet == 0 ? b->need : 0 };
-        expect(m, pen_credit_receiver_arrived(self->receiver, peer, tag));
-        pen_credit_receiver_freed(self->receiver, peer);
+        expect(m, pen_credit_receiver_passed(self->receiver, peer, tag));
         send_controls(m, i);
     }
 }
