@@ -239,9 +239,9 @@ static void take_packet(twosided *t, int peer, size_t len, uint8_t mtt, uint8_t 
 
 void twosided_progress(twosided *t)
 {
-    uint32_t source;
-    size_t len;
-    uint8_t mtt, tag;
+    uint32_t source = 0;
+    size_t len = 0;
+    uint8_t mtt = 0, tag = 0;
     velo2_ret_t found;
     int i = 0;
     for (; i < POLL_MAX &&

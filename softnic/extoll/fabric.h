@@ -152,20 +152,6 @@ static inline bool fabric_ring_claim(fabric_ring *ring, uint32_t slots, uint64_t
     return true;
 }
 
-/* The lap of a slot, 9 bits; a ring begins with 1, so that zeroed memory is no packet. */
-static inline uint64_t velo_lap(const velo2_port_t *port, uint64_t slot_i)
-{
-    return ((slot_i >> port->shift) + 1) & 0x1ff;
-}
-
-/* After the read pointer moved. */
-static inline void velo_look_at(velo2_port_t *port)
-{
-    size_t place = (uint32_t)port->read & port->mask;
-    port->word = port->mailbox.slots + place * port->slot_len + port->max_len;
-    port->lap = velo_lap(port, port->read);
-}
-
 /* Chance: true once in so many times. */
 uint64_t fabric_random(uint64_t *state);
 static inline bool fabric_strikes(uint64_t *state, uint32_t one_in)

@@ -63,7 +63,7 @@ velo2_ret_t velo2_open(velo2_port_t *port)
     /* As a driver pins a ring: else every first use of a page is a fault. No matter if it fails. */
     (void)madvise((void *)((uintptr_t)port->mailbox.box & ~(uintptr_t)4095),
                   pen_align_up(card->layout.velo_stride, 4096), MADV_POPULATE_WRITE);
-    velo_look_at(port);
+    velo2_look_at(port);
     port->committed = port->read;
     return VELO2_RET_SUCCESS;
 }
@@ -151,19 +151,6 @@ PEN_COLD static velo2_ret_t claim_full(velo2_port_t *port, fabric_ring *ring, ui
     return stall(port, ring, slot_i) ? VELO2_RET_SUCCESS : VELO2_RET_INVALID_MBOX;
 }
 
-static inline void copy_words(unsigned char *to, const unsigned char *from, size_t len)
-{
-    uint64_t word;
-    for (; len >= sizeof(word); len -= sizeof(word)) {
-        memcpy(&word, from, sizeof(word));
-        memcpy(to, &word, sizeof(word));
-        to += sizeof(word);
-        from += sizeof(word);
-    }
-    for (; len > 0; len--)
-        *to++ = *from++;
-}
-
 /* A slot for a packet, or why there is none. */
 static inline velo2_ret_t claim(const velo2_connection_t *connection, uint64_t *slot_i)
 {
@@ -202,12 +189,12 @@ velo2_ret_t velo2_send_header(velo2_connection_t *connection, const uint64_t *hd
         late = VELO2_STATUS_LATE;
     }
     unsigned char *start = status - pen_align_up(whole_len, 8);
-    copy_words(start, (const unsigned char *)hdr, 8 * hdr_quadwords);
-    copy_words(start + 8 * hdr_quadwords, buf, len);
+    velo2_copy(start, hdr, 8 * hdr_quadwords);
+    velo2_copy(start + 8 * hdr_quadwords, buf, len);
     /* release: the rest of the slot was written before */
     __atomic_store_n((uint64_t *)(void *)status,
                      VELO2_HEADER(port->raw, mtt, tag, whole_len) | VELO2_STATUS_EOM | late |
-                         velo_lap(port, slot_i) << 55,
+                         velo2_lap(port, slot_i) << 55,
                      __ATOMIC_RELEASE);
     fabric_count(&port->counters->sent, 1);
     fabric_count(&port->counters->bytes, whole_len);

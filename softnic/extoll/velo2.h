@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum velo2_ret {
     VELO2_RET_SUCCESS = 0,
@@ -108,6 +109,36 @@ typedef struct velo2_connection {
     void *state_map; /* the card's state of packets under way, which this card has none of */
 } velo2_connection_t;
 
+/* The lap of a slot, 9 bits; a ring begins with 1, so that zeroed memory is no packet. */
+static inline uint64_t velo2_lap(const velo2_port_t *port, uint64_t slot_i)
+{
+    return ((slot_i >> port->shift) + 1) & 0x1ff;
+}
+
+/* After the read pointer moved. */
+static inline void velo2_look_at(velo2_port_t *port)
+{
+    size_t place = (uint32_t)port->read & port->mask;
+    port->word = port->mailbox.slots + place * port->slot_len + port->max_len;
+    port->lap = velo2_lap(port, port->read);
+}
+
+/* By words: a call of memcpy for so few takes as long as they do. */
+static inline void velo2_copy(void *to, const void *from, size_t len)
+{
+    unsigned char *out = (unsigned char *)to;
+    const unsigned char *in = (const unsigned char *)from;
+    uint64_t word;
+    for (; len >= sizeof(word); len -= sizeof(word)) {
+        memcpy(&word, in, sizeof(word));
+        memcpy(out, &word, sizeof(word));
+        out += sizeof(word);
+        in += sizeof(word);
+    }
+    for (; len > 0; len--)
+        *out++ = *in++;
+}
+
 /* Opens a free VPID of the card that the calling thread uses (pen_card_use). */
 velo2_ret_t velo2_open(velo2_port_t *port);
 velo2_ret_t velo2_close(velo2_port_t *port);
@@ -139,19 +170,20 @@ velo2_ret_t velo2_send_check(const velo2_connection_t *connection);
 
 /* Looks at the packet at the read pointer: SUCCESS, NO_MSG, or INV_MSG, which is to be stepped
  * over. One load when nothing is there. Outputs may be NULL. */
-velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len, uint8_t *mtt,
-                        uint8_t *tag);
+static inline velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len,
+                                      uint8_t *mtt, uint8_t *tag);
 
 /* Copies len bytes from offset on of the packet that velo2_check has just found. INV_MSG: it is not
  * that long. */
-velo2_ret_t velo2_recv_payload(velo2_port_t *port, void *buf, size_t offset, size_t len);
+static inline velo2_ret_t velo2_recv_payload(const velo2_port_t *port, void *buf, size_t offset,
+                                             size_t len);
 
 /* The packet in the mailbox itself, until its slot is committed. Its sender's process could still
  * change it: what is to be checked is to be copied first. */
-const void *velo2_recv_peek(const velo2_port_t *port);
+static inline const void *velo2_recv_peek(const velo2_port_t *port);
 
 /* Steps over the packet. How many slots are uncommitted now. */
-uint32_t velo2_recv_complete(velo2_port_t *port);
+static inline uint32_t velo2_recv_complete(velo2_port_t *port);
 
 /* Frees the slots of all packets that were stepped over. */
 velo2_ret_t velo2_recv_commit(velo2_port_t *port);
@@ -169,5 +201,61 @@ velo2_ret_t velo2_probe_recv(velo2_port_t *port, void *buf, size_t maxlen, size_
 
 /* The name of a return code. */
 const char *velo2_strerror(velo2_ret_t code);
+
+/* ---- inline: receiving is a few loads from memory that the card writes ---- */
+
+/* For the calls below: whether a packet that was found late is there by now; notes one that no card
+ * can have written. */
+bool velo2_is_due(const velo2_port_t *port);
+void velo2_malformed(velo2_port_t *port);
+
+static inline velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len,
+                                      uint8_t *mtt, uint8_t *tag)
+{
+    /* acquire: pairs with the release of velo2_send, and covers the slot */
+    uint64_t status = __atomic_load_n((const uint64_t *)(const void *)port->word, __ATOMIC_ACQUIRE);
+    if (VELO2_STATUS_LAP(status) != port->lap)
+        return VELO2_RET_NO_MSG;
+    if ((status & VELO2_STATUS_LATE) != 0 && !velo2_is_due(port))
+        return VELO2_RET_NO_MSG;
+    if (VELO2_STATUS_LEN(status) > port->max_len ||
+        (status & (VELO2_STATUS_EOM | VELO2_STATUS_ERROR)) != VELO2_STATUS_EOM) {
+        velo2_malformed(port);
+        return VELO2_RET_INV_MSG;
+    }
+    port->status = status;
+    if (srcid != NULL)
+        *srcid = VELO2_STATUS_SOURCE(status);
+    if (len != NULL)
+        *len = VELO2_STATUS_LEN(status);
+    if (mtt != NULL)
+        *mtt = VELO2_STATUS_MTT(status);
+    if (tag != NULL)
+        *tag = VELO2_STATUS_TAG(status);
+    return VELO2_RET_SUCCESS;
+}
+
+static inline const void *velo2_recv_peek(const velo2_port_t *port)
+{
+    return port->word - ((VELO2_STATUS_LEN(port->status) + 7) & ~7U);
+}
+
+static inline velo2_ret_t velo2_recv_payload(const velo2_port_t *port, void *buf, size_t offset,
+                                             size_t len)
+{
+    size_t whole_len = VELO2_STATUS_LEN(port->status);
+    if (offset > whole_len || len > whole_len - offset)
+        return VELO2_RET_INV_MSG;
+    velo2_copy(buf, (const unsigned char *)velo2_recv_peek(port) + offset, len);
+    return VELO2_RET_SUCCESS;
+}
+
+static inline uint32_t velo2_recv_complete(velo2_port_t *port)
+{
+    port->read++;
+    port->status = 0;
+    velo2_look_at(port);
+    return (uint32_t)(port->read - port->committed);
+}
 
 #endif

@@ -10,77 +10,23 @@
 /* A few microseconds of looking without a pause, which would be as long as a packet takes. */
 enum { SPINS_BEFORE_YIELD = 2000 };
 
-/* It was found, and is late. */
-PEN_COLD static bool is_due(const velo2_port_t *port)
+PEN_COLD bool velo2_is_due(const velo2_port_t *port)
 {
     const uint64_t *due = &port->mailbox.due[(uint32_t)port->read & port->mask];
     return pen_now_ns() >= __atomic_load_n(due, __ATOMIC_RELAXED);
 }
 
-velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len, uint8_t *mtt,
-                        uint8_t *tag)
+PEN_COLD void velo2_malformed(velo2_port_t *port)
 {
-    /* acquire: pairs with the release of velo2_send, and covers the slot */
-    uint64_t status = __atomic_load_n((const uint64_t *)(const void *)port->word, __ATOMIC_ACQUIRE);
-    if (VELO2_STATUS_LAP(status) != port->lap)
-        return VELO2_RET_NO_MSG;
-    if (pen_unlikely((status & VELO2_STATUS_LATE) != 0) && !is_due(port))
-        return VELO2_RET_NO_MSG;
-    port->status = status;
-    if (pen_unlikely(VELO2_STATUS_LEN(status) > port->max_len ||
-                     (status & (VELO2_STATUS_EOM | VELO2_STATUS_ERROR)) != VELO2_STATUS_EOM)) {
-        port->status = 0;
-        fabric_count(&port->counters->malformed, 1);
-        return VELO2_RET_INV_MSG;
-    }
-    if (srcid != NULL)
-        *srcid = VELO2_STATUS_SOURCE(status);
-    if (len != NULL)
-        *len = VELO2_STATUS_LEN(status);
-    if (mtt != NULL)
-        *mtt = VELO2_STATUS_MTT(status);
-    if (tag != NULL)
-        *tag = VELO2_STATUS_TAG(status);
-    return VELO2_RET_SUCCESS;
-}
-
-const void *velo2_recv_peek(const velo2_port_t *port)
-{
-    return port->word - pen_align_up(VELO2_STATUS_LEN(port->status), 8);
-}
-
-velo2_ret_t velo2_recv_payload(velo2_port_t *port, void *buf, size_t offset, size_t len)
-{
-    size_t whole_len = VELO2_STATUS_LEN(port->status);
-    if (offset > whole_len || len > whole_len - offset)
-        return VELO2_RET_INV_MSG;
-    const unsigned char *from = (const unsigned char *)velo2_recv_peek(port) + offset;
-    unsigned char *to = buf;
-    uint64_t word;
-    for (; len >= sizeof(word); len -= sizeof(word)) {
-        memcpy(&word, from, sizeof(word));
-        memcpy(to, &word, sizeof(word));
-        to += sizeof(word);
-        from += sizeof(word);
-    }
-    for (; len > 0; len--)
-        *to++ = *from++;
-    return VELO2_RET_SUCCESS;
-}
-
-uint32_t velo2_recv_complete(velo2_port_t *port)
-{
-    port->read++;
     port->status = 0;
-    velo_look_at(port);
-    fabric_count(&port->counters->received, 1);
-    return (uint32_t)(port->read - port->committed);
+    fabric_count(&port->counters->malformed, 1);
 }
 
 velo2_ret_t velo2_recv_commit(velo2_port_t *port)
 {
     if (port->read == port->committed)
         return VELO2_RET_SUCCESS;
+    fabric_count(&port->counters->received, port->read - port->committed);
     port->committed = port->read;
     /* release: what was read from the slots was read before they are written again */
     atomic_store_explicit(&port->mailbox.box->ring.read, port->read, memory_order_release);
