@@ -107,6 +107,8 @@ static pen_status connect_peer(extoll_link *link, pen_peer peer, const extoll_ad
     const _Atomic uint32_t *sleeping =
         host->sleeping != NULL ? host->sleeping(host->ctx, peer) : NULL;
     to->sleeping = sleeping != NULL ? sleeping : &link->always;
+    to->rank = peer;
+    to->source_i = extoll_source_i(link, peer);
     to->refused = PEN_LANES;
     to->velo_vpid = address->velo_vpid;
     velo2_ret_t velo = velo2_connect(&link->velo, &to->velo, (uint16_t)peer, address->velo_vpid);
@@ -252,6 +254,7 @@ static pen_status open_steps(extoll_link *link)
     if (status != PEN_OK)
         return status;
     link->packet_max = (uint32_t)velo2_port_max_len(&link->velo);
+    link->short_max = link->plan.coalesced ? link->packet_max : EXTOLL_WORD;
     link->fenced = !pen_membarrier_register();
     link->base.caps = (pen_caps){
         .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT,

@@ -46,7 +46,7 @@ enum {
 typedef struct extoll_config {
     pen_credit_settings credits;
     const char *mode, *latency;
-    int64_t slot_len, mailbox, commit, notifications, regions;
+    int64_t slot_len, mailbox, notifications;
     double fault_delay_s;
     int64_t fault_seed, fault_late, fault_full, fault_register;
     bool fault_mlock;
@@ -110,6 +110,8 @@ typedef struct extoll_queue {
 } extoll_queue;
 
 typedef struct extoll_peer {
+    pen_peer rank;
+    uint32_t source_i; /* which of the credit library's peers */
     velo2_connection_t velo;
     RMA2_Handle rma;
     const _Atomic uint32_t *sleeping;
@@ -156,7 +158,7 @@ typedef struct extoll_link {
     pen_link base; /* first: the engine sees a pen_link */
     extoll_plan plan;
     pen_peer peers;
-    uint32_t packet_max;
+    uint32_t packet_max, short_max; /* bytes of a packet; of a head that goes without begin word */
     bool fenced;
     _Atomic uint32_t always; /* 1: where there is no better word for whether a peer sleeps */
     pen_card *card;
@@ -200,6 +202,7 @@ typedef struct extoll_link {
     extoll_list waiting;    /* frames that came before the data of their puts */
     uint32_t quiet;         /* polls without a look at the notifications */
     bool touched;           /* this poll, or one before it, has left something to be sent */
+    bool stale;             /* the card may not know of all packets that were read */
     _Alignas(16) uint64_t packet[EXTOLL_PAYLOAD_MAX / 8 + 1];
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];
 } extoll_link;
@@ -230,7 +233,6 @@ extern const pen_behind_ops extoll_behind;
 unsigned extoll_send_more(extoll_link *link);    /* frames under way; answers packets sent */
 unsigned extoll_send_credits(extoll_link *link); /* what is to be said; answers packets sent */
 void extoll_commit(extoll_link *link);
-void extoll_wake(const extoll_link *link, pen_peer to);
 extoll_buffer *extoll_buffer_take(extoll_link *link); /* NULL: no memory */
 void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer);
 

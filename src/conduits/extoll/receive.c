@@ -17,9 +17,16 @@ typedef struct extoll_packet {
     pen_lane lane;
     uint32_t len; /* without the credit word that rides */
     const char *payload;
+    extoll_rx *rx;  /* the frame in whose buffer its bytes are already; NULL: in none */
     bool is_wanted; /* its lane was asked for, and nothing of it is stashed */
     bool has_slot;  /* its slot counts as in use still */
 } extoll_packet;
+
+/* Whether packets of the lane are taken up as they come. */
+static inline bool is_wanted(const extoll_link *link, pen_lane lane, unsigned lanes)
+{
+    return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stashed[lane].first == EXTOLL_NONE;
+}
 
 /* ---- peers that make no sense ---------------------------------------------------------------- */
 
@@ -88,19 +95,17 @@ static void stash_packet(extoll_link *link, const extoll_packet *packet)
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
-static inline void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
+static inline pen_credit_receiver *receiver_of(const extoll_link *link, pen_lane lane)
 {
-    link->touched = true;
-    pen_credit_receiver_freed(lane == PEN_LANE_CONTROL ? link->control_receiver
-                                                       : link->data_receiver,
-                              extoll_source_i(link, from));
+    return lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;
 }
 
 /* For those that were not freed when they came: one round of the lock for a packet is enough. */
 static void free_slot_later(extoll_link *link, pen_peer from, pen_lane lane)
 {
     pen_lock_take(&link->lock);
-    free_slot(link, from, lane);
+    pen_credit_receiver_freed(receiver_of(link, lane), extoll_source_i(link, from));
+    link->touched |= pen_credit_receiver_has_next(receiver_of(link, lane));
     pen_lock_drop(&link->lock);
 }
 
@@ -112,7 +117,7 @@ static bool hear(extoll_link *link, pen_peer from, uint64_t word)
     uint32_t i = extoll_source_i(link, from);
     if (!extoll_credit_parse(word, &message, &of_control))
         return false;
-    link->tx_news = true;
+    link->touched = link->tx_news = true;
     if (of_control)
         return message.kind == PEN_CREDIT_GRANT &&
                pen_credit_sender_hear(link->control_sender, i, &message) == PEN_OK;
@@ -122,14 +127,18 @@ static bool hear(extoll_link *link, pen_peer from, uint64_t word)
     return pen_credit_sender_hear(link->data_sender, i, &message) == PEN_OK;
 }
 
-/* Under the lock: notes that a packet has come, and the credits that it carries. */
+/* Under the lock: notes that a packet has come, frees its slot if it is taken up now, and hears the
+ * credits that it carries. */
 static bool arrive(extoll_link *link, extoll_packet *packet)
 {
-    pen_credit_receiver *receiver =
-        packet->lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;
-    if (pen_credit_receiver_arrived(receiver, extoll_source_i(link, packet->from),
-                                    extoll_tag_credit(packet->tag)) != PEN_OK)
+    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
+    uint32_t i = extoll_source_i(link, packet->from);
+    pen_credit_tag tag = extoll_tag_credit(packet->tag);
+    pen_status status = packet->has_slot ? pen_credit_receiver_arrived(receiver, i, tag)
+                                         : pen_credit_receiver_passed(receiver, i, tag);
+    if (status != PEN_OK)
         return false;
+    link->touched |= pen_credit_receiver_has_next(receiver);
     if ((packet->tag & EXTOLL_TAG_RIDE) == 0)
         return true;
     uint64_t word;
@@ -242,6 +251,14 @@ static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx
     return 0;
 }
 
+/* A packet whose bytes are where they belong. */
+static unsigned take_more(extoll_link *link, const extoll_packet *packet)
+{
+    extoll_rx *rx = packet->rx;
+    rx->got += packet->len;
+    return rx->got == rx->lead_len + rx->body_len ? rx_end(link, packet, rx, rx->buffer->body) : 0;
+}
+
 /* A frame that is whole in its packet: its handler runs on our copy of it. */
 static unsigned take_whole(extoll_link *link, const extoll_packet *packet, uint32_t head_len,
                            uint32_t body_len)
@@ -311,16 +328,36 @@ static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
 
 /* ---- the mailbox ----------------------------------------------------------------------------- */
 
+/* The frame that a packet goes on with, if its bytes can go straight to where they belong: it has a
+ * buffer, all of its head, and no data to wait for, and nothing rides on the packet. Else NULL. */
+static inline extoll_rx *goes_on(extoll_link *link, const extoll_packet *packet, unsigned lanes)
+{
+    if (packet->mtt != EXTOLL_MORE || packet->lane >= PEN_LANES ||
+        (packet->tag & EXTOLL_TAG_RIDE) != 0 || !is_wanted(link, packet->lane, lanes))
+        return NULL;
+    extoll_rx *rx = &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
+    return rx->is_active && rx->buffer != NULL && rx->number_len == 0 && rx->got >= rx->lead_len &&
+                   packet->len != 0 && packet->len <= rx->lead_len + rx->body_len - rx->got
+               ? rx
+               : NULL;
+}
+
 /* Copies the packet out of the mailbox. False: it is nobody's, or a lost peer's. */
-static bool fetch(extoll_link *link, uint32_t source, size_t len, extoll_packet *packet)
+static bool fetch(extoll_link *link, uint32_t source, size_t len, unsigned lanes,
+                  extoll_packet *packet)
 {
     pen_peer from = VELO2_ADDRESS_NODE(source);
     packet->from = from;
     packet->lane = extoll_tag_lane(packet->tag);
     packet->len = (uint32_t)len;
-    packet->payload = (const char *)link->packet;
-    return from < link->peers && from != link->base.self && len <= sizeof link->packet &&
-           velo2_recv_payload(&link->velo, link->packet, 0, len) == VELO2_RET_SUCCESS &&
+    if (from >= link->peers || from == link->base.self || len > sizeof link->packet)
+        return false;
+    packet->rx = goes_on(link, packet, lanes);
+    char *to = packet->rx == NULL
+                   ? (char *)link->packet
+                   : packet->rx->buffer->body + (packet->rx->got - packet->rx->lead_len);
+    packet->payload = to;
+    return velo2_recv_payload(&link->velo, to, 0, len) == VELO2_RET_SUCCESS &&
            !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
 }
 
@@ -344,17 +381,13 @@ static bool hear_packet(extoll_link *link, const extoll_packet *packet)
     return packet->len == sizeof word && packet->tag == 0 && hear(link, packet->from, word);
 }
 
-/* Frees the slot of a packet that is taken up now. */
 static bool note_packet(extoll_link *link, extoll_packet *packet, unsigned lanes)
 {
-    if (!extoll_tag_is_sound(packet->tag) || !arrive(link, packet))
+    if (!extoll_tag_is_sound(packet->tag))
         return false;
-    packet->is_wanted = (lanes & PEN_LANE_BIT(packet->lane)) != 0 &&
-                        link->stashed[packet->lane].first == EXTOLL_NONE;
+    packet->is_wanted = is_wanted(link, packet->lane, lanes);
     packet->has_slot = !packet->is_wanted || may_wait(link, packet);
-    if (!packet->has_slot)
-        free_slot(link, packet->from, packet->lane);
-    return true;
+    return arrive(link, packet);
 }
 
 /* Steps over the packet, and tells the credits of it. */
@@ -364,7 +397,8 @@ static bool account(extoll_link *link, extoll_packet *packet, bool is_known, uns
     bool is_sound = is_known && (packet->mtt == EXTOLL_CREDIT ? hear_packet(link, packet)
                                                               : note_packet(link, packet, lanes));
     link->uncommitted = velo2_recv_complete(&link->velo);
-    link->touched = true;
+    link->stale = true;
+    link->touched |= link->uncommitted >= link->plan.card.commit_period;
     if (!link->plan.coalesced)
         extoll_commit(link);
     pen_lock_drop(&link->lock);
@@ -385,11 +419,13 @@ static unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
         velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet.mtt, &packet.tag);
         if (found == VELO2_RET_NO_MSG)
             break;
-        bool is_known = found == VELO2_RET_SUCCESS && fetch(link, source, len, &packet);
+        bool is_known = found == VELO2_RET_SUCCESS && fetch(link, source, len, lanes, &packet);
         events++;
         if (!account(link, &packet, is_known, lanes) || packet.mtt == EXTOLL_CREDIT)
             continue;
-        if (pen_likely(packet.is_wanted))
+        if (packet.rx != NULL)
+            delivered += take_more(link, &packet);
+        else if (pen_likely(packet.is_wanted))
             delivered += take_data(link, &packet);
         else
             stash_packet(link, &packet);
@@ -406,9 +442,14 @@ static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
     while (list->first != EXTOLL_NONE && count < budget) {
         uint32_t i = list->first;
         const extoll_stashed *entry = &link->stash[i];
-        extoll_packet packet = { entry->from,    entry->mtt, entry->tag,
-                                 (pen_lane)lane, entry->len, (const char *)link->packet,
-                                 true,           true };
+        extoll_packet packet = { .from = entry->from,
+                                 .mtt = entry->mtt,
+                                 .tag = entry->tag,
+                                 .lane = (pen_lane)lane,
+                                 .len = entry->len,
+                                 .payload = (const char *)link->packet,
+                                 .is_wanted = true,
+                                 .has_slot = true };
         memcpy(link->packet, entry->payload, entry->len);
         list_drop_first(link, list);
         link->stashed_count--;
@@ -466,15 +507,17 @@ static unsigned poll_rma(extoll_link *link)
     return extoll_rma_poll(link);
 }
 
-/* What there is to be sent. */
-static unsigned push(extoll_link *link)
+/* What there is to be sent; and the card is told what was read, if there is time or need. */
+static unsigned push(extoll_link *link, bool is_idle)
 {
-    if (!link->touched && !atomic_load_explicit(&link->try_again, memory_order_relaxed))
+    if (!link->touched && !(is_idle && link->stale) &&
+        !atomic_load_explicit(&link->try_again, memory_order_relaxed))
         return 0;
     pen_lock_take(&link->lock);
     unsigned sent = extoll_send_more(link);
     sent += extoll_send_credits(link);
     extoll_commit(link);
+    link->stale = false;
     link->touched = link->held_to != EXTOLL_NONE;
     bool waits_for_card =
         link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed);
@@ -496,5 +539,5 @@ unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
     events += frames;
     if (frames < budget)
         events += drain(link, lanes, budget - frames);
-    return events + push(link);
+    return events + push(link, events == 0);
 }

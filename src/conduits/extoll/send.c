@@ -30,15 +30,15 @@ void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer)
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
-void extoll_wake(const extoll_link *link, pen_peer to)
+static inline void wake(const extoll_link *link, const extoll_peer *to)
 {
     const pen_host *host = link->base.host;
     if (pen_unlikely(link->fenced))
         pen_fence();                           /* pairs with the sleeper's */
     atomic_signal_fence(memory_order_seq_cst); /* the packet was written before we look */
     /* relaxed: pairs with the sleeper's membarrier */
-    if (pen_unlikely(atomic_load_explicit(link->to[to].sleeping, memory_order_relaxed) != 0))
-        host->wake(host->ctx, to);
+    if (pen_unlikely(atomic_load_explicit(to->sleeping, memory_order_relaxed) != 0))
+        host->wake(host->ctx, to->rank);
 }
 
 void extoll_commit(extoll_link *link)
@@ -61,10 +61,9 @@ static inline bool card_takes(extoll_link *link, velo2_ret_t result)
 
 /* Whether a packet of the lane is next. Credits are counted when a packet is made, and what packets
  * say of them only makes sense in that order: what the card has refused goes first. */
-static inline bool is_next(extoll_link *link, pen_peer to, pen_lane lane)
+static inline bool is_next(extoll_link *link, const extoll_peer *to, pen_lane lane)
 {
-    const extoll_peer *peer = &link->to[to];
-    if (pen_likely(peer->refused == PEN_LANES ? link->held_to != to : peer->refused == lane))
+    if (pen_likely(to->refused == PEN_LANES ? link->held_to != to->rank : to->refused == lane))
         return true;
     atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
     return false;
@@ -73,12 +72,13 @@ static inline bool is_next(extoll_link *link, pen_peer to, pen_lane lane)
 /* ---- credits that ride ----------------------------------------------------------------------- */
 
 /* What is granted has to be free for the card as well, so that is told first. */
-static inline bool take_ride(extoll_link *link, pen_peer to, uint64_t *word)
+static inline bool take_ride(extoll_link *link, const extoll_peer *to, uint64_t *word)
 {
     pen_credit_message message;
-    uint32_t i = extoll_source_i(link, to);
-    if (!link->plan.coalesced || !pen_credit_receiver_is_worth_a_ride(link->data_receiver, i) ||
-        !pen_credit_receiver_ride(link->data_receiver, i, EXTOLL_CREDIT_COUNT_MAX, &message))
+    if (!link->plan.coalesced ||
+        !pen_credit_receiver_is_worth_a_ride(link->data_receiver, to->source_i) ||
+        !pen_credit_receiver_ride(link->data_receiver, to->source_i, EXTOLL_CREDIT_COUNT_MAX,
+                                  &message))
         return false;
     extoll_commit(link);
     *word = extoll_credit(&message, false);
@@ -89,25 +89,20 @@ static inline bool take_ride(extoll_link *link, pen_peer to, uint64_t *word)
  * is for replies. Else a rank that sends as many requests as it can has nothing left for replies to
  * its peer's, has to stash those, and returns no credit for them, while its peer does the same.
  * Nobody relies on it: it is for so many tries, then one credit is left, as the rules demand. */
-static inline bool is_held_back(extoll_link *link, pen_peer to)
+static inline bool is_held_back(const extoll_link *link, extoll_peer *to)
 {
-    extoll_peer *peer = &link->to[to];
-    if (peer->patience == 0 ||
-        !pen_credit_sender_is_low(link->data_sender, extoll_source_i(link, to)))
+    if (to->patience == 0 || !pen_credit_sender_is_low(link->data_sender, to->source_i))
         return false;
-    peer->patience--;
+    to->patience--;
     return true;
 }
 
-static inline bool take_credit(extoll_link *link, pen_peer to, pen_lane lane, uint32_t left,
-                               pen_credit_tag *tag)
+static inline bool take_credit(const extoll_link *link, const extoll_peer *to, pen_lane lane,
+                               uint32_t left, pen_credit_tag *tag)
 {
-    uint32_t i = extoll_source_i(link, to);
-    if (lane == PEN_LANE_CONTROL)
-        return pen_credit_sender_take(link->control_sender, i, PEN_CREDIT_REQUEST, left, tag);
-    return pen_credit_sender_take(link->data_sender, i,
-                                  lane == PEN_LANE_REPLY ? PEN_CREDIT_REPLY : PEN_CREDIT_REQUEST,
-                                  left, tag);
+    return pen_credit_sender_take(
+        lane == PEN_LANE_CONTROL ? link->control_sender : link->data_sender, to->source_i,
+        lane == PEN_LANE_REPLY ? PEN_CREDIT_REPLY : PEN_CREDIT_REQUEST, left, tag);
 }
 
 /* ---- packets of a frame ---------------------------------------------------------------------- */
@@ -135,58 +130,125 @@ static uint32_t packets_left(const extoll_link *link, const extoll_tx *tx)
                                                      : len / VELO2_MAX_MSG_SIZE;
 }
 
-/* Bytes sent..end of lead and body, one behind the other. */
-static void gather(const extoll_tx *tx, uint32_t end, char *out)
+/* What a packet carries: words, and bytes behind them. */
+typedef struct packet_parts {
+    const uint64_t *lead;
+    const char *body;
+    uint32_t lead_len, body_len;
+} packet_parts;
+
+/* Bytes sent..end of lead and body. */
+static packet_parts parts_of(const extoll_tx *tx, uint32_t end)
 {
-    uint32_t at = tx->sent;
-    if (at < tx->lead_len) {
-        uint32_t len = (end < tx->lead_len ? end : tx->lead_len) - at;
-        memcpy(out, (const char *)tx->lead + at, len);
-        out += len;
-        at += len;
-    }
-    if (at < end)
-        memcpy(out, tx->body + (at - tx->lead_len), end - at);
+    uint32_t lead_end = end < tx->lead_len ? end : tx->lead_len;
+    uint32_t lead_len = tx->sent < lead_end ? lead_end - tx->sent : 0, at = tx->sent + lead_len;
+    return (packet_parts){ .lead = lead_len != 0 ? tx->lead + tx->sent / EXTOLL_WORD : NULL,
+                           .lead_len = lead_len,
+                           .body = at < end ? tx->body + (at - tx->lead_len) : NULL,
+                           .body_len = end - at };
 }
 
-/* The next packet, for which there is a credit. */
-static void make_packet(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx,
-                        pen_credit_tag credit)
+/* A packet that cannot go as it is: put together where it can wait, or get a credit behind it. */
+static void keep_packet(extoll_tx *tx, const packet_parts *parts)
 {
-    uint32_t end = packet_end(link, tx);
-    uint32_t len = end - tx->sent;
-    gather(tx, end, (char *)tx->packet);
+    if (parts->lead_len != 0)
+        memcpy(tx->packet, parts->lead, parts->lead_len);
+    if (parts->body_len != 0)
+        memcpy((char *)tx->packet + parts->lead_len, parts->body, parts->body_len);
+    tx->packet_len = parts->lead_len + parts->body_len;
+}
+
+static inline bool send_kept(extoll_link *link, extoll_peer *to, const extoll_tx *tx)
+{
+    return card_takes(
+        link, velo2_send(&to->velo, tx->packet, tx->packet_len, tx->packet_tag, tx->packet_mtt));
+}
+
+/* A new packet, for which there is a credit; without a copy of ours unless a credit rides. False:
+ * the card has refused it, and it is kept. */
+static inline __attribute__((always_inline)) bool send_packet(extoll_link *link, extoll_peer *to,
+                                                              pen_lane lane, extoll_tx *tx,
+                                                              const packet_parts *parts,
+                                                              uint8_t mtt, pen_credit_tag credit)
+{
     uint64_t word;
-    bool ride = lane != PEN_LANE_CONTROL && len + EXTOLL_WORD <= link->packet_max &&
+    bool ride = lane != PEN_LANE_CONTROL &&
+                parts->lead_len + parts->body_len + EXTOLL_WORD <= link->packet_max &&
                 take_ride(link, to, &word);
-    if (ride) {
-        memcpy((char *)tx->packet + len, &word, sizeof word);
-        len += EXTOLL_WORD;
-    }
-    tx->packet_mtt = tx->is_short ? EXTOLL_SHORT : tx->sent == 0 ? EXTOLL_BEGIN : EXTOLL_MORE;
     tx->packet_tag = extoll_tag(lane, credit, ride);
-    tx->packet_len = len;
+    tx->packet_mtt = mtt;
+    if (pen_likely(!ride) &&
+        pen_likely(card_takes(link, velo2_send_header(&to->velo, parts->lead,
+                                                      parts->lead_len / EXTOLL_WORD, parts->body,
+                                                      parts->body_len, tx->packet_tag, mtt))))
+        return true;
+    keep_packet(tx, parts);
+    if (ride) {
+        memcpy((char *)tx->packet + tx->packet_len, &word, sizeof word);
+        tx->packet_len += EXTOLL_WORD;
+        if (send_kept(link, to, tx)) {
+            tx->packet_len = 0;
+            return true;
+        }
+    }
+    to->refused = (uint8_t)lane;
+    return false;
+}
+
+/* The next packet of a frame. False: it has to wait. */
+static bool tx_next(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
+{
+    pen_credit_tag credit;
+    if (!is_next(link, to, lane))
+        return false;
+    if (tx->packet_len != 0) {
+        if (!send_kept(link, to, tx))
+            return false;
+        to->refused = PEN_LANES;
+        tx->packet_len = 0;
+        return true;
+    }
+    if (!take_credit(link, to, lane, packets_left(link, tx), &credit))
+        return false;
+    uint32_t end = packet_end(link, tx);
+    const packet_parts parts = parts_of(tx, end);
+    uint8_t mtt = tx->is_short ? EXTOLL_SHORT : tx->sent == 0 ? EXTOLL_BEGIN : EXTOLL_MORE;
     tx->sent = end;
+    return send_packet(link, to, lane, tx, &parts, mtt, credit);
+}
+
+/* The rest of a body, in packets one like the other. True: all of it has gone. */
+static bool tx_body(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx,
+                    unsigned *sent)
+{
+    const char *body = tx->body + (tx->sent - tx->lead_len);
+    uint32_t total = tx_total(tx), packets = packets_left(link, tx), len_max = link->packet_max;
+    pen_credit_tag credit;
+    if (!is_next(link, to, lane))
+        return false;
+    while (tx->sent != total) {
+        if (!take_credit(link, to, lane, packets, &credit))
+            return false;
+        uint32_t len = total - tx->sent < len_max ? total - tx->sent : len_max;
+        const packet_parts parts = { .body = body, .body_len = len };
+        tx->sent += len;
+        if (!send_packet(link, to, lane, tx, &parts, EXTOLL_MORE, credit))
+            return false;
+        body += len;
+        packets--;
+        ++*sent;
+    }
+    return true;
 }
 
 /* Sends what can go. True: all of it has gone. */
-static bool tx_run(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx, unsigned *sent)
+static bool tx_run(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx, unsigned *sent)
 {
     while (tx->packet_len != 0 || tx->sent != tx_total(tx)) {
-        pen_credit_tag credit;
-        if (!is_next(link, to, lane))
+        if (tx->packet_len == 0 && tx->sent >= tx->lead_len)
+            return tx_body(link, to, lane, tx, sent);
+        if (!tx_next(link, to, lane, tx))
             return false;
-        if (tx->packet_len == 0) {
-            if (!take_credit(link, to, lane, packets_left(link, tx), &credit))
-                return false;
-            make_packet(link, to, lane, tx, credit);
-        }
-        link->to[to].refused = (uint8_t)lane;
-        if (!card_takes(link, velo2_send(&link->to[to].velo, tx->packet, tx->packet_len,
-                                         tx->packet_tag, tx->packet_mtt)))
-            return false;
-        link->to[to].refused = PEN_LANES;
-        tx->packet_len = 0;
         ++*sent;
     }
     return true;
@@ -233,14 +295,15 @@ static bool tx_end(extoll_link *link, extoll_tx *tx)
     return true;
 }
 
-static void tx_list(extoll_link *link, pen_peer to, pen_lane lane)
+static void tx_list(extoll_link *link, extoll_peer *to, pen_lane lane)
 {
-    extoll_tx *tx = &link->to[to].tx[lane];
+    extoll_tx *tx = &to->tx[lane];
     if (tx->is_listed)
         return;
     tx->is_listed = true;
     uint32_t size = link->peers * PEN_LANES;
-    link->tx_ring[(link->tx_first + link->tx_count++) % size] = to * PEN_LANES + (uint32_t)lane;
+    link->tx_ring[(link->tx_first + link->tx_count++) % size] =
+        to->rank * PEN_LANES + (uint32_t)lane;
 }
 
 unsigned extoll_send_more(extoll_link *link)
@@ -256,8 +319,8 @@ unsigned extoll_send_more(extoll_link *link)
         uint32_t pair = link->tx_ring[link->tx_first];
         link->tx_first = (link->tx_first + 1) % size;
         link->tx_count--;
-        pen_peer to = pair / PEN_LANES;
-        extoll_tx *tx = &link->to[to].tx[pair % PEN_LANES];
+        extoll_peer *to = &link->to[pair / PEN_LANES];
+        extoll_tx *tx = &to->tx[pair % PEN_LANES];
         tx->is_listed = false;
         unsigned before = sent;
         pen_lane lane = (pen_lane)(pair % PEN_LANES);
@@ -268,7 +331,7 @@ unsigned extoll_send_more(extoll_link *link)
             tx_list(link, to, lane);
         tx_set_full(tx, lane);
         if (sent != before)
-            extoll_wake(link, to);
+            wake(link, to);
     }
     return sent;
 }
@@ -296,13 +359,13 @@ unsigned extoll_send_credits(extoll_link *link)
     unsigned sent = 0;
     while (link->held_to != EXTOLL_NONE || next_credit(link)) {
         extoll_commit(link); /* before anybody uses what it grants */
-        pen_peer to = link->held_to;
-        if (link->to[to].refused != PEN_LANES ||
-            !card_takes(link, velo2_send(&link->to[to].velo, &link->held_word,
-                                         sizeof link->held_word, 0, EXTOLL_CREDIT)))
+        extoll_peer *to = &link->to[link->held_to];
+        if (to->refused != PEN_LANES ||
+            !card_takes(link, velo2_send(&to->velo, &link->held_word, sizeof link->held_word, 0,
+                                         EXTOLL_CREDIT)))
             break;
         link->held_to = EXTOLL_NONE;
-        extoll_wake(link, to);
+        wake(link, to);
         sent++;
     }
     return sent;
@@ -310,57 +373,28 @@ unsigned extoll_send_credits(extoll_link *link)
 
 /* ---- post ------------------------------------------------------------------------------------ */
 
-/* A packet whose credit is spent and that has not gone: put together where it can wait. */
-static void keep_packet(extoll_tx *tx, const pen_frame *frame, const uint64_t *lead,
-                        uint32_t lead_len)
-{
-    memcpy(tx->packet, lead, lead_len);
-    if (frame->body_len != 0)
-        memcpy((char *)tx->packet + lead_len, frame->body, frame->body_len);
-    tx->packet_len = tx->lead_len = tx->sent = lead_len + frame->body_len;
-    tx->body_len = 0;
-}
-
-/* A frame that is whole in one packet, right away, without a copy unless a credit rides. */
-static bool post_whole(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx,
+/* A frame that is whole in one packet, right away. False: there is no credit. */
+static bool post_whole(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx,
                        const pen_frame *frame, bool is_short)
 {
     pen_credit_tag credit;
     if (!is_next(link, to, lane) || !take_credit(link, to, lane, 1, &credit))
         return false;
-    uint64_t begun[EXTOLL_HEAD_WORDS_MAX + 1], word;
-    const uint64_t *lead = frame->head;
-    uint32_t lead_len = frame->head_len;
+    uint64_t begun[EXTOLL_HEAD_WORDS_MAX + 1];
+    packet_parts parts = { frame->head, frame->body, frame->head_len, frame->body_len };
     if (!is_short) {
-        begun[0] = extoll_begin(lead_len, frame->body_len, false);
-        memcpy(&begun[1], frame->head, lead_len);
-        lead = begun;
-        lead_len += EXTOLL_WORD;
+        begun[0] = extoll_begin(parts.lead_len, parts.body_len, false);
+        memcpy(&begun[1], frame->head, parts.lead_len);
+        parts.lead = begun;
+        parts.lead_len += EXTOLL_WORD;
     }
-    bool ride = lane != PEN_LANE_CONTROL &&
-                lead_len + frame->body_len + EXTOLL_WORD <= link->packet_max &&
-                take_ride(link, to, &word);
-    velo2_connection_t *velo = &link->to[to].velo;
-    tx->packet_tag = extoll_tag(lane, credit, ride);
-    tx->packet_mtt = is_short ? EXTOLL_SHORT : EXTOLL_BEGIN;
-    bool has_gone = !ride && card_takes(link, velo2_send_header(velo, lead, lead_len / EXTOLL_WORD,
-                                                                frame->body, frame->body_len,
-                                                                tx->packet_tag, tx->packet_mtt));
-    if (pen_unlikely(!has_gone)) {
-        keep_packet(tx, frame, lead, lead_len);
-        if (ride) {
-            memcpy((char *)tx->packet + tx->packet_len, &word, sizeof word);
-            tx->packet_len += EXTOLL_WORD;
-            has_gone = card_takes(
-                link, velo2_send(velo, tx->packet, tx->packet_len, tx->packet_tag, tx->packet_mtt));
-        }
-    }
-    if (has_gone) {
-        tx->packet_len = 0;
-        extoll_wake(link, to);
+    if (pen_likely(send_packet(link, to, lane, tx, &parts, is_short ? EXTOLL_SHORT : EXTOLL_BEGIN,
+                               credit))) {
+        wake(link, to);
         return true;
     }
-    link->to[to].refused = (uint8_t)lane;
+    tx->lead_len = tx->sent = tx->packet_len; /* all that is left of it */
+    tx->body_len = 0;
     tx->is_active = true;
     tx_list(link, to, lane);
     tx_set_full(tx, lane);
@@ -378,7 +412,7 @@ static void tx_keep(extoll_tx *tx, extoll_buffer *buffer)
     tx->body = buffer->body;
 }
 
-static pen_post post_packets(extoll_link *link, pen_peer to, pen_lane lane, extoll_tx *tx,
+static pen_post post_packets(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx,
                              const pen_frame *frame, bool is_short, uint64_t number)
 {
     extoll_buffer *buffer = NULL;
@@ -400,21 +434,21 @@ static pen_post post_packets(extoll_link *link, pen_peer to, pen_lane lane, exto
         tx_set_full(tx, lane);
     }
     if (sent != 0)
-        extoll_wake(link, to);
+        wake(link, to);
     return is_refused ? PEN_POST_AGAIN : PEN_POST_DONE;
 }
 
 /* A reply or control frame behind one that is under way. */
-static pen_post post_after(extoll_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
-                           bool is_short, bool behind_puts)
+static pen_post post_after(extoll_link *link, extoll_peer *to, pen_lane lane,
+                           const pen_frame *frame, bool is_short, bool behind_puts)
 {
-    extoll_tx *tx = &link->to[to].tx[lane];
+    extoll_tx *tx = &to->tx[lane];
     extoll_buffer *buffer = extoll_buffer_take(link);
     if (buffer == NULL)
         return PEN_POST_AGAIN;
     buffer->head_len = frame->head_len;
     buffer->body_len = frame->body_len;
-    buffer->number = behind_puts ? extoll_rma_number(link, to) : 0;
+    buffer->number = behind_puts ? extoll_rma_number(link, to->rank) : 0;
     buffer->is_short = is_short;
     memcpy(buffer->head, frame->head, frame->head_len);
     if (frame->body_len != 0)
@@ -426,8 +460,7 @@ static pen_post post_after(extoll_link *link, pen_peer to, pen_lane lane, const 
 
 static bool fits_short(const extoll_link *link, const pen_frame *frame, bool behind_puts)
 {
-    return frame->body_len == 0 && !behind_puts && frame->head_len <= link->packet_max &&
-           (link->plan.coalesced || frame->head_len == EXTOLL_WORD);
+    return frame->body_len == 0 && !behind_puts && frame->head_len <= link->short_max;
 }
 
 static bool fits_packet(const extoll_link *link, const pen_frame *frame, bool behind_puts)
@@ -436,10 +469,10 @@ static bool fits_packet(const extoll_link *link, const pen_frame *frame, bool be
            EXTOLL_WORD + frame->head_len + frame->body_len <= link->packet_max;
 }
 
-static pen_post post_locked(extoll_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
-                            bool behind_puts)
+static pen_post post_locked(extoll_link *link, extoll_peer *to, pen_lane lane,
+                            const pen_frame *frame, bool behind_puts)
 {
-    extoll_tx *tx = &link->to[to].tx[lane];
+    extoll_tx *tx = &to->tx[lane];
     bool is_short = fits_short(link, frame, behind_puts);
     if (pen_unlikely(tx->is_active)) {
         if (lane == PEN_LANE_REQUEST || tx->behind != NULL)
@@ -454,21 +487,21 @@ static pen_post post_locked(extoll_link *link, pen_peer to, pen_lane lane, const
         if (lane == PEN_LANE_REQUEST)
             return PEN_POST_AGAIN;
     }
-    uint64_t number = behind_puts ? extoll_rma_number(link, to) : 0;
+    uint64_t number = behind_puts ? extoll_rma_number(link, to->rank) : 0;
     return post_packets(link, to, lane, tx, frame, is_short, number);
 }
 
-static pen_post post_any(extoll_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+static pen_post post_any(extoll_link *link, extoll_peer *to, pen_lane lane, const pen_frame *frame,
                          bool behind_puts)
 {
     /* relaxed: see extoll_peer */
-    if (pen_unlikely(atomic_load_explicit(&link->to[to].is_lost, memory_order_relaxed)))
+    if (pen_unlikely(atomic_load_explicit(&to->is_lost, memory_order_relaxed)))
         return PEN_POST_FAILED;
-    if (pen_unlikely(atomic_load_explicit(&link->to[to].tx[lane].is_full, memory_order_relaxed)))
+    if (pen_unlikely(atomic_load_explicit(&to->tx[lane].is_full, memory_order_relaxed)))
         return PEN_POST_AGAIN; /* without the lock, which the poller may want to make room */
     pen_lock_take(&link->lock);
-    pen_post result = to == link->base.self ? extoll_self_post(link, lane, frame, behind_puts)
-                                            : post_locked(link, to, lane, frame, behind_puts);
+    pen_post result = to->rank == link->base.self ? extoll_self_post(link, lane, frame, behind_puts)
+                                                  : post_locked(link, to, lane, frame, behind_puts);
     pen_lock_drop(&link->lock);
     return result;
 }
@@ -476,14 +509,16 @@ static pen_post post_any(extoll_link *link, pen_peer to, pen_lane lane, const pe
 pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
     (void)op; /* what does not go now is copied */
-    return post_any(extoll_of(base), to, lane, frame, false);
+    extoll_link *link = extoll_of(base);
+    return post_any(link, &link->to[to], lane, frame, false);
 }
 
 static pen_post post_behind(pen_link *base, pen_peer to, pen_lane lane, const void *head,
                             uint32_t head_len)
 {
     const pen_frame frame = { .head = head, .head_len = head_len };
-    return post_any(extoll_of(base), to, lane, &frame, true);
+    extoll_link *link = extoll_of(base);
+    return post_any(link, &link->to[to], lane, &frame, true);
 }
 
 const pen_behind_ops extoll_behind = { .post = post_behind };
