@@ -6,6 +6,10 @@
 
 #define PACE_STOPPED 1e30
 
+/* Of a credit that would have to move, so much less is still one: paces of equals are never quite
+ * the same. Below a half, or it would come back at once. */
+#define PACE_ROUNDING 0.25
+
 static uint32_t least(const pen_credit_params *params)
 {
     return PEN_CREDIT_QUOTA_MIN(params->control);
@@ -75,7 +79,7 @@ static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i
         victims = pace;
     }
     double lasts = own * self->quota;
-    *count = longest > lasts ? (uint32_t)((longest - lasts) / (victims + own)) : 0;
+    *count = longest > lasts ? (uint32_t)((longest - lasts) / (victims + own) + PACE_ROUNDING) : 0;
     return found;
 }
 

@@ -58,6 +58,8 @@ MUTANTS = [
     ("jitter_counts", "policies.c", "receiver->params.hysteresis", "1.0"),
     ("start_below_least", "params.c",
      "(is_all ? params->quota : PEN_CREDIT_QUOTA_MIN(params->control))", "0"),
+    ("a_little_less_is_nothing", "policies.c", "(longest - lasts) / (victims + own) + PACE_ROUNDING",
+     "(longest - lasts) / (victims + own)"),
     ("robbed_and_content", "policies.c", "receiver->peers[victim].has_enough = false;", ";"),
     ("calm_takes_no_time", "credit.h", "receiver->shares[peer_i].last_freed = ++receiver->freed;",
      "receiver->shares[peer_i].last_freed = receiver->freed;"),

@@ -176,6 +176,24 @@ static void difference_within_the_hysteresis_moves_nothing(void **state)
     assert_int_equal(in_of(&f, 1).quota, 30);
 }
 
+/* Paces of 8 and 10.05 differ by a little more than the hysteresis: 0.93 of a credit is to move. */
+static void almost_a_credit_is_one(void **state)
+{
+    (void)state;
+    fixture f;
+    open_it(&f, PEN_CREDIT_ACTIVITY, 2, 30);
+    f.receiver->period = 60;
+    raise_quota(&f, 0, 28);
+    raise_quota(&f, 1, 26);
+    play_round(&f, 0, 264);
+    play_round(&f, 1, 300);
+    play_round(&f, 0, 528);
+    assert_int_equal(in_of(&f, 1).quota, 29);
+    play_round(&f, 1, 603);
+    assert_int_equal(in_of(&f, 0).quota, 30);
+    assert_int_equal(in_of(&f, 1).quota, 30);
+}
+
 /* 64 ranks that talk in groups, after all of them did: the quotas of a group take up what the
  * others had, so that 5 + 53 k / 63 slots for each peer on average are enough for k active ones. */
 static void active_group_gets_all_that_is_free(void **state)
@@ -384,6 +402,7 @@ int main(void)
         cmocka_unit_test(burst_is_not_taken_for_activity),
         cmocka_unit_test(peers_begin_with_what_was_chosen),
         cmocka_unit_test(difference_within_the_hysteresis_moves_nothing),
+        cmocka_unit_test(almost_a_credit_is_one),
         cmocka_unit_test(active_group_gets_all_that_is_free),
         cmocka_unit_test(recall_leaves_the_reserve_in_hand),
         cmocka_unit_test(debtor_that_hurries_gets_its_slot_back),
