@@ -17,7 +17,6 @@ typedef struct extoll_packet {
     pen_lane lane;
     uint32_t len; /* without the credit word that rides */
     const char *payload;
-    extoll_rx *rx;  /* the frame in whose buffer its bytes are already; NULL: in none */
     bool is_wanted; /* its lane was asked for, and nothing of it is stashed */
     bool has_slot;  /* its slot counts as in use still */
 } extoll_packet;
@@ -239,24 +238,16 @@ static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx
     uint32_t lead = 0;
     if (rx->got < rx->lead_len) {
         lead = rx->lead_len - rx->got < len ? rx->lead_len - rx->got : len;
-        memcpy((char *)rx->lead + rx->got, bytes, lead);
+        velo2_copy((char *)rx->lead + rx->got, bytes, lead);
     }
     if (lead < len) /* bytes beyond the lead are of a body */
-        memcpy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
+        velo2_copy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
     rx->got += len;
     if (rx->got == rx->lead_len + rx->body_len)
         return rx_end(link, packet, rx, body);
     if (packet->has_slot)
         free_slot_later(link, packet->from, packet->lane);
     return 0;
-}
-
-/* A packet whose bytes are where they belong. */
-static unsigned take_more(extoll_link *link, const extoll_packet *packet)
-{
-    extoll_rx *rx = packet->rx;
-    rx->got += packet->len;
-    return rx->got == rx->lead_len + rx->body_len ? rx_end(link, packet, rx, rx->buffer->body) : 0;
 }
 
 /* A frame that is whole in its packet: its handler runs on our copy of it. */
@@ -272,38 +263,40 @@ static unsigned take_whole(extoll_link *link, const extoll_packet *packet, uint3
     return 1;
 }
 
-static unsigned take_begin(extoll_link *link, const extoll_packet *packet, extoll_rx *rx)
+static void rx_begin(extoll_rx *rx, uint64_t begin)
 {
-    uint64_t begin = 0;
-    if (packet->len >= sizeof begin)
-        memcpy(&begin, packet->payload, sizeof begin);
-    if (rx->is_active || !extoll_begin_is_sound(begin, EXTOLL_BODY_MAX)) {
-        extoll_lose(link, packet->from, "a frame begins as none does");
-        return 0;
-    }
-    uint32_t head_len = extoll_begin_head_len(begin), body_len = extoll_begin_body_len(begin);
     rx->number_len = extoll_begin_is_after_puts(begin) ? EXTOLL_WORD : 0;
-    if (rx->number_len == 0 && packet->len == EXTOLL_WORD + head_len + body_len)
-        return take_whole(link, packet, head_len, body_len);
-    rx->lead_len = rx->number_len + head_len;
-    rx->body_len = body_len;
+    rx->lead_len = rx->number_len + extoll_begin_head_len(begin);
+    rx->body_len = extoll_begin_body_len(begin);
     rx->got = 0;
     rx->buffer = NULL;
     rx->is_active = true;
-    return rx_add(link, packet, rx, packet->payload + sizeof begin,
-                  packet->len - (uint32_t)sizeof begin);
 }
 
 static __attribute__((noinline)) unsigned take_part(extoll_link *link, const extoll_packet *packet)
 {
     extoll_rx *rx = &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
-    if (packet->mtt == EXTOLL_BEGIN)
-        return take_begin(link, packet, rx);
-    if (!rx->is_active || packet->len == 0) {
+    const char *bytes = packet->payload;
+    uint32_t len = packet->len;
+    if (packet->mtt == EXTOLL_BEGIN) {
+        uint64_t begin = 0;
+        if (len >= sizeof begin)
+            memcpy(&begin, bytes, sizeof begin);
+        if (rx->is_active || !extoll_begin_is_sound(begin, EXTOLL_BODY_MAX)) {
+            extoll_lose(link, packet->from, "a frame begins as none does");
+            return 0;
+        }
+        bytes += sizeof begin;
+        len -= (uint32_t)sizeof begin;
+        uint32_t head_len = extoll_begin_head_len(begin), body_len = extoll_begin_body_len(begin);
+        if (!extoll_begin_is_after_puts(begin) && len == head_len + body_len)
+            return take_whole(link, packet, head_len, body_len);
+        rx_begin(rx, begin);
+    } else if (!rx->is_active || len == 0) {
         extoll_lose(link, packet->from, "a frame goes on that has not begun");
         return 0;
     }
-    return rx_add(link, packet, rx, packet->payload, packet->len);
+    return rx_add(link, packet, rx, bytes, len);
 }
 
 static inline unsigned take_short(extoll_link *link, const extoll_packet *packet)
@@ -328,36 +321,28 @@ static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
 
 /* ---- the mailbox ----------------------------------------------------------------------------- */
 
-/* The frame that a packet goes on with, if its bytes can go straight to where they belong: it has a
- * buffer, all of its head, and no data to wait for, and nothing rides on the packet. Else NULL. */
-static inline extoll_rx *goes_on(extoll_link *link, const extoll_packet *packet, unsigned lanes)
+/* Looks at the next packet. */
+static inline velo2_ret_t find(extoll_link *link, extoll_packet *packet)
 {
-    if (packet->mtt != EXTOLL_MORE || packet->lane >= PEN_LANES ||
-        (packet->tag & EXTOLL_TAG_RIDE) != 0 || !is_wanted(link, packet->lane, lanes))
-        return NULL;
-    extoll_rx *rx = &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
-    return rx->is_active && rx->buffer != NULL && rx->number_len == 0 && rx->got >= rx->lead_len &&
-                   packet->len != 0 && packet->len <= rx->lead_len + rx->body_len - rx->got
-               ? rx
-               : NULL;
+    uint32_t source = 0;
+    size_t len = 0;
+    velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet->mtt, &packet->tag);
+    if (found != VELO2_RET_SUCCESS)
+        return found;
+    packet->from = VELO2_ADDRESS_NODE(source);
+    packet->lane = extoll_tag_lane(packet->tag);
+    packet->len = (uint32_t)len;
+    packet->has_slot = false;
+    return VELO2_RET_SUCCESS;
 }
 
 /* Copies the packet out of the mailbox. False: it is nobody's, or a lost peer's. */
-static bool fetch(extoll_link *link, uint32_t source, size_t len, unsigned lanes,
-                  extoll_packet *packet)
+static bool fetch(extoll_link *link, extoll_packet *packet)
 {
-    pen_peer from = VELO2_ADDRESS_NODE(source);
-    packet->from = from;
-    packet->lane = extoll_tag_lane(packet->tag);
-    packet->len = (uint32_t)len;
-    if (from >= link->peers || from == link->base.self || len > sizeof link->packet)
-        return false;
-    packet->rx = goes_on(link, packet, lanes);
-    char *to = packet->rx == NULL
-                   ? (char *)link->packet
-                   : packet->rx->buffer->body + (packet->rx->got - packet->rx->lead_len);
-    packet->payload = to;
-    return velo2_recv_payload(&link->velo, to, 0, len) == VELO2_RET_SUCCESS &&
+    pen_peer from = packet->from;
+    packet->payload = (const char *)link->packet;
+    return from < link->peers && from != link->base.self && packet->len <= sizeof link->packet &&
+           velo2_recv_payload(&link->velo, link->packet, 0, packet->len) == VELO2_RET_SUCCESS &&
            !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
 }
 
@@ -407,6 +392,66 @@ static bool account(extoll_link *link, extoll_packet *packet, bool is_known, uns
     return is_sound;
 }
 
+/* ---- bodies of many packets ------------------------------------------------------------------ */
+
+/* The frame that a packet goes on with, if its bytes can go straight to where they belong: it is
+ * wanted, and nothing but bytes; the frame has its head and a buffer, and no data to wait for. */
+static inline extoll_rx *goes_on(extoll_link *link, const extoll_packet *packet, unsigned lanes)
+{
+    pen_peer from = packet->from;
+    if (pen_likely(packet->mtt != EXTOLL_MORE) || packet->tag >= PEN_LANES || from >= link->peers ||
+        !link->plan.coalesced || !is_wanted(link, (pen_lane)packet->tag, lanes))
+        return NULL;
+    extoll_rx *rx = &link->from[from * PEN_LANES + packet->tag];
+    return rx->is_active && rx->buffer != NULL && rx->number_len == 0 && rx->got >= rx->lead_len &&
+                   !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed)
+               ? rx
+               : NULL;
+}
+
+/* Whether the next packet is there and like the last one. */
+static inline bool finds_more(extoll_link *link, const extoll_packet *last, uint32_t *len)
+{
+    extoll_packet packet;
+    if (find(link, &packet) != VELO2_RET_SUCCESS)
+        return false;
+    *len = packet.len;
+    return packet.mtt == EXTOLL_MORE && packet.tag == last->tag && packet.from == last->from;
+}
+
+/* Takes the packet that was found and those behind it that are like it, as far as the frame goes;
+ * answers frames delivered. */
+static unsigned take_run(extoll_link *link, extoll_rx *rx, const extoll_packet *packet,
+                         unsigned *packets)
+{
+    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
+    uint32_t i = extoll_source_i(link, packet->from);
+    uint32_t left = rx->lead_len + rx->body_len - rx->got, len = packet->len;
+    char *to = rx->buffer->body + (rx->body_len - left);
+    bool is_sound = true;
+    pen_lock_take(&link->lock);
+    do {
+        is_sound = len != 0 && len <= left &&
+                   pen_credit_receiver_passed(receiver, i, (pen_credit_tag){ false, 0 }) == PEN_OK;
+        if (pen_likely(is_sound)) {
+            (void)velo2_recv_payload(&link->velo, to, 0, len);
+            to += len;
+            left -= len;
+        }
+        link->uncommitted = velo2_recv_complete(&link->velo);
+        ++*packets;
+    } while (is_sound && left != 0 && finds_more(link, packet, &len));
+    link->stale = true;
+    link->touched |= pen_credit_receiver_has_next(receiver) ||
+                     link->uncommitted >= link->plan.card.commit_period;
+    pen_lock_drop(&link->lock);
+    rx->got = rx->lead_len + rx->body_len - left;
+    if (!is_sound)
+        extoll_lose(link, packet->from,
+                    "a packet has no credit, or a frame is longer than it said");
+    return is_sound && left == 0 ? rx_end(link, packet, rx, rx->buffer->body) : 0;
+}
+
 /* Empties the mailbox as far as the budget goes; answers events, and frames in *delivered. */
 static unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
 {
@@ -414,18 +459,19 @@ static unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
     unsigned packets_max = link->plan.coalesced ? EXTOLL_DRAIN_MAX : 1;
     for (unsigned i = 0; i < packets_max && delivered < budget; i++) {
         extoll_packet packet;
-        uint32_t source = 0;
-        size_t len = 0;
-        velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet.mtt, &packet.tag);
+        velo2_ret_t found = find(link, &packet);
         if (found == VELO2_RET_NO_MSG)
             break;
-        bool is_known = found == VELO2_RET_SUCCESS && fetch(link, source, len, lanes, &packet);
+        extoll_rx *rx = found == VELO2_RET_SUCCESS ? goes_on(link, &packet, lanes) : NULL;
+        if (rx != NULL) {
+            delivered += take_run(link, rx, &packet, &events);
+            continue;
+        }
+        bool is_known = found == VELO2_RET_SUCCESS && fetch(link, &packet);
         events++;
         if (!account(link, &packet, is_known, lanes) || packet.mtt == EXTOLL_CREDIT)
             continue;
-        if (packet.rx != NULL)
-            delivered += take_more(link, &packet);
-        else if (pen_likely(packet.is_wanted))
+        if (pen_likely(packet.is_wanted))
             delivered += take_data(link, &packet);
         else
             stash_packet(link, &packet);
@@ -507,11 +553,19 @@ static unsigned poll_rma(extoll_link *link)
     return extoll_rma_poll(link);
 }
 
-/* What there is to be sent; and the card is told what was read, if there is time or need. */
-static unsigned push(extoll_link *link, bool is_idle)
+/* Nothing else was there: time to tell the card what was read. */
+static void tell_card(extoll_link *link)
 {
-    if (!link->touched && !(is_idle && link->stale) &&
-        !atomic_load_explicit(&link->try_again, memory_order_relaxed))
+    pen_lock_take(&link->lock);
+    extoll_commit(link);
+    pen_lock_drop(&link->lock);
+    link->stale = false;
+}
+
+/* What there is to be sent. */
+static unsigned push(extoll_link *link)
+{
+    if (!link->touched && !atomic_load_explicit(&link->try_again, memory_order_relaxed))
         return 0;
     pen_lock_take(&link->lock);
     unsigned sent = extoll_send_more(link);
@@ -539,5 +593,7 @@ unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
     events += frames;
     if (frames < budget)
         events += drain(link, lanes, budget - frames);
-    return events + push(link, events == 0);
+    if (events == 0 && link->stale)
+        tell_card(link);
+    return events + push(link);
 }

@@ -195,20 +195,21 @@ static inline __attribute__((always_inline)) bool send_packet(extoll_link *link,
     return false;
 }
 
-/* The next packet of a frame. False: it has to wait. */
-static bool tx_next(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
+/* The packet that was kept. False: it has to wait, as below. */
+static bool tx_kept(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
+{
+    if (!is_next(link, to, lane) || !send_kept(link, to, tx))
+        return false;
+    to->refused = PEN_LANES;
+    tx->packet_len = 0;
+    return true;
+}
+
+/* The next packet with something of the lead. */
+static bool tx_lead(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
 {
     pen_credit_tag credit;
-    if (!is_next(link, to, lane))
-        return false;
-    if (tx->packet_len != 0) {
-        if (!send_kept(link, to, tx))
-            return false;
-        to->refused = PEN_LANES;
-        tx->packet_len = 0;
-        return true;
-    }
-    if (!take_credit(link, to, lane, packets_left(link, tx), &credit))
+    if (!is_next(link, to, lane) || !take_credit(link, to, lane, packets_left(link, tx), &credit))
         return false;
     uint32_t end = packet_end(link, tx);
     const packet_parts parts = parts_of(tx, end);
@@ -244,14 +245,17 @@ static bool tx_body(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx
 /* Sends what can go. True: all of it has gone. */
 static bool tx_run(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx, unsigned *sent)
 {
-    while (tx->packet_len != 0 || tx->sent != tx_total(tx)) {
-        if (tx->packet_len == 0 && tx->sent >= tx->lead_len)
-            return tx_body(link, to, lane, tx, sent);
-        if (!tx_next(link, to, lane, tx))
+    if (tx->packet_len != 0) {
+        if (!tx_kept(link, to, lane, tx))
             return false;
         ++*sent;
     }
-    return true;
+    while (tx->sent < tx->lead_len) {
+        if (!tx_lead(link, to, lane, tx))
+            return false;
+        ++*sent;
+    }
+    return tx->sent == tx_total(tx) || tx_body(link, to, lane, tx, sent);
 }
 
 static void tx_begin(extoll_tx *tx, const void *head, uint32_t head_len, const void *body,
@@ -262,7 +266,7 @@ static void tx_begin(extoll_tx *tx, const void *head, uint32_t head_len, const v
         tx->lead[words++] = extoll_begin(head_len, body_len, number != 0);
     if (number != 0)
         tx->lead[words++] = number;
-    memcpy(&tx->lead[words], head, head_len);
+    velo2_copy(&tx->lead[words], head, head_len);
     tx->lead_len = words * EXTOLL_WORD + head_len;
     tx->lead_first = (words + 1) * EXTOLL_WORD;
     tx->body_len = body_len;
@@ -384,7 +388,7 @@ static bool post_whole(extoll_link *link, extoll_peer *to, pen_lane lane, extoll
     packet_parts parts = { frame->head, frame->body, frame->head_len, frame->body_len };
     if (!is_short) {
         begun[0] = extoll_begin(parts.lead_len, parts.body_len, false);
-        memcpy(&begun[1], frame->head, parts.lead_len);
+        velo2_copy(&begun[1], frame->head, parts.lead_len);
         parts.lead = begun;
         parts.lead_len += EXTOLL_WORD;
     }
@@ -401,35 +405,42 @@ static bool post_whole(extoll_link *link, extoll_peer *to, pen_lane lane, extoll
     return true;
 }
 
-/* What has not gone becomes ours. The buffer was taken before: by now a part may be away. */
-static void tx_keep(extoll_tx *tx, extoll_buffer *buffer)
+/* Whether there is a buffer for a body that does not go at once: by the time that is known, a part
+ * of it may be away. */
+static bool has_buffer(extoll_link *link)
+{
+    if (pen_likely(link->buffers != NULL))
+        return true;
+    extoll_buffer *buffer = extoll_buffer_take(link);
+    if (buffer != NULL)
+        extoll_buffer_give(link, buffer);
+    return buffer != NULL;
+}
+
+/* What has not gone becomes ours. */
+static void tx_keep(extoll_link *link, extoll_tx *tx)
 {
     uint32_t done = tx->sent > tx->lead_len ? tx->sent - tx->lead_len : 0;
-    tx->buffer = buffer;
-    if (buffer == NULL)
+    if (tx->body_len == 0)
         return;
-    memcpy(buffer->body + done, tx->body + done, tx->body_len - done);
-    tx->body = buffer->body;
+    tx->buffer = extoll_buffer_take(link);
+    memcpy(tx->buffer->body + done, tx->body + done, tx->body_len - done);
+    tx->body = tx->buffer->body;
 }
 
 static pen_post post_packets(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx,
                              const pen_frame *frame, bool is_short, uint64_t number)
 {
-    extoll_buffer *buffer = NULL;
     unsigned sent = 0;
-    if (frame->body_len != 0) {
-        buffer = extoll_buffer_take(link);
-        if (buffer == NULL)
-            return PEN_POST_AGAIN;
-    }
+    if (frame->body_len != 0 && !has_buffer(link))
+        return PEN_POST_AGAIN;
     tx_begin(tx, frame->head, frame->head_len, frame->body, frame->body_len, is_short, number);
     bool has_gone = tx_run(link, to, lane, tx, &sent);
     bool is_refused = lane == PEN_LANE_REQUEST && tx->sent == 0; /* no credit: it has not begun */
     if (has_gone || is_refused) {
-        tx->buffer = buffer;
-        (void)tx_end(link, tx);
+        tx->is_active = false;
     } else {
-        tx_keep(tx, buffer);
+        tx_keep(link, tx);
         tx_list(link, to, lane);
         tx_set_full(tx, lane);
     }
