@@ -28,7 +28,7 @@
 #define PEN_CREDIT_ROUND(q, n) (((n) + 1) * PEN_CREDIT_THRESHOLD(q, n))
 
 /* Activity: packets over which a peer's pace is measured, if nothing else is chosen. */
-#define PEN_CREDIT_PERIOD_DEFAULT 192
+#define PEN_CREDIT_PERIOD_DEFAULT 176
 
 /* Whether a packet of a class may go with so many in hand (reserve: 0 for replies), and whether the
  * packet that left so many in hand must hurry the receiver. */

@@ -61,7 +61,7 @@ typedef enum pen_credit_policy {
     X(epoch, EPOCH, INT, "1024", "Packets after which the loan policy forgets a part.")        \
     X(start, START, INT, "0",                                                                  \
       "Credits that a peer has at first: 0 for the least, with static for the quota.")         \
-    X(period, PERIOD, INT, "192",                                                              \
+    X(period, PERIOD, INT, "176",                                                              \
       "Packets over which a peer's activity is measured, more than come in one burst.")
 
 typedef struct pen_credit_settings {
