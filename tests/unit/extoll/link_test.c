@@ -358,10 +358,16 @@ static void rank_that_can_register_nothing_makes_all_use_messages(void **state)
 
 /* ---- peers that make no sense ---------------------------------------------------------------- */
 
+static void send_raw_from(job *j, pen_peer from, const void *bytes, size_t len, uint8_t tag,
+                          uint8_t mtt)
+{
+    velo2_connection_t *to = &extoll_of(j->ranks[from].link)->to[0].velo;
+    assert_int_equal(velo2_send(to, bytes, len, tag, mtt), VELO2_RET_SUCCESS);
+}
+
 static void send_raw(job *j, const void *bytes, size_t len, uint8_t tag, uint8_t mtt)
 {
-    velo2_connection_t *to = &extoll_of(j->ranks[1].link)->to[0].velo;
-    assert_int_equal(velo2_send(to, bytes, len, tag, mtt), VELO2_RET_SUCCESS);
+    send_raw_from(j, 1, bytes, len, tag, mtt);
 }
 
 /* Rank 0 is done with rank 1, says so once, and goes on with others. */
@@ -442,6 +448,79 @@ static void packets_without_a_credit_lose_their_sender(void **state)
     job_close(&j);
 }
 
+/* A frame of 150 bytes, which are in three packets, as far as one of them. */
+static void send_part(job *j, pen_peer from, uint64_t number, unsigned part)
+{
+    enum { LEN = 150 };
+    unsigned char frame[16 + LEN];
+    const uint64_t lead[2] = { extoll_begin(8, LEN, false), number };
+    memcpy(frame, lead, sizeof lead);
+    fill(frame + sizeof lead, LEN, number);
+    const size_t at = (size_t)part * VELO2_MAX_MSG_SIZE_64;
+    const size_t len = part < 2 ? VELO2_MAX_MSG_SIZE_64 : sizeof frame - at;
+    send_raw_from(j, from, frame + at, len, 0, part == 0 ? EXTOLL_BEGIN : EXTOLL_MORE);
+}
+
+static void bodies_that_come_in_turns_do_not_mix(void **state)
+{
+    (void)state;
+    static const unsigned turns[][2] = {
+        { 1, 0 }, { 2, 0 }, { 1, 1 }, { 2, 1 }, { 2, 2 }, { 1, 2 }
+    };
+    job j = { .size = 3 };
+    job_open(&j);
+    rank *r = &j.ranks[0];
+    for (size_t i = 0; i < sizeof turns / sizeof turns[0]; i++)
+        send_part(&j, turns[i][0], 70 + turns[i][0], turns[i][1]);
+    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
+    assert_int_equal(r->lost, 0);
+    assert_int_equal(r->delivered, 2);
+    assert_int_equal(r->head, 71);
+    assert_false(r->wrong);
+    job_close(&j);
+}
+
+static void head_that_goes_on_is_no_body(void **state)
+{
+    (void)state;
+    enum { HEAD_LEN = 64, LEN = 20 };
+    job j = { .size = 3 };
+    uint64_t frame[(8 + HEAD_LEN + LEN + 7) / 8] = { extoll_begin(HEAD_LEN, LEN, false), 9 };
+    job_open(&j);
+    fill((unsigned char *)frame + 8 + HEAD_LEN, LEN, 9);
+    send_raw(&j, frame, VELO2_MAX_MSG_SIZE_64, 0, EXTOLL_BEGIN);
+    send_raw(&j, (char *)frame + VELO2_MAX_MSG_SIZE_64, 8 + HEAD_LEN + LEN - VELO2_MAX_MSG_SIZE_64,
+             0, EXTOLL_MORE);
+    rank *r = &j.ranks[0];
+    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
+    assert_int_equal(r->delivered, 1);
+    assert_int_equal(r->head, 9);
+    assert_false(r->wrong);
+    job_close(&j);
+}
+
+/* Bytes that go straight to their place are looked at no less. */
+static void bodies_that_go_on_too_long_lose_their_sender(void **state)
+{
+    (void)state;
+    static const unsigned char bytes[VELO2_MAX_MSG_SIZE_64];
+    const struct {
+        uint32_t body_len;
+        size_t len;
+        unsigned packets;
+    } runs[] = { { 41, 2, 1 }, { 50, 56, 1 }, { 50, 0, 1 }, { 8000, 56, 3 } };
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        job j = { .size = 3, .settings = { "CREDIT_QUOTA=3" } };
+        job_open(&j);
+        const uint64_t begin[7] = { extoll_begin(8, runs[i].body_len, false) };
+        send_raw(&j, begin, sizeof begin, 0, EXTOLL_BEGIN);
+        for (unsigned k = 0; k < runs[i].packets; k++)
+            send_raw(&j, bytes, runs[i].len, 0, EXTOLL_MORE);
+        expect_loss(&j, "a packet has no credit, or a frame is longer than it said");
+        job_close(&j);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +539,9 @@ int main(void)
         cmocka_unit_test(rank_that_can_register_nothing_makes_all_use_messages),
         cmocka_unit_test(packets_that_no_rank_sends_lose_their_sender),
         cmocka_unit_test(packets_without_a_credit_lose_their_sender),
+        cmocka_unit_test(bodies_that_come_in_turns_do_not_mix),
+        cmocka_unit_test(head_that_goes_on_is_no_body),
+        cmocka_unit_test(bodies_that_go_on_too_long_lose_their_sender),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
