@@ -224,7 +224,7 @@ static void take_packet(twosided *t, int peer, size_t len, uint8_t mtt, uint8_t 
     }
     uint32_t peer_i = credit_peer(t, peer);
     const pen_credit_tag told = { .urgent = (tag & 1) != 0, .need = tag >> 1 };
-    if (pen_credit_receiver_arrived(t->receiver, peer_i, told) != PEN_OK) {
+    if (pen_credit_receiver_passed(t->receiver, peer_i, told) != PEN_OK) { /* it was copied */
         t->counts.protocol++;
         return;
     }
@@ -234,7 +234,6 @@ static void take_packet(twosided *t, int peer, size_t len, uint8_t mtt, uint8_t 
         twosided_continued(t, peer, packet, len);
     else
         t->counts.protocol++;
-    pen_credit_receiver_freed(t->receiver, peer_i);
 }
 
 void twosided_progress(twosided *t)

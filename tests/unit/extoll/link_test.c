@@ -448,6 +448,17 @@ static void packets_without_a_credit_lose_their_sender(void **state)
     job_close(&j);
 }
 
+/* In one poll of rank 0, whole, so many; the last of them this one. */
+static void expect_frames(job *j, unsigned count, uint64_t number)
+{
+    rank *r = &j->ranks[0];
+    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
+    assert_int_equal(r->lost, 0);
+    assert_int_equal(r->delivered, count);
+    assert_int_equal(r->head, number);
+    assert_false(r->wrong);
+}
+
 /* A frame of 150 bytes, which are in three packets, as far as one of them. */
 static void send_part(job *j, pen_peer from, uint64_t number, unsigned part)
 {
@@ -469,14 +480,9 @@ static void bodies_that_come_in_turns_do_not_mix(void **state)
     };
     job j = { .size = 3 };
     job_open(&j);
-    rank *r = &j.ranks[0];
     for (size_t i = 0; i < sizeof turns / sizeof turns[0]; i++)
         send_part(&j, turns[i][0], 70 + turns[i][0], turns[i][1]);
-    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
-    assert_int_equal(r->lost, 0);
-    assert_int_equal(r->delivered, 2);
-    assert_int_equal(r->head, 71);
-    assert_false(r->wrong);
+    expect_frames(&j, 2, 71);
     job_close(&j);
 }
 
@@ -491,11 +497,7 @@ static void head_that_goes_on_is_no_body(void **state)
     send_raw(&j, frame, VELO2_MAX_MSG_SIZE_64, 0, EXTOLL_BEGIN);
     send_raw(&j, (char *)frame + VELO2_MAX_MSG_SIZE_64, 8 + HEAD_LEN + LEN - VELO2_MAX_MSG_SIZE_64,
              0, EXTOLL_MORE);
-    rank *r = &j.ranks[0];
-    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
-    assert_int_equal(r->delivered, 1);
-    assert_int_equal(r->head, 9);
-    assert_false(r->wrong);
+    expect_frames(&j, 1, 9);
     job_close(&j);
 }
 
