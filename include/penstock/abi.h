@@ -139,6 +139,18 @@ PEN_API int pen_api_reply_short_w1(gex_Token_t token, uint64_t head, uint64_t a)
 PEN_API int pen_api_reply_short_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b);
 PEN_API int pen_api_reply_short_w3(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b,
                                    uint64_t c);
+/* The same of clients with threads. */
+PEN_API int pen_api_request_short_par_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team);
+PEN_API int pen_api_request_short_par_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_t team);
+PEN_API int pen_api_request_short_par_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b,
+                                         gex_TM_t team);
+PEN_API int pen_api_request_short_par_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b,
+                                         uint64_t c, gex_TM_t team);
+PEN_API int pen_api_reply_short_par_w0(gex_Token_t token, uint64_t head);
+PEN_API int pen_api_reply_short_par_w1(gex_Token_t token, uint64_t head, uint64_t a);
+PEN_API int pen_api_reply_short_par_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b);
+PEN_API int pen_api_reply_short_par_w3(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b,
+                                       uint64_t c);
 PEN_API int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
                                    const void *source, size_t len, gex_Flags_t flags,
                                    unsigned arg_count, uint64_t *words);

@@ -163,7 +163,7 @@ void pen_am_deliver_reply(void *ctx, pen_peer from, const void *head, uint32_t h
 
 int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
                          unsigned arg_count, uint64_t *words);
-/* The payload has been copied on return. */
+/* The payload has been copied on return. By the link's express entry, where that takes it. */
 int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
                           size_t len, uint32_t flags, unsigned arg_count, uint64_t *words);
 /* The payload has been copied, or moved, on return. dest: an address of the target. */
@@ -173,12 +173,16 @@ int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const vo
 
 /* Shorts of few arguments. head: handler | argument count << 8 | flags << 32, the rest zero.
  * Answers the link's entry for it, which has room and has to be used, counted already; NULL: the
- * other way has to be taken, which also says what is wrong, if anything is. */
-static inline pen_express *pen_am_express_request(const pen_team *team, uint32_t rank,
-                                                  uint64_t head)
+ * other way has to be taken, which also says what is wrong, if anything is.
+ *
+ * Where threads share the link this is right while pen_is_only_thread(), without a look at the post
+ * lock: nobody else has it or will before the entry has been used, since only this thread could
+ * begin another one; and this thread does not have it, which is held round single calls on the
+ * link, and links send no messages of the client's. */
+static inline pen_express *pen_am_express_request(const pen_team *team, const pen_express_row *row,
+                                                  uint32_t rank, uint64_t head)
 {
-    uint32_t offset = rank * team->express_step;
-    pen_express *entry = (pen_express *)(void *)(team->express + offset);
+    pen_express *entry = pen_express_at(row, rank);
     if (pen_unlikely((uint8_t)head < PEN_AM_HANDLER_FIRST) || pen_unlikely(entry->room == 0))
         return NULL;
     team->job->counters.am_sent_shm++;
@@ -188,54 +192,51 @@ static inline pen_express *pen_am_express_request(const pen_team *team, uint32_t
 /* The lower half of such a head is the frame's first word; of a reply, with this. */
 #define PEN_AM_REPLY_BITS ((uint64_t)PEN_LANE_REPLY << 18)
 
-static inline pen_express *pen_am_express_reply(pen_token *token, uint64_t head)
+static inline pen_express *pen_am_express_reply(pen_token *token, const pen_express_row *row,
+                                                uint64_t head)
 {
-    pen_job *job = token->job;
-    pen_express *entry = pen_express_of(&job->express, token->from, PEN_LANE_REPLY);
+    pen_express *entry = pen_express_at(row, token->from);
     if (pen_unlikely(token->replied) || pen_unlikely((uint8_t)head < PEN_AM_HANDLER_FIRST) ||
         pen_unlikely(entry->room == 0))
         return NULL;
     token->replied = true;
-    job->counters.am_sent_shm++;
+    token->job->counters.am_sent_shm++;
     return entry;
 }
 
-/* The same where threads share the link: such a frame of count words, a constant, under the lock;
- * counted. False: there is no such way, or no room, or another thread has the lock, and nothing
- * has happened; the other way takes that lock, too. Nothing is called before that is known, so that
- * the other way is a jump. */
-static inline __attribute__((always_inline)) bool
-pen_am_express_locked(pen_job *job, uint32_t jobrank, pen_lane lane, unsigned count, uint64_t a,
-                      uint64_t b, uint64_t c, uint64_t d)
+/* Posts a frame of count words, a constant, at most four. */
+static inline __attribute__((always_inline)) int
+pen_am_express_post(const pen_express_ops *ops, pen_express *entry, unsigned count, uint64_t a,
+                    uint64_t b, uint64_t c, uint64_t d)
 {
-    const pen_express_table *table = job->locked_express;
+    if (count == 1)
+        return ops->one(entry, a);
+    if (count == 2)
+        return ops->two(entry, a, b);
+    if (count == 3)
+        return ops->three(entry, a, b, c);
+    return ops->four(entry, a, b, c, d);
+}
+
+/* Beside other threads: the same under the lock; counted. entry: of the shared table. False: there
+ * is no room, or another thread has the lock, and nothing has happened; the other way takes that
+ * lock, too. Nothing is called before that is known, so that the other way is a jump. */
+static inline __attribute__((always_inline)) bool
+pen_am_express_locked(pen_job *job, pen_express *entry, unsigned count, uint64_t a, uint64_t b,
+                      uint64_t c, uint64_t d)
+{
     pen_lock *lock = &job->progress.ports[0].post_lock;
-    if (pen_unlikely(table == NULL) || pen_unlikely(!pen_lock_try_shared(lock)))
+    if (pen_unlikely(!pen_lock_try_shared(lock)))
         return false;
-    pen_express *entry = pen_express_of(table, jobrank, lane);
     if (pen_unlikely(entry->room == 0)) {
         pen_lock_drop_for_now(lock);
         return false;
     }
     job->counters.am_sent_shm++;
-    if (count == 1)
-        (void)table->ops.one(entry, a);
-    else if (count == 2)
-        (void)table->ops.two(entry, a, b);
-    else if (count == 3)
-        (void)table->ops.three(entry, a, b, c);
-    else
-        (void)table->ops.four(entry, a, b, c, d);
+    (void)pen_am_express_post(&job->shared_express.ops, entry, count, a, b, c, d);
     pen_lock_drop_shared(lock);
     return true;
 }
-
-/* Mediums in the same way, where the link's entry takes them; else as without `express`. */
-int pen_am_express_request_medium(pen_team *team, uint32_t rank, uint8_t handler,
-                                  const void *source, size_t len, uint32_t flags,
-                                  unsigned arg_count, uint64_t *words);
-int pen_am_express_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
-                                uint32_t flags, unsigned arg_count, uint64_t *words);
 
 /* A request whose payload may still be read after the call: op counts it as busy (both counts are
  * raised by one) until the source may change; NULL: that is so on return, unless flags say

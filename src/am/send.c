@@ -285,26 +285,6 @@ int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_
     return am_send_body(job, message->route, message->lane, &frame, message->flags);
 }
 
-/* Where threads share the link: by its express entry, under the lock; counted. words[0] is there.
- * False: nothing has happened. */
-static bool am_medium_locked(pen_job *job, uint32_t jobrank, pen_lane lane, const uint64_t *words,
-                             const void *source, size_t len)
-{
-    const pen_express_table *table = job->locked_express;
-    pen_lock *lock = &job->progress.ports[0].post_lock;
-    uint32_t head_len = pen_wire_head_len(pen_wire_arg_count(words[0]));
-    if (table == NULL || !pen_lock_try_shared(lock))
-        return false;
-    pen_express *entry = pen_express_of(table, jobrank, lane);
-    bool is_taken = pen_express_takes(entry, head_len, len);
-    if (pen_likely(is_taken)) {
-        job->counters.am_sent_shm++;
-        (void)table->ops.body(entry, words, head_len, source, (uint32_t)len);
-    }
-    pen_lock_drop_shared(lock);
-    return is_taken;
-}
-
 static inline uint64_t am_medium_head(pen_lane lane, uint8_t handler, unsigned arg_count,
                                       size_t len)
 {
@@ -312,34 +292,83 @@ static inline uint64_t am_medium_head(pen_lane lane, uint8_t handler, unsigned a
                          (uint32_t)len);
 }
 
-int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
-                          size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
+/* By an express entry that takes it; counted. words[0] is there. */
+static inline int am_medium_express(pen_job *job, const pen_express_table *table,
+                                    pen_express *entry, const uint64_t *words, uint32_t head_len,
+                                    const void *source, size_t len)
 {
-    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
-    if (team->special == 0 && pen_likely(handler >= PEN_AM_HANDLER_FIRST) &&
-        am_medium_locked(team->job, pen_team_jobrank(team, rank), PEN_LANE_REQUEST, words, source,
-                         len))
-        return 0;
+    job->counters.am_sent_shm++;
+    return table->ops.body(entry, words, head_len, source, (uint32_t)len);
+}
+
+/* Beside other threads: the same under the lock. False: nothing has happened. */
+static inline bool am_medium_locked(pen_job *job, pen_express *entry, const uint64_t *words,
+                                    const void *source, size_t len)
+{
+    pen_lock *lock = &job->progress.ports[0].post_lock;
+    uint32_t head_len = pen_wire_head_len(pen_wire_arg_count(words[0]));
+    if (!pen_lock_try_shared(lock))
+        return false;
+    bool is_taken = pen_express_takes(entry, head_len, len);
+    if (pen_likely(is_taken))
+        (void)am_medium_express(job, &job->shared_express, entry, words, head_len, source, len);
+    pen_lock_drop_shared(lock);
+    return is_taken;
+}
+
+static __attribute__((noinline)) int am_request_medium_any(pen_team *team, uint32_t rank,
+                                                           uint8_t handler, const void *source,
+                                                           size_t len, uint32_t flags,
+                                                           unsigned arg_count, uint64_t *words)
+{
     pen_am_check_member(team, rank);
     pen_am_medium message = { team->job, pen_team_route(team, rank), source, len, NULL,
                               flags,     PEN_LANE_REQUEST,           handler };
     return pen_am_medium_send(&message, arg_count, words);
 }
 
-int pen_am_express_request_medium(pen_team *team, uint32_t rank, uint8_t handler,
-                                  const void *source, size_t len, uint32_t flags,
-                                  unsigned arg_count, uint64_t *words)
+static __attribute__((noinline)) int am_request_medium_locked(pen_team *team, uint32_t rank,
+                                                              uint8_t handler, const void *source,
+                                                              size_t len, uint32_t flags,
+                                                              unsigned arg_count, uint64_t *words)
 {
-    uint32_t offset = rank * team->express_step;
-    pen_express *entry = (pen_express *)(void *)(team->express + offset);
+    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
+    if (pen_likely(am_medium_locked(team->job, pen_express_at(&team->shared_express, rank), words,
+                                    source, len)))
+        return 0;
+    return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
+}
+
+/* Where threads share the link, and where no express entry takes it. */
+static __attribute__((noinline)) int am_request_medium_other(pen_team *team, uint32_t rank,
+                                                             uint8_t handler, const void *source,
+                                                             size_t len, uint32_t flags,
+                                                             unsigned arg_count, uint64_t *words)
+{
+    const pen_express_row *row = &team->shared_express;
+    if (row->step == 0 || pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
+        return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
+    if (!pen_is_only_thread())
+        return am_request_medium_locked(team, rank, handler, source, len, flags, arg_count, words);
+    pen_express *entry = pen_express_at(row, rank);
+    uint32_t head_len = pen_wire_head_len(arg_count);
+    if (!pen_express_takes(entry, head_len, len))
+        return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
+    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
+    return am_medium_express(team->job, &team->job->shared_express, entry, words, head_len, source,
+                             len);
+}
+
+int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+                          size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_express *entry = pen_express_at(&team->express, rank);
     uint32_t head_len = pen_wire_head_len(arg_count);
     if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST) ||
         pen_unlikely(!pen_express_takes(entry, head_len, len)))
-        return pen_am_request_medium(team, rank, handler, source, len, flags, arg_count, words);
-    pen_job *job = team->job;
+        return am_request_medium_other(team, rank, handler, source, len, flags, arg_count, words);
     words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
-    job->counters.am_sent_shm++;
-    return job->express.ops.body(entry, words, head_len, source, (uint32_t)len);
+    return am_medium_express(team->job, &team->job->express, entry, words, head_len, source, len);
 }
 
 static int am_request_long(pen_team *team, uint32_t rank, uint8_t handler,
@@ -402,16 +431,12 @@ int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsign
     return am_send_short(&call, PEN_LANE_REPLY, handler, arg_count, words);
 }
 
-int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
-                        uint32_t flags, unsigned arg_count, uint64_t *words)
+static __attribute__((noinline)) int am_reply_medium_any(pen_token *token, uint8_t handler,
+                                                         const void *source, size_t len,
+                                                         uint32_t flags, unsigned arg_count,
+                                                         uint64_t *words)
 {
     pen_job *job = token->job;
-    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
-    if (pen_likely(handler >= PEN_AM_HANDLER_FIRST && !token->replied) &&
-        am_medium_locked(job, token->from, PEN_LANE_REPLY, words, source, len)) {
-        token->replied = true;
-        return 0;
-    }
     if (pen_unlikely(token->replied))
         pen_am_bad_reply(token);
     pen_am_medium message = {
@@ -422,19 +447,52 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
     return refused;
 }
 
-int pen_am_express_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
-                                uint32_t flags, unsigned arg_count, uint64_t *words)
+static __attribute__((noinline)) int am_reply_medium_locked(pen_token *token, uint8_t handler,
+                                                            const void *source, size_t len,
+                                                            uint32_t flags, unsigned arg_count,
+                                                            uint64_t *words)
 {
     pen_job *job = token->job;
-    pen_express *entry = pen_express_of(&job->express, token->from, PEN_LANE_REPLY);
+    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
+    if (pen_unlikely(!am_medium_locked(
+            job, pen_express_at(&job->shared_express_replies, token->from), words, source, len)))
+        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
+    token->replied = true;
+    return 0;
+}
+
+static __attribute__((noinline)) int am_reply_medium_other(pen_token *token, uint8_t handler,
+                                                           const void *source, size_t len,
+                                                           uint32_t flags, unsigned arg_count,
+                                                           uint64_t *words)
+{
+    pen_job *job = token->job;
+    const pen_express_row *row = &job->shared_express_replies;
+    if (row->step == 0 || pen_unlikely(token->replied || handler < PEN_AM_HANDLER_FIRST))
+        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
+    if (!pen_is_only_thread())
+        return am_reply_medium_locked(token, handler, source, len, flags, arg_count, words);
+    pen_express *entry = pen_express_at(row, token->from);
+    uint32_t head_len = pen_wire_head_len(arg_count);
+    if (!pen_express_takes(entry, head_len, len))
+        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
+    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
+    token->replied = true;
+    return am_medium_express(job, &job->shared_express, entry, words, head_len, source, len);
+}
+
+int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
+                        uint32_t flags, unsigned arg_count, uint64_t *words)
+{
+    pen_job *job = token->job;
+    pen_express *entry = pen_express_at(&job->express_replies, token->from);
     uint32_t head_len = pen_wire_head_len(arg_count);
     if (pen_unlikely(token->replied) || pen_unlikely(handler < PEN_AM_HANDLER_FIRST) ||
         pen_unlikely(!pen_express_takes(entry, head_len, len)))
-        return pen_am_reply_medium(token, handler, source, len, flags, arg_count, words);
+        return am_reply_medium_other(token, handler, source, len, flags, arg_count, words);
     words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
     token->replied = true;
-    job->counters.am_sent_shm++;
-    return job->express.ops.body(entry, words, head_len, source, (uint32_t)len);
+    return am_medium_express(job, &job->express, entry, words, head_len, source, len);
 }
 
 int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, size_t len, void *dest,

@@ -30,7 +30,15 @@ int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
 /* Shorts in registers: by the link's express entry when that has room; else, and to say what is
  * wrong, as the others. What the others need is in functions of their own, which get the same
  * registers, so that nothing is made ready for them: first for threads that share the link, whose
- * count of words is a constant, then for all. */
+ * count of words is a constant, then for all.
+ *
+ * Clients with threads, which have the functions called ..._par_..., take the entry in the same way
+ * while they have only one. */
+static inline const pen_express_ops *ops_of(const pen_job *job, bool is_par)
+{
+    return is_par ? &job->shared_express.ops : &job->express.ops;
+}
+
 static __attribute__((noinline)) int request_array(gex_Rank_t rank, uint64_t head, uint64_t a,
                                                    uint64_t b, uint64_t c, gex_TM_t team)
 {
@@ -39,78 +47,105 @@ static __attribute__((noinline)) int request_array(gex_Rank_t rank, uint64_t hea
                                  (uint8_t)(head >> 8), words);
 }
 
-static inline __attribute__((always_inline)) int request_locked(gex_TM_t team, gex_Rank_t rank,
-                                                                uint64_t head, unsigned count,
-                                                                uint64_t a, uint64_t b, uint64_t c)
+/* count: of words, a constant, here and below. */
+static inline __attribute__((always_inline)) int request_other(gex_Rank_t rank, uint64_t head,
+                                                               uint64_t a, uint64_t b, uint64_t c,
+                                                               gex_TM_t team, unsigned count)
 {
-    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST && team->special == 0) &&
-        pen_likely(pen_am_express_locked(team->job, pen_team_jobrank(team, rank), PEN_LANE_REQUEST,
-                                         count, (uint32_t)head, a, b, c)))
+    const pen_express_row *row = &team->shared_express;
+    if (row->step != 0 && pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+        pen_likely(pen_am_express_locked(team->job, pen_express_at(row, rank), count,
+                                         (uint32_t)head, a, b, c)))
         return 0;
     return request_array(rank, head, a, b, c, team);
 }
 
-static inline pen_express *request_entry(gex_TM_t team, gex_Rank_t rank, uint64_t head)
-{
-    if (PEN_CHECKED)
-        pen_api_check_message("AMRequestShort", team, rank, (gex_Flags_t)(head >> 32));
-    return pen_am_express_request(team, rank, head);
-}
-
 static __attribute__((noinline)) int request_other_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
 {
-    return request_locked(team, rank, head, 1, 0, 0, 0);
-}
-
-int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
-{
-    pen_express *entry = request_entry(team, rank, head);
-    if (pen_likely(entry != NULL))
-        return team->job->express.ops.one(entry, (uint32_t)head);
-    return request_other_w0(rank, head, team);
+    return request_other(rank, head, 0, 0, 0, team, 1);
 }
 
 static __attribute__((noinline)) int request_other_w1(gex_Rank_t rank, uint64_t head, uint64_t a,
                                                       gex_TM_t team)
 {
-    return request_locked(team, rank, head, 2, a, 0, 0);
-}
-
-int pen_api_request_short_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_t team)
-{
-    pen_express *entry = request_entry(team, rank, head);
-    if (pen_likely(entry != NULL))
-        return team->job->express.ops.two(entry, (uint32_t)head, a);
-    return request_other_w1(rank, head, a, team);
+    return request_other(rank, head, a, 0, 0, team, 2);
 }
 
 static __attribute__((noinline)) int request_other_w2(gex_Rank_t rank, uint64_t head, uint64_t a,
                                                       uint64_t b, gex_TM_t team)
 {
-    return request_locked(team, rank, head, 3, a, b, 0);
-}
-
-int pen_api_request_short_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, gex_TM_t team)
-{
-    pen_express *entry = request_entry(team, rank, head);
-    if (pen_likely(entry != NULL))
-        return team->job->express.ops.three(entry, (uint32_t)head, a, b);
-    return request_other_w2(rank, head, a, b, team);
+    return request_other(rank, head, a, b, 0, team, 3);
 }
 
 static __attribute__((noinline)) int request_other_w3(gex_Rank_t rank, uint64_t head, uint64_t a,
                                                       uint64_t b, uint64_t c, gex_TM_t team)
 {
-    return request_locked(team, rank, head, 4, a, b, c);
+    return request_other(rank, head, a, b, c, team, 4);
+}
+
+static inline __attribute__((always_inline)) int request(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                         uint64_t b, uint64_t c, gex_TM_t team,
+                                                         unsigned count, bool is_par)
+{
+    if (PEN_CHECKED)
+        pen_api_check_message("AMRequestShort", team, rank, (gex_Flags_t)(head >> 32));
+    if (!is_par || pen_likely(pen_is_only_thread())) {
+        pen_express *entry = pen_am_express_request(
+            team, is_par ? &team->shared_express : &team->express, rank, head);
+        if (pen_likely(entry != NULL))
+            return pen_am_express_post(ops_of(team->job, is_par), entry, count, (uint32_t)head, a,
+                                       b, c);
+    }
+    if (count == 1)
+        return request_other_w0(rank, head, team);
+    if (count == 2)
+        return request_other_w1(rank, head, a, team);
+    if (count == 3)
+        return request_other_w2(rank, head, a, b, team);
+    return request_other_w3(rank, head, a, b, c, team);
+}
+
+int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
+{
+    return request(rank, head, 0, 0, 0, team, 1, false);
+}
+
+int pen_api_request_short_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_t team)
+{
+    return request(rank, head, a, 0, 0, team, 2, false);
+}
+
+int pen_api_request_short_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, gex_TM_t team)
+{
+    return request(rank, head, a, b, 0, team, 3, false);
 }
 
 int pen_api_request_short_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
                              gex_TM_t team)
 {
-    pen_express *entry = request_entry(team, rank, head);
-    if (pen_likely(entry != NULL))
-        return team->job->express.ops.four(entry, (uint32_t)head, a, b, c);
-    return request_other_w3(rank, head, a, b, c, team);
+    return request(rank, head, a, b, c, team, 4, false);
+}
+
+int pen_api_request_short_par_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
+{
+    return request(rank, head, 0, 0, 0, team, 1, true);
+}
+
+int pen_api_request_short_par_w1(gex_Rank_t rank, uint64_t head, uint64_t a, gex_TM_t team)
+{
+    return request(rank, head, a, 0, 0, team, 2, true);
+}
+
+int pen_api_request_short_par_w2(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b,
+                                 gex_TM_t team)
+{
+    return request(rank, head, a, b, 0, team, 3, true);
+}
+
+int pen_api_request_short_par_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                                 gex_TM_t team)
+{
+    return request(rank, head, a, b, c, team, 4, true);
 }
 
 /* The first word of the frame. */
@@ -125,10 +160,12 @@ static __attribute__((noinline)) int reply_array(gex_Token_t token, uint64_t hea
 }
 
 static inline __attribute__((always_inline)) int
-reply_locked(gex_Token_t token, uint64_t head, unsigned count, uint64_t a, uint64_t b, uint64_t c)
+reply_other(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c, unsigned count)
 {
-    if (pen_likely(!token->replied && (uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
-        pen_likely(pen_am_express_locked(token->job, token->from, PEN_LANE_REPLY, count,
+    pen_job *job = token->job;
+    const pen_express_row *row = &job->shared_express_replies;
+    if (row->step != 0 && pen_likely(!token->replied && (uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+        pen_likely(pen_am_express_locked(job, pen_express_at(row, token->from), count,
                                          reply_head(head), a, b, c))) {
         token->replied = true;
         return 0;
@@ -136,65 +173,89 @@ reply_locked(gex_Token_t token, uint64_t head, unsigned count, uint64_t a, uint6
     return reply_array(token, head, a, b, c);
 }
 
-static inline pen_express *reply_entry(gex_Token_t token, uint64_t head)
-{
-    if (PEN_CHECKED)
-        pen_api_check_reply("AMReplyShort", token, (gex_Flags_t)(head >> 32));
-    return pen_am_express_reply(token, head);
-}
-
 static __attribute__((noinline)) int reply_other_w0(gex_Token_t token, uint64_t head)
 {
-    return reply_locked(token, head, 1, 0, 0, 0);
-}
-
-int pen_api_reply_short_w0(gex_Token_t token, uint64_t head)
-{
-    pen_express *entry = reply_entry(token, head);
-    if (pen_likely(entry != NULL))
-        return token->job->express.ops.one(entry, reply_head(head));
-    return reply_other_w0(token, head);
+    return reply_other(token, head, 0, 0, 0, 1);
 }
 
 static __attribute__((noinline)) int reply_other_w1(gex_Token_t token, uint64_t head, uint64_t a)
 {
-    return reply_locked(token, head, 2, a, 0, 0);
-}
-
-int pen_api_reply_short_w1(gex_Token_t token, uint64_t head, uint64_t a)
-{
-    pen_express *entry = reply_entry(token, head);
-    if (pen_likely(entry != NULL))
-        return token->job->express.ops.two(entry, reply_head(head), a);
-    return reply_other_w1(token, head, a);
+    return reply_other(token, head, a, 0, 0, 2);
 }
 
 static __attribute__((noinline)) int reply_other_w2(gex_Token_t token, uint64_t head, uint64_t a,
                                                     uint64_t b)
 {
-    return reply_locked(token, head, 3, a, b, 0);
-}
-
-int pen_api_reply_short_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b)
-{
-    pen_express *entry = reply_entry(token, head);
-    if (pen_likely(entry != NULL))
-        return token->job->express.ops.three(entry, reply_head(head), a, b);
-    return reply_other_w2(token, head, a, b);
+    return reply_other(token, head, a, b, 0, 3);
 }
 
 static __attribute__((noinline)) int reply_other_w3(gex_Token_t token, uint64_t head, uint64_t a,
                                                     uint64_t b, uint64_t c)
 {
-    return reply_locked(token, head, 4, a, b, c);
+    return reply_other(token, head, a, b, c, 4);
+}
+
+static inline __attribute__((always_inline)) int reply(gex_Token_t token, uint64_t head, uint64_t a,
+                                                       uint64_t b, uint64_t c, unsigned count,
+                                                       bool is_par)
+{
+    if (PEN_CHECKED)
+        pen_api_check_reply("AMReplyShort", token, (gex_Flags_t)(head >> 32));
+    if (!is_par || pen_likely(pen_is_only_thread())) {
+        const pen_job *job = token->job;
+        pen_express *entry = pen_am_express_reply(
+            token, is_par ? &job->shared_express_replies : &job->express_replies, head);
+        if (pen_likely(entry != NULL))
+            return pen_am_express_post(ops_of(job, is_par), entry, count, reply_head(head), a, b,
+                                       c);
+    }
+    if (count == 1)
+        return reply_other_w0(token, head);
+    if (count == 2)
+        return reply_other_w1(token, head, a);
+    if (count == 3)
+        return reply_other_w2(token, head, a, b);
+    return reply_other_w3(token, head, a, b, c);
+}
+
+int pen_api_reply_short_w0(gex_Token_t token, uint64_t head)
+{
+    return reply(token, head, 0, 0, 0, 1, false);
+}
+
+int pen_api_reply_short_w1(gex_Token_t token, uint64_t head, uint64_t a)
+{
+    return reply(token, head, a, 0, 0, 2, false);
+}
+
+int pen_api_reply_short_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b)
+{
+    return reply(token, head, a, b, 0, 3, false);
 }
 
 int pen_api_reply_short_w3(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c)
 {
-    pen_express *entry = reply_entry(token, head);
-    if (pen_likely(entry != NULL))
-        return token->job->express.ops.four(entry, reply_head(head), a, b, c);
-    return reply_other_w3(token, head, a, b, c);
+    return reply(token, head, a, b, c, 4, false);
+}
+
+int pen_api_reply_short_par_w0(gex_Token_t token, uint64_t head)
+{
+    return reply(token, head, 0, 0, 0, 1, true);
+}
+
+int pen_api_reply_short_par_w1(gex_Token_t token, uint64_t head, uint64_t a)
+{
+    return reply(token, head, a, 0, 0, 2, true);
+}
+
+int pen_api_reply_short_par_w2(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b)
+{
+    return reply(token, head, a, b, 0, 3, true);
+}
+
+int pen_api_reply_short_par_w3(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c)
+{
+    return reply(token, head, a, b, c, 4, true);
 }
 
 int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
@@ -205,7 +266,7 @@ int pen_api_request_medium(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handle
         pen_api_check_message("AMRequestMedium", team, rank, flags);
         pen_api_check_payload("AMRequestMedium", source, len);
     }
-    return pen_am_express_request_medium(team, rank, handler, source, len, flags, arg_count, words);
+    return pen_am_request_medium(team, rank, handler, source, len, flags, arg_count, words);
 }
 
 int pen_api_request_long(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler, const void *source,
@@ -234,7 +295,7 @@ int pen_api_reply_medium(gex_Token_t token, gex_AM_Index_t handler, const void *
         pen_api_check_reply("AMReplyMedium", token, flags);
         pen_api_check_payload("AMReplyMedium", source, len);
     }
-    return pen_am_express_reply_medium(token, handler, source, len, flags, arg_count, words);
+    return pen_am_reply_medium(token, handler, source, len, flags, arg_count, words);
 }
 
 int pen_api_reply_long(gex_Token_t token, gex_AM_Index_t handler, const void *source, size_t len,

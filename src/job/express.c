@@ -6,27 +6,40 @@
 /* Nobody writes to it, for it has no room. */
 static const pen_express no_room;
 
+static pen_express_row replies_of(const pen_express_table *table)
+{
+    const pen_express *first = pen_express_of(table, 0, PEN_LANE_REPLY);
+    return (pen_express_row){ (char *)(uintptr_t)first, table->peer_step };
+}
+
 void pen_job_use_express(pen_job *job)
 {
     const pen_link *link = job->progress.ports[0].link;
     bool has_express = link->express.first != NULL && job->progress.port_count == 1 &&
                        (link->caps.flags & PEN_CAP_SAME_HOST) != 0; /* it is counted as that */
+    job->express = (pen_express_table){ .first = (pen_express *)(uintptr_t)&no_room };
+    job->shared_express = job->express;
     if (has_express && job->concurrency == PEN_ALONE)
         job->express = link->express;
-    else
-        job->express = (pen_express_table){ .first = (pen_express *)(uintptr_t)&no_room };
-    if (has_express && job->concurrency != PEN_ALONE)
-        job->locked_express = &link->express;
+    else if (has_express)
+        job->shared_express = link->express;
+    job->express_replies = replies_of(&job->express);
+    job->shared_express_replies = replies_of(&job->shared_express);
 }
 
-void pen_team_use_express(pen_team *team)
+static pen_express_row row_of(const pen_team *team, const pen_express_table *table)
 {
-    const pen_express_table *table = &team->job->express;
     /* Ranks that count downwards would need negative steps, and only primordial endpoints have
      * messages. */
     bool has_rule = team->special == 0 && team->stride < team->job->size;
     const pen_express *first =
         has_rule ? pen_express_of(table, team->first, PEN_LANE_REQUEST) : &no_room;
-    team->express = (char *)(uintptr_t)first;
-    team->express_step = has_rule ? table->peer_step * team->stride : 0;
+    return (pen_express_row){ (char *)(uintptr_t)first,
+                              has_rule ? table->peer_step * team->stride : 0 };
+}
+
+void pen_team_use_express(pen_team *team)
+{
+    team->express = row_of(team, &team->job->express);
+    team->shared_express = row_of(team, &team->job->shared_express);
 }

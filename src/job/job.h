@@ -58,11 +58,22 @@ enum {
     PEN_TEAM_ELSEWHERE = 2 /* our end or a member is another endpoint than the primordial one */
 };
 
+/* A link's express entries of one lane for ranks of a team, or of the job. */
+typedef struct pen_express_row {
+    char *first;   /* of rank 0 ... */
+    uint32_t step; /* ... and bytes to the next rank's; 0: one without room for all */
+} pen_express_row;
+
+static inline pen_express *pen_express_at(const pen_express_row *row, uint32_t rank)
+{
+    uint32_t offset = rank * row->step;
+    return (pen_express *)(void *)(row->first + offset);
+}
+
 typedef struct pen_team { /* gex_TM_t */
     pen_team_view view;   /* must be first: inline code reads it */
     pen_job *job;
-    char *express; /* the link's entry for requests to rank 0; see pen_job_use_express ... */
-    uint32_t express_step; /* ... and bytes to the next rank's; 0: one without room for all */
+    pen_express_row express, shared_express; /* of the job's tables; see pen_job_use_express */
     uint32_t flags;
     pen_endpoint *endpoint;
     const void *cdata;
@@ -130,9 +141,10 @@ struct pen_job {
     uint32_t mode;         /* PEN_MODE_... of the client */
     uint32_t segment_mode; /* PEN_SEGMENT_... of the client */
     struct pen_atomic *atomic;
-    pen_express_table express; /* the link's, if this job may use it; see pen_job_use_express */
-    const pen_express_table *locked_express; /* the same for jobs with threads, under the port's
-                                                post lock; NULL: there is none */
+    /* The link's, if this job may use it, by whether threads share the link; see
+     * pen_job_use_express */
+    pen_express_table express, shared_express;
+    pen_express_row express_replies, shared_express_replies; /* of these tables, by job rank */
     pen_counters counters;
     pen_progress progress;
     pen_mem mem;
@@ -237,9 +249,11 @@ pen_status pen_job_endpoint_make(pen_job *job, uint32_t capabilities, uint32_t f
 /* Once for each endpoint; there is no way back. */
 void pen_job_bind(pen_endpoint *endpoint, pen_segment *segment);
 
-/* Short messages by the link's express entries: where one thread uses the only link and the link
- * has such entries; otherwise, and for a team whose members follow no rule, there is one entry for
- * all that never has room. The first once routes are there, the other for every new team. */
+/* Short messages by the link's express entries, where the link is the only one and has such
+ * entries: `express` where one thread uses it, `shared_express` where threads do, under the port's
+ * post lock once there are any. The other of the two, and both for a team whose members follow no
+ * rule, has one entry for all that never has room, and steps of 0. The first once routes are there,
+ * the other for every new team. */
 void pen_job_use_express(pen_job *job);
 void pen_team_use_express(pen_team *team);
 

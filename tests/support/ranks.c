@@ -275,6 +275,8 @@ static void open_job(ranks *world, uint32_t rank)
                              .job = job,
                              .endpoint = &job->endpoint,
                              .stride = 1 };
+    pen_job_use_express(job);
+    pen_team_use_express(&job->world);
     job->endpoint.job = job;
     job->endpoint.capabilities = GEX_EP_CAPABILITY_ALL;
     job->endpoint.client = &job->client;

@@ -75,30 +75,39 @@
     ((uint64_t)(uint32_t)(flags) << 32 | (uint32_t)(count) << 8 | \
      (uint32_t)(gex_AM_Index_t)(handler))
 
+/* Clients with threads have functions of their own. */
+#if defined(GASNET_PAR)
+#    define PEN_AM_REQUEST_W(count) pen_api_request_short_par_w##count
+#    define PEN_AM_REPLY_W(count)   pen_api_reply_short_par_w##count
+#else
+#    define PEN_AM_REQUEST_W(count) pen_api_request_short_w##count
+#    define PEN_AM_REPLY_W(count)   pen_api_reply_short_w##count
+#endif
+
 /* As bodies of functions that send a Short to a rank, or in reply to a token. */
 #define PEN_AM_REQUEST_SHORT(n, team, rank, handler, flags) \
     PEN_AM_JOIN(PEN_AM_REQUEST_SHORT_, PEN_AM_WAY_##n)(n, team, rank, handler, flags)
 #define PEN_AM_REQUEST_SHORT_W0(n, team, rank, handler, flags) \
-    return pen_api_request_short_w0(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+    return PEN_AM_REQUEST_W(0)(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
 #define PEN_AM_REQUEST_SHORT_W1(n, team, rank, handler, flags) \
-    return pen_api_request_short_w1(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+    return PEN_AM_REQUEST_W(1)(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
 #define PEN_AM_REQUEST_SHORT_W2(n, team, rank, handler, flags) \
-    return pen_api_request_short_w2(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+    return PEN_AM_REQUEST_W(2)(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
 #define PEN_AM_REQUEST_SHORT_W3(n, team, rank, handler, flags) \
-    return pen_api_request_short_w3(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
+    return PEN_AM_REQUEST_W(3)(rank, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n, team);
 #define PEN_AM_REQUEST_SHORT_ARRAY(n, team, rank, handler, flags) \
     uint64_t words[] = PEN_AM_ARRAY(n);                           \
     return pen_api_request_short(team, rank, handler, flags, n, words);
 #define PEN_AM_REPLY_SHORT(n, token, handler, flags) \
     PEN_AM_JOIN(PEN_AM_REPLY_SHORT_, PEN_AM_WAY_##n)(n, token, handler, flags)
 #define PEN_AM_REPLY_SHORT_W0(n, token, handler, flags) \
-    return pen_api_reply_short_w0(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+    return PEN_AM_REPLY_W(0)(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
 #define PEN_AM_REPLY_SHORT_W1(n, token, handler, flags) \
-    return pen_api_reply_short_w1(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+    return PEN_AM_REPLY_W(1)(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
 #define PEN_AM_REPLY_SHORT_W2(n, token, handler, flags) \
-    return pen_api_reply_short_w2(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+    return PEN_AM_REPLY_W(2)(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
 #define PEN_AM_REPLY_SHORT_W3(n, token, handler, flags) \
-    return pen_api_reply_short_w3(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
+    return PEN_AM_REPLY_W(3)(token, PEN_AM_HEAD(handler, n, flags) PEN_AM_LIST_##n);
 #define PEN_AM_REPLY_SHORT_ARRAY(n, token, handler, flags) \
     uint64_t words[] = PEN_AM_ARRAY(n);                    \
     return pen_api_reply_short(token, handler, flags, n, words);

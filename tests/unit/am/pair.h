@@ -241,6 +241,8 @@ static void pair_open_rank(pair *p, uint32_t rank)
     job->world.view.size = 2;
     job->world.view.rank = rank;
     job->world.stride = 1;
+    pen_job_use_express(job);
+    pen_team_use_express(&job->world);
     job->first_thread.job = job;
     assert_int_equal(pen_mem_init(&job->mem, &job->log, PEN_ALONE, NULL, 0, 2, false, UINT64_MAX),
                      PEN_OK);
