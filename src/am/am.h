@@ -218,6 +218,12 @@ pen_am_express_post(const pen_express_ops *ops, pen_express *entry, unsigned cou
     return ops->four(entry, a, b, c, d);
 }
 
+/* Such a Short by the other way: as pen_am_request_short and pen_am_reply_short. What is not in use
+ * of a to c is anything. */
+int pen_am_request_words(uint32_t rank, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                         const pen_team *team);
+int pen_am_reply_words(pen_token *token, uint64_t head, uint64_t a, uint64_t b, uint64_t c);
+
 /* Beside other threads: the same under the lock; counted. entry: of the shared table. False: there
  * is no room, or another thread has the lock, and nothing has happened; the other way takes that
  * lock, too. Nothing is called before that is known, so that the other way is a jump. */

@@ -71,6 +71,34 @@ static inline void pen_am_op_drop(pen_op *op)
     pen_op_done(op);
 }
 
+/* A client's frame in flight. What only a second try needs is kept beside the frame, in memory, so
+ * that the first try holds nothing in registers across the link's call. */
+typedef struct pen_am_call {
+    pen_frame frame;
+    pen_job *job;
+    const pen_route *route;
+    pen_token *token; /* of a reply, which counts as sent unless it is refused; NULL: a request */
+    uint32_t flags;
+} pen_am_call;
+
+int pen_am_push_call(pen_am_call *call);
+int pen_am_send_locked(pen_am_call *call);
+PEN_COLD int pen_am_send_again(pen_am_call *call); /* takes back that it was counted */
+
+/* A frame whose body, if any, needs no copy of ours. */
+static inline int pen_am_send(pen_am_call *call, pen_lane lane)
+{
+    pen_port *port = call->route->port;
+    if (pen_unlikely(port->post_lock.shared))
+        return pen_am_send_locked(call);
+    pen_am_count_sent(call->job, call->route, 1);
+    pen_link *link = port->link;
+    if (pen_likely(link->ops->post(link, call->route->peer, lane, &call->frame, NULL) !=
+                   PEN_POST_AGAIN))
+        return 0;
+    return pen_am_send_again(call);
+}
+
 /* A Medium to any rank; lane and token decide nothing here. */
 typedef struct pen_am_medium {
     pen_job *job;
@@ -94,6 +122,12 @@ static inline void pen_am_check_member(const pen_team *team, uint32_t rank)
 }
 
 PEN_COLD _Noreturn void pen_am_bad_handler(pen_job *job, uint8_t handler);
+static inline void pen_am_check_handler(pen_job *job, uint8_t handler)
+{
+    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
+        pen_am_bad_handler(job, handler);
+}
+
 PEN_COLD _Noreturn void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len,
                                        size_t len_max);
 PEN_COLD _Noreturn void pen_am_bad_reply(pen_token *token);

@@ -166,58 +166,41 @@ void pen_am_bad_reply(pen_token *token)
             : "to a reply: only the handler of a request may reply; send a request later");
 }
 
-static inline void am_check_handler(pen_job *job, uint8_t handler)
-{
-    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
-        pen_am_bad_handler(job, handler);
-}
-
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* A Short in flight. What only a second try needs is kept beside the frame, in memory, so that the
- * first try holds nothing in registers across the link's call. */
-typedef struct am_short {
-    pen_frame frame;
-    pen_job *job;
-    const pen_route *route;
-    pen_token *token; /* of a reply; NULL: a request */
-    uint32_t flags;
-} am_short;
-
-static __attribute__((noinline)) int am_short_locked(am_short *call)
+static inline pen_lane am_lane(const pen_am_call *call)
 {
-    pen_lane lane = call->token == NULL ? PEN_LANE_REQUEST : PEN_LANE_REPLY;
-    if (pen_likely(pen_am_post_locked(call->job, call->route, lane, &call->frame) !=
-                   PEN_POST_AGAIN))
-        return 0;
-    int refused = pen_am_push(call->job, call->route, lane, &call->frame, call->flags);
+    return call->token == NULL ? PEN_LANE_REQUEST : PEN_LANE_REPLY;
+}
+
+int pen_am_push_call(pen_am_call *call)
+{
+    int refused = pen_am_push(call->job, call->route, am_lane(call), &call->frame, call->flags);
     if (call->token != NULL)
         call->token->replied = refused == 0;
     return refused;
 }
 
-static PEN_COLD int am_short_again(am_short *call)
+int pen_am_send_locked(pen_am_call *call)
 {
-    pen_am_count_sent(call->job, call->route, -1);
-    return am_short_locked(call);
-}
-
-static inline int am_send_short(am_short *call, pen_lane lane, uint8_t handler, unsigned arg_count,
-                                uint64_t *words)
-{
-    pen_port *port = call->route->port;
-    am_check_handler(call->job, handler);
-    words[0] =
-        pen_wire_head(pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY), handler, arg_count, 0);
-    call->frame = (pen_frame){ words, NULL, pen_wire_head_len(arg_count), 0 };
-    if (pen_unlikely(port->post_lock.shared))
-        return am_short_locked(call);
-    pen_am_count_sent(call->job, call->route, 1);
-    pen_link *link = port->link;
-    if (pen_likely(link->ops->post(link, call->route->peer, lane, &call->frame, NULL) !=
+    if (pen_likely(pen_am_post_locked(call->job, call->route, am_lane(call), &call->frame) !=
                    PEN_POST_AGAIN))
         return 0;
-    return am_short_again(call);
+    return pen_am_push_call(call);
+}
+
+int pen_am_send_again(pen_am_call *call)
+{
+    pen_am_count_sent(call->job, call->route, -1);
+    return pen_am_push_call(call);
+}
+
+/* words[0] is there, here and in those that call it. */
+static inline int am_send_short(pen_am_call *call, pen_lane lane, const uint64_t *words)
+{
+    pen_am_check_handler(call->job, pen_wire_handler(words[0]));
+    call->frame = (pen_frame){ words, NULL, pen_wire_head_len(pen_wire_arg_count(words[0])), 0 };
+    return pen_am_send(call, lane);
 }
 
 void pen_am_check_elsewhere(const pen_team *team, uint32_t rank)
@@ -233,142 +216,43 @@ void pen_am_check_elsewhere(const pen_team *team, uint32_t rank)
 
 /* Out of line, so that the straight way is as it would be without. */
 static __attribute__((noinline)) int am_request_short_special(const pen_team *team, uint32_t rank,
-                                                              uint8_t handler, uint32_t flags,
-                                                              unsigned arg_count, uint64_t *words)
+                                                              uint32_t flags, const uint64_t *words)
 {
     pen_am_check_member(team, rank);
-    am_short call;
+    pen_am_call call;
     call.job = team->job;
     call.route = pen_team_route(team, rank);
     call.token = NULL;
     call.flags = flags;
-    return am_send_short(&call, PEN_LANE_REQUEST, handler, arg_count, words);
+    return am_send_short(&call, PEN_LANE_REQUEST, words);
+}
+
+static inline int am_request_short(const pen_team *team, uint32_t rank, uint32_t flags,
+                                   const uint64_t *words)
+{
+    if (pen_unlikely(team->special != 0))
+        return am_request_short_special(team, rank, flags, words);
+    pen_am_call call;
+    call.job = team->job;
+    call.route = &team->job->routes[team->first + rank * team->stride];
+    call.token = NULL;
+    call.flags = flags;
+    return am_send_short(&call, PEN_LANE_REQUEST, words);
 }
 
 int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
                          unsigned arg_count, uint64_t *words)
 {
-    if (pen_unlikely(team->special != 0))
-        return am_request_short_special(team, rank, handler, flags, arg_count, words);
-    am_short call;
-    call.job = team->job;
-    call.route = &team->job->routes[team->first + rank * team->stride];
-    call.token = NULL;
-    call.flags = flags;
-    return am_send_short(&call, PEN_LANE_REQUEST, handler, arg_count, words);
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_SHORT, PEN_LANE_REQUEST, PEN_WIRE_BODY), handler,
+                             arg_count, 0);
+    return am_request_short(team, rank, flags, words);
 }
 
-/* A body that the link copies is posted at once; the rest, and what found no room, is pushed. */
-static int am_send_body(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
-                        uint32_t flags)
+int pen_am_request_words(uint32_t rank, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
+                         const pen_team *team)
 {
-    if (pen_likely(frame->body_len <= route->port->link->caps.frame_copy_max) &&
-        pen_likely(pen_am_post(job, route, lane, frame) != PEN_POST_AGAIN))
-        return 0;
-    return pen_am_push(job, route, lane, frame, flags);
-}
-
-int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_t *words)
-{
-    pen_job *job = message->job;
-    if (pen_unlikely(message->len > job->am->medium_max))
-        pen_am_bad_len(job, message->lane == PEN_LANE_REQUEST ? "Medium request" : "Medium reply",
-                       message->handler, message->len, job->am->medium_max);
-    am_check_handler(job, message->handler);
-    uint32_t len = (uint32_t)message->len;
-    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, message->lane, PEN_WIRE_BODY),
-                             message->handler, arg_count, len);
-    pen_frame frame = { words, message->source, pen_wire_head_len(arg_count), len };
-    if (pen_unlikely(message->op != NULL))
-        return pen_am_push_for(job, message->route, message->lane, &frame, message->flags,
-                               message->op);
-    return am_send_body(job, message->route, message->lane, &frame, message->flags);
-}
-
-static inline uint64_t am_medium_head(pen_lane lane, uint8_t handler, unsigned arg_count,
-                                      size_t len)
-{
-    return pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY), handler, arg_count,
-                         (uint32_t)len);
-}
-
-/* By an express entry that takes it; counted. words[0] is there. */
-static inline int am_medium_express(pen_job *job, const pen_express_table *table,
-                                    pen_express *entry, const uint64_t *words, uint32_t head_len,
-                                    const void *source, size_t len)
-{
-    job->counters.am_sent_shm++;
-    return table->ops.body(entry, words, head_len, source, (uint32_t)len);
-}
-
-/* Beside other threads: the same under the lock. False: nothing has happened. */
-static inline bool am_medium_locked(pen_job *job, pen_express *entry, const uint64_t *words,
-                                    const void *source, size_t len)
-{
-    pen_lock *lock = &job->progress.ports[0].post_lock;
-    uint32_t head_len = pen_wire_head_len(pen_wire_arg_count(words[0]));
-    if (!pen_lock_try_shared(lock))
-        return false;
-    bool is_taken = pen_express_takes(entry, head_len, len);
-    if (pen_likely(is_taken))
-        (void)am_medium_express(job, &job->shared_express, entry, words, head_len, source, len);
-    pen_lock_drop_shared(lock);
-    return is_taken;
-}
-
-static __attribute__((noinline)) int am_request_medium_any(pen_team *team, uint32_t rank,
-                                                           uint8_t handler, const void *source,
-                                                           size_t len, uint32_t flags,
-                                                           unsigned arg_count, uint64_t *words)
-{
-    pen_am_check_member(team, rank);
-    pen_am_medium message = { team->job, pen_team_route(team, rank), source, len, NULL,
-                              flags,     PEN_LANE_REQUEST,           handler };
-    return pen_am_medium_send(&message, arg_count, words);
-}
-
-static __attribute__((noinline)) int am_request_medium_locked(pen_team *team, uint32_t rank,
-                                                              uint8_t handler, const void *source,
-                                                              size_t len, uint32_t flags,
-                                                              unsigned arg_count, uint64_t *words)
-{
-    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
-    if (pen_likely(am_medium_locked(team->job, pen_express_at(&team->shared_express, rank), words,
-                                    source, len)))
-        return 0;
-    return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
-}
-
-/* Where threads share the link, and where no express entry takes it. */
-static __attribute__((noinline)) int am_request_medium_other(pen_team *team, uint32_t rank,
-                                                             uint8_t handler, const void *source,
-                                                             size_t len, uint32_t flags,
-                                                             unsigned arg_count, uint64_t *words)
-{
-    const pen_express_row *row = &team->shared_express;
-    if (row->step == 0 || pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
-        return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
-    if (!pen_is_only_thread())
-        return am_request_medium_locked(team, rank, handler, source, len, flags, arg_count, words);
-    pen_express *entry = pen_express_at(row, rank);
-    uint32_t head_len = pen_wire_head_len(arg_count);
-    if (!pen_express_takes(entry, head_len, len))
-        return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
-    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
-    return am_medium_express(team->job, &team->job->shared_express, entry, words, head_len, source,
-                             len);
-}
-
-int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
-                          size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
-{
-    pen_express *entry = pen_express_at(&team->express, rank);
-    uint32_t head_len = pen_wire_head_len(arg_count);
-    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST) ||
-        pen_unlikely(!pen_express_takes(entry, head_len, len)))
-        return am_request_medium_other(team, rank, handler, source, len, flags, arg_count, words);
-    words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
-    return am_medium_express(team->job, &team->job->express, entry, words, head_len, source, len);
+    const uint64_t words[] = { (uint32_t)head, a, b, c };
+    return am_request_short(team, rank, (uint32_t)(head >> 32), words);
 }
 
 static int am_request_long(pen_team *team, uint32_t rank, uint8_t handler,
@@ -379,7 +263,7 @@ static int am_request_long(pen_team *team, uint32_t rank, uint8_t handler,
     pen_am_check_member(team, rank);
     if (pen_unlikely(payload->len > job->am->long_request_max))
         pen_am_bad_len(job, "Long request", handler, payload->len, job->am->long_request_max);
-    am_check_handler(job, handler);
+    pen_am_check_handler(job, handler);
     pen_am_long message;
     message.job = job;
     message.jobrank = pen_team_jobrank(team, rank);
@@ -417,10 +301,9 @@ int pen_am_request_payload(pen_team *team, uint32_t rank, pen_am_category catego
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count,
-                       uint64_t *words)
+static inline int am_reply_short(pen_token *token, uint32_t flags, const uint64_t *words)
 {
-    am_short call;
+    pen_am_call call;
     if (pen_unlikely(token->replied))
         pen_am_bad_reply(token);
     token->replied = true; /* unless refused */
@@ -428,71 +311,21 @@ int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsign
     call.route = &token->job->routes[token->from];
     call.token = token;
     call.flags = flags;
-    return am_send_short(&call, PEN_LANE_REPLY, handler, arg_count, words);
+    return am_send_short(&call, PEN_LANE_REPLY, words);
 }
 
-static __attribute__((noinline)) int am_reply_medium_any(pen_token *token, uint8_t handler,
-                                                         const void *source, size_t len,
-                                                         uint32_t flags, unsigned arg_count,
-                                                         uint64_t *words)
+int pen_am_reply_short(pen_token *token, uint8_t handler, uint32_t flags, unsigned arg_count,
+                       uint64_t *words)
 {
-    pen_job *job = token->job;
-    if (pen_unlikely(token->replied))
-        pen_am_bad_reply(token);
-    pen_am_medium message = {
-        job, &job->routes[token->from], source, len, NULL, flags, PEN_LANE_REPLY, handler
-    };
-    int refused = pen_am_medium_send(&message, arg_count, words);
-    token->replied = refused == 0;
-    return refused;
+    words[0] = pen_wire_head(pen_wire_kind(PEN_AM_SHORT, PEN_LANE_REPLY, PEN_WIRE_BODY), handler,
+                             arg_count, 0);
+    return am_reply_short(token, flags, words);
 }
 
-static __attribute__((noinline)) int am_reply_medium_locked(pen_token *token, uint8_t handler,
-                                                            const void *source, size_t len,
-                                                            uint32_t flags, unsigned arg_count,
-                                                            uint64_t *words)
+int pen_am_reply_words(pen_token *token, uint64_t head, uint64_t a, uint64_t b, uint64_t c)
 {
-    pen_job *job = token->job;
-    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
-    if (pen_unlikely(!am_medium_locked(
-            job, pen_express_at(&job->shared_express_replies, token->from), words, source, len)))
-        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
-    token->replied = true;
-    return 0;
-}
-
-static __attribute__((noinline)) int am_reply_medium_other(pen_token *token, uint8_t handler,
-                                                           const void *source, size_t len,
-                                                           uint32_t flags, unsigned arg_count,
-                                                           uint64_t *words)
-{
-    pen_job *job = token->job;
-    const pen_express_row *row = &job->shared_express_replies;
-    if (row->step == 0 || pen_unlikely(token->replied || handler < PEN_AM_HANDLER_FIRST))
-        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
-    if (!pen_is_only_thread())
-        return am_reply_medium_locked(token, handler, source, len, flags, arg_count, words);
-    pen_express *entry = pen_express_at(row, token->from);
-    uint32_t head_len = pen_wire_head_len(arg_count);
-    if (!pen_express_takes(entry, head_len, len))
-        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
-    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
-    token->replied = true;
-    return am_medium_express(job, &job->shared_express, entry, words, head_len, source, len);
-}
-
-int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, size_t len,
-                        uint32_t flags, unsigned arg_count, uint64_t *words)
-{
-    pen_job *job = token->job;
-    pen_express *entry = pen_express_at(&job->express_replies, token->from);
-    uint32_t head_len = pen_wire_head_len(arg_count);
-    if (pen_unlikely(token->replied) || pen_unlikely(handler < PEN_AM_HANDLER_FIRST) ||
-        pen_unlikely(!pen_express_takes(entry, head_len, len)))
-        return am_reply_medium_other(token, handler, source, len, flags, arg_count, words);
-    words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
-    token->replied = true;
-    return am_medium_express(job, &job->express, entry, words, head_len, source, len);
+    const uint64_t words[] = { (uint32_t)head | PEN_AM_REPLY_BITS, a, b, c };
+    return am_reply_short(token, (uint32_t)(head >> 32), words);
 }
 
 int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, size_t len, void *dest,
@@ -503,7 +336,7 @@ int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, siz
         pen_am_bad_reply(token);
     if (pen_unlikely(len > job->am->long_reply_max))
         pen_am_bad_len(job, "Long reply", handler, len, job->am->long_reply_max);
-    am_check_handler(job, handler);
+    pen_am_check_handler(job, handler);
     pen_am_long message;
     message.job = job;
     message.jobrank = token->from;

@@ -39,25 +39,19 @@ static inline const pen_express_ops *ops_of(const pen_job *job, bool is_par)
     return is_par ? &job->shared_express.ops : &job->express.ops;
 }
 
-static __attribute__((noinline)) int request_array(gex_Rank_t rank, uint64_t head, uint64_t a,
-                                                   uint64_t b, uint64_t c, gex_TM_t team)
-{
-    uint64_t words[] = { 0, a, b, c };
-    return pen_api_request_short(team, rank, (gex_AM_Index_t)head, (gex_Flags_t)(head >> 32),
-                                 (uint8_t)(head >> 8), words);
-}
-
 /* count: of words, a constant, here and below. */
 static inline __attribute__((always_inline)) int request_other(gex_Rank_t rank, uint64_t head,
                                                                uint64_t a, uint64_t b, uint64_t c,
                                                                gex_TM_t team, unsigned count)
 {
     const pen_express_row *row = &team->shared_express;
-    if (row->step != 0 && pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+    if (row->step == 0)
+        return pen_am_request_words(rank, head, a, b, c, team);
+    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
         pen_likely(pen_am_express_locked(team->job, pen_express_at(row, rank), count,
                                          (uint32_t)head, a, b, c)))
         return 0;
-    return request_array(rank, head, a, b, c, team);
+    return pen_am_request_words(rank, head, a, b, c, team);
 }
 
 static __attribute__((noinline)) int request_other_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
@@ -151,26 +145,20 @@ int pen_api_request_short_par_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uin
 /* The first word of the frame. */
 static inline uint64_t reply_head(uint64_t head) { return (uint32_t)head | PEN_AM_REPLY_BITS; }
 
-static __attribute__((noinline)) int reply_array(gex_Token_t token, uint64_t head, uint64_t a,
-                                                 uint64_t b, uint64_t c)
-{
-    uint64_t words[] = { 0, a, b, c };
-    return pen_api_reply_short(token, (gex_AM_Index_t)head, (gex_Flags_t)(head >> 32),
-                               (uint8_t)(head >> 8), words);
-}
-
 static inline __attribute__((always_inline)) int
 reply_other(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c, unsigned count)
 {
     pen_job *job = token->job;
     const pen_express_row *row = &job->shared_express_replies;
-    if (row->step != 0 && pen_likely(!token->replied && (uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
+    if (row->step == 0)
+        return pen_am_reply_words(token, head, a, b, c);
+    if (pen_likely(!token->replied && (uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
         pen_likely(pen_am_express_locked(job, pen_express_at(row, token->from), count,
                                          reply_head(head), a, b, c))) {
         token->replied = true;
         return 0;
     }
-    return reply_array(token, head, a, b, c);
+    return pen_am_reply_words(token, head, a, b, c);
 }
 
 static __attribute__((noinline)) int reply_other_w0(gex_Token_t token, uint64_t head)
