@@ -39,7 +39,8 @@ static inline const pen_express_ops *ops_of(const pen_job *job, bool is_par)
     return is_par ? &job->shared_express.ops : &job->express.ops;
 }
 
-/* count: of words, a constant, here and below. */
+/* count: of words, a constant, here and below. Whether there are entries for threads is asked by
+ * itself, first: who has none jumps on with nothing on the stack. */
 static inline __attribute__((always_inline)) int request_other(gex_Rank_t rank, uint64_t head,
                                                                uint64_t a, uint64_t b, uint64_t c,
                                                                gex_TM_t team, unsigned count)
