@@ -115,8 +115,10 @@ static void hear(twosided *t, int peer, const unsigned char *bytes, size_t len)
 bool twosided_packet(twosided *t, int peer, const message_head *head, const void *bytes, size_t len,
                      uint32_t left)
 {
-    pen_credit_tag tag;
-    if (!pen_credit_sender_take(t->sender, credit_peer(t, peer), PEN_CREDIT_REPLY, left, &tag))
+    pen_credit_tag tag = { false, 0 };
+    uint32_t peer_i = credit_peer(t, peer);
+    if (!pen_credit_sender_take_plain(t->sender, peer_i) &&
+        !pen_credit_sender_take(t->sender, peer_i, PEN_CREDIT_REPLY, left, &tag))
         return false;
     /* Slots are free before anything is sent that lets peers conclude that they are: also a data
      * packet does, since it shows that the grants it was sent with have been read. */

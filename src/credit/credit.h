@@ -219,6 +219,11 @@ static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t pe
                                           pen_credit_class packet, uint32_t left,
                                           pen_credit_tag *tag);
 
+/* The same for what most packets are: more than half of the quota is in hand and nothing was
+ * lacked, so that a packet of either class may go and its tag says nothing. False: it is not so,
+ * and nothing was taken or noted. */
+static inline bool pen_credit_sender_take_plain(pen_credit_sender *sender, uint32_t peer_i);
+
 /* Whether half of the quota or less is in hand. For users that let requests wait so that replies
  * find credits; a user may not wait for this alone, since nobody owes it. */
 static inline bool pen_credit_sender_is_low(const pen_credit_sender *sender, uint32_t peer_i);
@@ -401,16 +406,15 @@ static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint
     pen_credit_keep(receiver, peer, peer_i);
 }
 
-static inline pen_status pen_credit_receiver_passed(pen_credit_receiver *receiver, uint32_t peer_i,
-                                                    pen_credit_tag tag)
+pen_status pen_credit_receiver_passed_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
+                                              pen_credit_tag tag);
+
+static inline __attribute__((always_inline)) pen_status
+pen_credit_receiver_passed(pen_credit_receiver *receiver, uint32_t peer_i, pen_credit_tag tag)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
-    if (pen_unlikely(peer->calm == 0 || !pen_credit_is_plain(receiver, peer, tag))) {
-        pen_status status = pen_credit_receiver_arrived(receiver, peer_i, tag);
-        if (status == PEN_OK)
-            pen_credit_receiver_freed(receiver, peer_i);
-        return status;
-    }
+    if (pen_unlikely(peer->calm == 0 || !pen_credit_is_plain(receiver, peer, tag)))
+        return pen_credit_receiver_passed_in_full(receiver, peer_i, tag);
     PEN_INVARIANT(receiver->occupied < receiver->slots);
     peer->packets++;
     peer->shown++;
@@ -460,6 +464,17 @@ static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t pe
         .need = peer->need,
     };
     peer->need = 0;
+    return true;
+}
+
+static inline bool pen_credit_sender_take_plain(pen_credit_sender *sender, uint32_t peer_i)
+{
+    pen_credit_target *peer = &sender->peers[peer_i];
+    if (pen_unlikely(peer->hand <= (peer->quota / 2 | PEN_CREDIT_RESERVE)) ||
+        pen_unlikely(peer->need != 0) || pen_unlikely(sender->notes_use))
+        return false;
+    peer->hand--;
+    peer->packets++;
     return true;
 }
 

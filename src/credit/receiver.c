@@ -214,6 +214,15 @@ void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t p
     check_peer(receiver, peer_i);
 }
 
+pen_status pen_credit_receiver_passed_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
+                                              pen_credit_tag tag)
+{
+    pen_status status = pen_credit_receiver_arrived(receiver, peer_i, tag);
+    if (status == PEN_OK)
+        pen_credit_receiver_freed(receiver, peer_i);
+    return status;
+}
+
 pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer_i,
                                     const pen_credit_message *message)
 {

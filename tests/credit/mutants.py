@@ -83,6 +83,9 @@ MUTANTS = [
     ("arrivals_not_counted", "receiver.c",
      "pen_credit_rules_of(params->policy)->arrival != NULL", "false"),
     ("no_credit_not_seen", "credit.h", "peer->exposed != peer->mailbox", "true"),
+    ("plain_takes_the_last", "credit.h", "(peer->quota / 2 | PEN_CREDIT_RESERVE)", "0"),
+    ("plain_though_it_lacked", "credit.h", "peer->need != 0", "false"),
+    ("plain_use_not_noted", "credit.h", "pen_unlikely(sender->notes_use)", "false"),
 ]
 
 

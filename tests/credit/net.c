@@ -102,7 +102,8 @@ static bool send_data(net *w, uint32_t from, uint32_t to, packet p, uint32_t lef
 {
     rank *self = &w->ranks[from];
     uint32_t peer = peer_of(from, to);
-    if (!pen_credit_sender_take(self->sender, peer, p.class, left, &p.tag))
+    if (!pen_credit_sender_take_plain(self->sender, peer) &&
+        !pen_credit_sender_take(self->sender, peer, p.class, left, &p.tag))
         return false;
     p.is_data = true;
     p.from = from;

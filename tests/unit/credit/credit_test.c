@@ -104,6 +104,32 @@ static void sender_is_low_at_half_of_its_quota(void **state)
     }
 }
 
+/* Whoever takes a plain credit need not ask whether it is low, leaves one, and says nothing. */
+static void plain_credit_is_one_of_more_than_half(void **state)
+{
+    (void)state;
+    fixture f;
+    pen_credit_tag tag = plain;
+    for (uint32_t quota = 3; quota < 13; quota++) {
+        open_it(&f, PEN_CREDIT_STATIC, 1, quota);
+        for (uint32_t hand = quota; hand > 0; hand--) {
+            const bool is_plain = pen_credit_sender_take_plain(f.sender, 0);
+            assert_int_equal(is_plain, hand > (quota / 2 > 1 ? quota / 2 | 1 : 1));
+            assert_int_equal(out_of(&f, 0).hand, is_plain ? hand - 1 : hand);
+            assert_true(is_plain || pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REPLY, 1, &tag));
+            assert_int_equal(out_of(&f, 0).packets, quota - hand + 1);
+        }
+        assert_false(pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REPLY, 2, &tag));
+        pen_credit_message all = { PEN_CREDIT_GRANT, quota, 0, false };
+        assert_int_equal(pen_credit_sender_hear(f.sender, 0, &all), PEN_OK);
+        assert_false(pen_credit_sender_take_plain(f.sender, 0)); /* it lacked some */
+        assert_true(pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REPLY, 2, &tag));
+        assert_int_equal(tag.need, 2);
+    }
+    open_it(&f, PEN_CREDIT_LOAN, 1, 12);
+    assert_false(pen_credit_sender_take_plain(f.sender, 0)); /* what is used is noted */
+}
+
 /* ---- requests and replies -------------------------------------------------------------------- */
 
 static void request_leaves_the_credit_that_a_reply_takes(void **state)
@@ -333,6 +359,7 @@ int main(void)
         cmocka_unit_test(grant_may_ride_and_joins_what_is_recovered),
         cmocka_unit_test(grant_is_worth_a_ride_from_half_a_threshold_on),
         cmocka_unit_test(sender_is_low_at_half_of_its_quota),
+        cmocka_unit_test(plain_credit_is_one_of_more_than_half),
         cmocka_unit_test(request_leaves_the_credit_that_a_reply_takes),
         cmocka_unit_test(urgent_packet_is_answered_below_the_threshold),
         cmocka_unit_test(slot_is_granted_at_once_to_a_peer_that_hurries),
