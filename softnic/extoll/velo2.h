@@ -173,6 +173,9 @@ velo2_ret_t velo2_send_check(const velo2_connection_t *connection);
 static inline velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len,
                                       uint8_t *mtt, uint8_t *tag);
 
+/* Whether nothing has arrived, by that load alone. */
+static inline bool velo2_is_empty(const velo2_port_t *port);
+
 /* Copies len bytes from offset on of the packet that velo2_check has just found. INV_MSG: it is not
  * that long. */
 static inline velo2_ret_t velo2_recv_payload(const velo2_port_t *port, void *buf, size_t offset,
@@ -209,11 +212,21 @@ const char *velo2_strerror(velo2_ret_t code);
 bool velo2_is_due(const velo2_port_t *port);
 void velo2_malformed(velo2_port_t *port);
 
+static inline uint64_t velo2_status(const velo2_port_t *port)
+{
+    /* acquire: pairs with the release of velo2_send, and covers the slot */
+    return __atomic_load_n((const uint64_t *)(const void *)port->word, __ATOMIC_ACQUIRE);
+}
+
+static inline bool velo2_is_empty(const velo2_port_t *port)
+{
+    return VELO2_STATUS_LAP(velo2_status(port)) != port->lap;
+}
+
 static inline velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len,
                                       uint8_t *mtt, uint8_t *tag)
 {
-    /* acquire: pairs with the release of velo2_send, and covers the slot */
-    uint64_t status = __atomic_load_n((const uint64_t *)(const void *)port->word, __ATOMIC_ACQUIRE);
+    uint64_t status = velo2_status(port);
     if (VELO2_STATUS_LAP(status) != port->lap)
         return VELO2_RET_NO_MSG;
     if ((status & VELO2_STATUS_LATE) != 0 && !velo2_is_due(port))

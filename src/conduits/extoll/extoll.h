@@ -3,8 +3,10 @@
  *
  *   settings.c  variables, and what follows from them: credits, slots, the card's configuration
  *   extoll.c    opens, connects, closes; the registry entry
- *   send.c      post: frames into packets, credits for them; credit packets
- *   receive.c   poll: packets into frames; the stash
+ *   post.c      frames into packets, straight away
+ *   send.c      frames under way, credits for their packets; credit packets
+ *   poll.c      the mailbox is emptied: packets into frames, straight away
+ *   receive.c   packets into frames, whatever they are; the stash
  *   self.c      frames of a rank to itself, which need no card
  *   rma.c       registered memory, put, get, and the notifications that frames wait for
  *   count.c     what is counted of each peer
@@ -40,6 +42,7 @@ enum {
     EXTOLL_SELF_MAX = 64,     /* frames of one lane to ourselves */
     EXTOLL_DRAIN_MAX = 256,   /* packets that one poll takes out of the mailbox */
     EXTOLL_PATIENCE = 256,    /* tries of a request that leaves credits to replies */
+    EXTOLL_COPY_LEAD = 8,     /* words that may come along before a packet that is copied */
     EXTOLL_NONE = UINT32_MAX, /* no index */
 };
 
@@ -203,7 +206,7 @@ typedef struct extoll_link {
     uint32_t quiet;         /* polls without a look at the notifications */
     bool touched;           /* this poll, or one before it, has left something to be sent */
     bool stale;             /* the card may not know of all packets that were read */
-    _Alignas(16) uint64_t packet[EXTOLL_PAYLOAD_MAX / 8 + 1];
+    _Alignas(16) uint64_t copy[EXTOLL_COPY_LEAD + EXTOLL_PAYLOAD_MAX / 8]; /* of a packet */
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];
 } extoll_link;
 
@@ -226,18 +229,22 @@ extern const pen_knob extoll_knobs[];
 /* NULL: done; else what is wrong, one clause. */
 const char *extoll_plan_make(const extoll_config *config, pen_peer peers, extoll_plan *out);
 
-/* ---- send.c: all but post under lock ---- */
+/* ---- post.c ---- */
 pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                      pen_op *op);
 extern const pen_behind_ops extoll_behind;
+
+/* ---- send.c: under lock ---- */
 unsigned extoll_send_more(extoll_link *link);    /* frames under way; answers packets sent */
 unsigned extoll_send_credits(extoll_link *link); /* what is to be said; answers packets sent */
 void extoll_commit(extoll_link *link);
 extoll_buffer *extoll_buffer_take(extoll_link *link); /* NULL: no memory */
 void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer);
 
-/* ---- receive.c ---- */
+/* ---- poll.c ---- */
 unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget);
+
+/* ---- receive.c ---- */
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /* not under lock */
 
 /* ---- count.c ---- */

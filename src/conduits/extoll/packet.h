@@ -82,6 +82,14 @@ static inline bool extoll_begin_is_sound(uint64_t word, uint32_t body_max)
            extoll_begin_body_len(word) <= (after_puts ? 0 : body_max);
 }
 
+/* Whether it begins a packet of so many bytes that has all of its frame, and waits for nothing. */
+static inline bool extoll_begin_is_whole(uint64_t word, uint32_t len)
+{
+    uint64_t head_len = extoll_begin_head_len(word);
+    return ((uint32_t)word >> 4) == 0 && head_len != 0 &&
+           EXTOLL_WORD + head_len + (word >> 32) == len;
+}
+
 /* ---- credit word ---------------------------------------------------------------------------- */
 
 static inline uint64_t extoll_credit(const pen_credit_message *message, bool of_control)

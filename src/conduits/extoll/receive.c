@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* receive.c: packets become frames. All lanes come through one mailbox, so it is always emptied:
- * packets of a lane that was not asked for go to the stash, with their slots still counted as in
- * use, so that the stash holds no more than the mailbox could. A frame whose data comes by RMA and
- * is not there yet waits there, too.
- *
- * All of it is under the poll lock; what credits and card are told, under link->lock besides. */
-#include "conduits/extoll/extoll.h"
-
-#include "base/compiler.h"
-
-#include <string.h>
-
-typedef struct extoll_packet {
-    pen_peer from;
-    uint8_t mtt, tag;
-    pen_lane lane;
-    uint32_t len; /* without the credit word that rides */
-    const char *payload;
-    bool is_wanted; /* its lane was asked for, and nothing of it is stashed */
-    bool has_slot;  /* its slot counts as in use still */
-} extoll_packet;
-
-/* Whether packets of the lane are taken up as they come. */
-static inline bool is_wanted(const extoll_link *link, pen_lane lane, unsigned lanes)
-{
-    return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stashed[lane].first == EXTOLL_NONE;
-}
+/* receive.c: packets become frames, one by one. All lanes come through one mailbox, so it is always
+ * emptied: packets of a lane that was not asked for go to the stash, with their slots still counted
+ * as in use, so that the stash holds no more than the mailbox could. A frame whose data comes by
+ * RMA and is not there yet waits there, too. */
+#include "conduits/extoll/receive.h"
 
 /* ---- peers that make no sense ---------------------------------------------------------------- */
 
@@ -94,17 +72,12 @@ static void stash_packet(extoll_link *link, const extoll_packet *packet)
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
-static inline pen_credit_receiver *receiver_of(const extoll_link *link, pen_lane lane)
-{
-    return lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;
-}
-
 /* For those that were not freed when they came: one round of the lock for a packet is enough. */
 static void free_slot_later(extoll_link *link, pen_peer from, pen_lane lane)
 {
     pen_lock_take(&link->lock);
-    pen_credit_receiver_freed(receiver_of(link, lane), extoll_source_i(link, from));
-    link->touched |= pen_credit_receiver_has_next(receiver_of(link, lane));
+    pen_credit_receiver_freed(extoll_receiver_of(link, lane), extoll_source_i(link, from));
+    link->touched |= pen_credit_receiver_has_next(extoll_receiver_of(link, lane));
     pen_lock_drop(&link->lock);
 }
 
@@ -130,7 +103,7 @@ static bool hear(extoll_link *link, pen_peer from, uint64_t word)
  * credits that it carries. */
 static bool arrive(extoll_link *link, extoll_packet *packet)
 {
-    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
+    pen_credit_receiver *receiver = extoll_receiver_of(link, packet->lane);
     uint32_t i = extoll_source_i(link, packet->from);
     pen_credit_tag tag = extoll_tag_credit(packet->tag);
     pen_status status = packet->has_slot ? pen_credit_receiver_arrived(receiver, i, tag)
@@ -149,16 +122,6 @@ static bool arrive(extoll_link *link, extoll_packet *packet)
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
-
-static inline void deliver(extoll_link *link, pen_peer from, pen_lane lane, const void *head,
-                           uint32_t head_len, void *body, uint32_t body_len)
-{
-    const pen_host *host = link->base.host;
-    if (body_len == 0 && lane != PEN_LANE_CONTROL && host->deliver_head[lane] != NULL)
-        host->deliver_head[lane](host->ctx, from, head, head_len);
-    else
-        host->deliver(host->ctx, from, lane, head, head_len, body_len == 0 ? NULL : body, body_len);
-}
 
 /* It keeps the slot of its last packet: so many frames can wait, and no more. */
 static void wait_for_data(extoll_link *link, const extoll_packet *packet, const void *head,
@@ -182,8 +145,7 @@ static bool has_data(extoll_link *link, pen_peer from, uint64_t number)
     return has;
 }
 
-/* All of a frame is there. 1: it was delivered; 0: it waits, with its slot. */
-static unsigned rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx *rx, void *body)
+unsigned extoll_rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx *rx, void *body)
 {
     extoll_buffer *buffer = rx->buffer;
     rx->is_active = false;
@@ -196,8 +158,8 @@ static unsigned rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx
     }
     if (packet->has_slot)
         free_slot_later(link, packet->from, packet->lane);
-    deliver(link, packet->from, packet->lane, (const char *)rx->lead + number_len,
-            rx->lead_len - number_len, body, rx->body_len);
+    extoll_deliver(link, packet->from, packet->lane, (const char *)rx->lead + number_len,
+                   rx->lead_len - number_len, body, rx->body_len);
     if (buffer != NULL) {
         pen_lock_take(&link->lock);
         extoll_buffer_give(link, buffer);
@@ -244,33 +206,19 @@ static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx
         velo2_copy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
     rx->got += len;
     if (rx->got == rx->lead_len + rx->body_len)
-        return rx_end(link, packet, rx, body);
+        return extoll_rx_end(link, packet, rx, body);
     if (packet->has_slot)
         free_slot_later(link, packet->from, packet->lane);
     return 0;
 }
 
-/* A frame that is whole in its packet: its handler runs on our copy of it. */
 static unsigned take_whole(extoll_link *link, const extoll_packet *packet, uint32_t head_len,
                            uint32_t body_len)
 {
-    char *head = (char *)link->packet + EXTOLL_WORD, *body = head + head_len;
-    if ((EXTOLL_WORD + head_len) % 16 != 0)
-        body = memcpy(link->small_body, body, body_len);
     if (packet->has_slot)
         free_slot_later(link, packet->from, packet->lane);
-    deliver(link, packet->from, packet->lane, head, head_len, body, body_len);
+    extoll_deliver_whole(link, packet->from, packet->lane, head_len, body_len);
     return 1;
-}
-
-static void rx_begin(extoll_rx *rx, uint64_t begin)
-{
-    rx->number_len = extoll_begin_is_after_puts(begin) ? EXTOLL_WORD : 0;
-    rx->lead_len = rx->number_len + extoll_begin_head_len(begin);
-    rx->body_len = extoll_begin_body_len(begin);
-    rx->got = 0;
-    rx->buffer = NULL;
-    rx->is_active = true;
 }
 
 static __attribute__((noinline)) unsigned take_part(extoll_link *link, const extoll_packet *packet)
@@ -291,7 +239,7 @@ static __attribute__((noinline)) unsigned take_part(extoll_link *link, const ext
         uint32_t head_len = extoll_begin_head_len(begin), body_len = extoll_begin_body_len(begin);
         if (!extoll_begin_is_after_puts(begin) && len == head_len + body_len)
             return take_whole(link, packet, head_len, body_len);
-        rx_begin(rx, begin);
+        extoll_rx_begin(rx, begin);
     } else if (!rx->is_active || len == 0) {
         extoll_lose(link, packet->from, "a frame goes on that has not begun");
         return 0;
@@ -308,7 +256,7 @@ static inline unsigned take_short(extoll_link *link, const extoll_packet *packet
     }
     if (packet->has_slot)
         free_slot_later(link, packet->from, packet->lane);
-    deliver(link, packet->from, packet->lane, packet->payload, packet->len, NULL, 0);
+    extoll_deliver(link, packet->from, packet->lane, packet->payload, packet->len, NULL, 0);
     return 1;
 }
 
@@ -321,28 +269,14 @@ static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
 
 /* ---- the mailbox ----------------------------------------------------------------------------- */
 
-/* Looks at the next packet. */
-static inline velo2_ret_t find(extoll_link *link, extoll_packet *packet)
-{
-    uint32_t source = 0;
-    size_t len = 0;
-    velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet->mtt, &packet->tag);
-    if (found != VELO2_RET_SUCCESS)
-        return found;
-    packet->from = VELO2_ADDRESS_NODE(source);
-    packet->lane = extoll_tag_lane(packet->tag);
-    packet->len = (uint32_t)len;
-    packet->has_slot = false;
-    return VELO2_RET_SUCCESS;
-}
-
 /* Copies the packet out of the mailbox. False: it is nobody's, or a lost peer's. */
 static bool fetch(extoll_link *link, extoll_packet *packet)
 {
     pen_peer from = packet->from;
-    packet->payload = (const char *)link->packet;
-    return from < link->peers && from != link->base.self && packet->len <= sizeof link->packet &&
-           velo2_recv_payload(&link->velo, link->packet, 0, packet->len) == VELO2_RET_SUCCESS &&
+    packet->payload = (const char *)extoll_copy_of(link);
+    return from < link->peers && from != link->base.self && packet->len <= EXTOLL_PAYLOAD_MAX &&
+           velo2_recv_payload(&link->velo, extoll_copy_of(link), 0, packet->len) ==
+               VELO2_RET_SUCCESS &&
            !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
 }
 
@@ -370,7 +304,7 @@ static bool note_packet(extoll_link *link, extoll_packet *packet, unsigned lanes
 {
     if (!extoll_tag_is_sound(packet->tag))
         return false;
-    packet->is_wanted = is_wanted(link, packet->lane, lanes);
+    packet->is_wanted = extoll_is_wanted(link, packet->lane, lanes);
     packet->has_slot = !packet->is_wanted || may_wait(link, packet);
     return arrive(link, packet);
 }
@@ -381,102 +315,24 @@ static bool account(extoll_link *link, extoll_packet *packet, bool is_known, uns
     pen_lock_take(&link->lock);
     bool is_sound = is_known && (packet->mtt == EXTOLL_CREDIT ? hear_packet(link, packet)
                                                               : note_packet(link, packet, lanes));
-    link->uncommitted = velo2_recv_complete(&link->velo);
-    link->stale = true;
-    link->touched |= link->uncommitted >= link->plan.card.commit_period;
+    extoll_step_over(link);
     if (!link->plan.coalesced)
         extoll_commit(link);
     pen_lock_drop(&link->lock);
     if (is_known && !is_sound)
-        extoll_lose(link, packet->from, "a packet has no credit, or says what none does");
+        extoll_lose(link, packet->from, EXTOLL_NO_CREDIT);
     return is_sound;
 }
 
-/* ---- bodies of many packets ------------------------------------------------------------------ */
-
-/* The frame that a packet goes on with, if its bytes can go straight to where they belong: it is
- * wanted, and nothing but bytes; the frame has its head and a buffer, and no data to wait for. */
-static inline extoll_rx *goes_on(extoll_link *link, const extoll_packet *packet, unsigned lanes)
+unsigned extoll_take_packet(extoll_link *link, extoll_packet *packet, bool is_known, unsigned lanes)
 {
-    pen_peer from = packet->from;
-    if (pen_likely(packet->mtt != EXTOLL_MORE) || packet->tag >= PEN_LANES || from >= link->peers ||
-        !link->plan.coalesced || !is_wanted(link, (pen_lane)packet->tag, lanes))
-        return NULL;
-    extoll_rx *rx = &link->from[from * PEN_LANES + packet->tag];
-    return rx->is_active && rx->buffer != NULL && rx->number_len == 0 && rx->got >= rx->lead_len &&
-                   !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed)
-               ? rx
-               : NULL;
-}
-
-/* Whether the next packet is there and like the last one. */
-static inline bool finds_more(extoll_link *link, const extoll_packet *last, uint32_t *len)
-{
-    extoll_packet packet;
-    if (find(link, &packet) != VELO2_RET_SUCCESS)
-        return false;
-    *len = packet.len;
-    return packet.mtt == EXTOLL_MORE && packet.tag == last->tag && packet.from == last->from;
-}
-
-/* Takes the packet that was found and those behind it that are like it, as far as the frame goes;
- * answers frames delivered. */
-static unsigned take_run(extoll_link *link, extoll_rx *rx, const extoll_packet *packet,
-                         unsigned *packets)
-{
-    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
-    uint32_t i = extoll_source_i(link, packet->from);
-    uint32_t left = rx->lead_len + rx->body_len - rx->got, len = packet->len;
-    char *to = rx->buffer->body + (rx->body_len - left);
-    bool is_sound = true;
-    pen_lock_take(&link->lock);
-    do {
-        is_sound = len != 0 && len <= left &&
-                   pen_credit_receiver_passed(receiver, i, (pen_credit_tag){ false, 0 }) == PEN_OK;
-        if (pen_likely(is_sound)) {
-            (void)velo2_recv_payload(&link->velo, to, 0, len);
-            to += len;
-            left -= len;
-        }
-        link->uncommitted = velo2_recv_complete(&link->velo);
-        ++*packets;
-    } while (is_sound && left != 0 && finds_more(link, packet, &len));
-    link->stale = true;
-    link->touched |= pen_credit_receiver_has_next(receiver) ||
-                     link->uncommitted >= link->plan.card.commit_period;
-    pen_lock_drop(&link->lock);
-    rx->got = rx->lead_len + rx->body_len - left;
-    if (!is_sound)
-        extoll_lose(link, packet->from,
-                    "a packet has no credit, or a frame is longer than it said");
-    return is_sound && left == 0 ? rx_end(link, packet, rx, rx->buffer->body) : 0;
-}
-
-/* Empties the mailbox as far as the budget goes; answers events, and frames in *delivered. */
-static unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
-{
-    unsigned events = 0, delivered = 0;
-    unsigned packets_max = link->plan.coalesced ? EXTOLL_DRAIN_MAX : 1;
-    for (unsigned i = 0; i < packets_max && delivered < budget; i++) {
-        extoll_packet packet;
-        velo2_ret_t found = find(link, &packet);
-        if (found == VELO2_RET_NO_MSG)
-            break;
-        extoll_rx *rx = found == VELO2_RET_SUCCESS ? goes_on(link, &packet, lanes) : NULL;
-        if (rx != NULL) {
-            delivered += take_run(link, rx, &packet, &events);
-            continue;
-        }
-        bool is_known = found == VELO2_RET_SUCCESS && fetch(link, &packet);
-        events++;
-        if (!account(link, &packet, is_known, lanes) || packet.mtt == EXTOLL_CREDIT)
-            continue;
-        if (pen_likely(packet.is_wanted))
-            delivered += take_data(link, &packet);
-        else
-            stash_packet(link, &packet);
-    }
-    return events;
+    is_known = is_known && fetch(link, packet);
+    if (!account(link, packet, is_known, lanes) || packet->mtt == EXTOLL_CREDIT)
+        return 0;
+    if (pen_likely(packet->is_wanted))
+        return take_data(link, packet);
+    stash_packet(link, packet);
+    return 0;
 }
 
 /* ---- what was put aside ---------------------------------------------------------------------- */
@@ -493,10 +349,10 @@ static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
                                  .tag = entry->tag,
                                  .lane = (pen_lane)lane,
                                  .len = entry->len,
-                                 .payload = (const char *)link->packet,
+                                 .payload = (const char *)extoll_copy_of(link),
                                  .is_wanted = true,
                                  .has_slot = true };
-        memcpy(link->packet, entry->payload, entry->len);
+        memcpy(extoll_copy_of(link), entry->payload, entry->len);
         list_drop_first(link, list);
         link->stashed_count--;
         stash_give(link, i);
@@ -506,7 +362,7 @@ static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
     return count;
 }
 
-static unsigned unstash(extoll_link *link, unsigned lanes, unsigned budget)
+unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget)
 {
     unsigned count = 0;
     for (unsigned lane = PEN_LANES; lane-- > 0;)
@@ -516,8 +372,7 @@ static unsigned unstash(extoll_link *link, unsigned lanes, unsigned budget)
     return count;
 }
 
-/* Frames whose data has come. */
-static unsigned unwait(extoll_link *link, unsigned lanes, unsigned budget)
+unsigned extoll_unwait(extoll_link *link, unsigned lanes, unsigned budget)
 {
     unsigned count = 0;
     extoll_list kept = { EXTOLL_NONE, EXTOLL_NONE };
@@ -531,69 +386,11 @@ static unsigned unwait(extoll_link *link, unsigned lanes, unsigned budget)
             continue;
         }
         free_slot_later(link, entry->from, (pen_lane)entry->lane);
-        deliver(link, entry->from, (pen_lane)entry->lane, entry->payload, entry->len, NULL, 0);
+        extoll_deliver(link, entry->from, (pen_lane)entry->lane, entry->payload, entry->len, NULL,
+                       0);
         stash_give(link, i);
         count++;
     }
     link->waiting = kept;
     return count;
-}
-
-/* ---- poll ------------------------------------------------------------------------------------ */
-
-enum { RMA_LOOK_EVERY = 16 }; /* polls; what nobody waits for may lie a little */
-
-static unsigned poll_rma(extoll_link *link)
-{
-    /* relaxed: what this thread began it sees */
-    bool is_busy = atomic_load_explicit(&link->rma_work, memory_order_relaxed) != 0 ||
-                   link->waiting.first != EXTOLL_NONE;
-    if (!is_busy && ++link->quiet % RMA_LOOK_EVERY != 0)
-        return 0;
-    return extoll_rma_poll(link);
-}
-
-/* Nothing else was there: time to tell the card what was read. */
-static void tell_card(extoll_link *link)
-{
-    pen_lock_take(&link->lock);
-    extoll_commit(link);
-    pen_lock_drop(&link->lock);
-    link->stale = false;
-}
-
-/* What there is to be sent. */
-static unsigned push(extoll_link *link)
-{
-    if (!link->touched && !atomic_load_explicit(&link->try_again, memory_order_relaxed))
-        return 0;
-    pen_lock_take(&link->lock);
-    unsigned sent = extoll_send_more(link);
-    sent += extoll_send_credits(link);
-    extoll_commit(link);
-    link->stale = false;
-    link->touched = link->held_to != EXTOLL_NONE;
-    bool waits_for_card =
-        link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed);
-    pen_lock_drop(&link->lock);
-    return sent + waits_for_card; /* nobody wakes us when the card has room */
-}
-
-unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
-{
-    extoll_link *link = extoll_of(base);
-    unsigned events = poll_rma(link);
-    unsigned frames = 0;
-    if (atomic_load_explicit(&link->self_total, memory_order_relaxed) != 0)
-        frames = extoll_self_poll(link, lanes, budget);
-    if (link->stashed_count != 0 && frames < budget)
-        frames += unstash(link, lanes, budget - frames);
-    if (link->waiting.first != EXTOLL_NONE && frames < budget)
-        frames += unwait(link, lanes, budget - frames);
-    events += frames;
-    if (frames < budget)
-        events += drain(link, lanes, budget - frames);
-    if (events == 0 && link->stale)
-        tell_card(link);
-    return events + push(link);
 }

@@ -259,7 +259,7 @@ static void post_sure(job *j, pen_peer from, pen_peer to, pen_lane lane, uint64_
     }
 }
 
-static pen_card_counts counts_of(const job *j, pen_peer self)
+static inline pen_card_counts counts_of(const job *j, pen_peer self)
 {
     pen_card_counts counts;
     pen_card_count(extoll_of(j->ranks[self].link)->card, &counts);
@@ -267,7 +267,12 @@ static pen_card_counts counts_of(const job *j, pen_peer self)
 }
 
 /* Frames of all lanes and lengths, from everybody to everybody else. */
-static void exchange(job *j, unsigned each)
+static void poll_one(job *j, pen_peer self)
+{
+    (void)j->ranks[self].link->ops->poll(j->ranks[self].link, PEN_LANES_ALL, 32);
+}
+
+static inline void exchange(job *j, unsigned each)
 {
     for (unsigned i = 0; i < each; i++)
         for (pen_peer from = 0; from < j->size; from++)

@@ -109,6 +109,7 @@ static void header_and_payload_are_gathered_and_read_in_steps(void **state)
     assert_int_equal(velo2_send_header(&p.to[1], hdr, SIZE_MAX / 4, payload, 1, 9, 1),
                      VELO2_RET_INV_MSG);
     size_t len;
+    assert_false(velo2_is_empty(&p.ports[0]));
     assert_int_equal(velo2_check(&p.ports[0], NULL, &len, NULL, NULL), VELO2_RET_SUCCESS);
     assert_int_equal(len, 16 + sizeof(payload));
     uint64_t word;
@@ -121,6 +122,7 @@ static void header_and_payload_are_gathered_and_read_in_steps(void **state)
                      VELO2_RET_INV_MSG);
     assert_int_equal(velo2_recv_payload(&p.ports[0], got, SIZE_MAX, 2), VELO2_RET_INV_MSG);
     assert_int_equal(velo2_recv_complete(&p.ports[0]), 1);
+    assert_true(velo2_is_empty(&p.ports[0]));
     assert_int_equal(velo2_check(&p.ports[0], NULL, NULL, NULL, NULL), VELO2_RET_NO_MSG);
     assert_int_equal(velo2_recv_payload(&p.ports[0], got, 0, 1), VELO2_RET_INV_MSG);
     pair_close(&p);

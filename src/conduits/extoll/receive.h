@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* receive.h: what the two ways of packets share: the straight one (poll.c) and the one that can do
+ * all (receive.c). All of it is under the poll lock; what credits and card are told, under
+ * link->lock besides. */
+#ifndef PEN_CONDUITS_EXTOLL_RECEIVE_H
+#define PEN_CONDUITS_EXTOLL_RECEIVE_H
+
+#include "conduits/extoll/extoll.h"
+
+#include "base/compiler.h"
+
+#include <string.h>
+
+#define EXTOLL_NO_CREDIT "a packet has no credit, or says what none does"
+
+typedef struct extoll_packet {
+    pen_peer from;
+    uint8_t mtt, tag;
+    pen_lane lane;
+    uint32_t len; /* without the credit word that rides */
+    const char *payload;
+    bool is_wanted; /* its lane was asked for, and nothing of it is stashed */
+    bool has_slot;  /* its slot counts as in use still */
+} extoll_packet;
+
+/* Our copy of the packet that is looked at. */
+static inline uint64_t *extoll_copy_of(extoll_link *link) { return &link->copy[EXTOLL_COPY_LEAD]; }
+
+/* Whether packets of the lane are taken up as they come. */
+static inline bool extoll_is_wanted(const extoll_link *link, pen_lane lane, unsigned lanes)
+{
+    return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stashed[lane].first == EXTOLL_NONE;
+}
+
+static inline pen_credit_receiver *extoll_receiver_of(const extoll_link *link, pen_lane lane)
+{
+    return lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;
+}
+
+/* Looks at the next packet. */
+static inline velo2_ret_t extoll_find(extoll_link *link, extoll_packet *packet)
+{
+    uint32_t source = 0;
+    size_t len = 0;
+    velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet->mtt, &packet->tag);
+    if (found != VELO2_RET_SUCCESS)
+        return found;
+    packet->from = VELO2_ADDRESS_NODE(source);
+    packet->lane = extoll_tag_lane(packet->tag);
+    packet->len = (uint32_t)len;
+    packet->has_slot = false;
+    return VELO2_RET_SUCCESS;
+}
+
+/* Steps over the packet. Under the lock. */
+static inline void extoll_step_over(extoll_link *link)
+{
+    link->uncommitted = velo2_recv_complete(&link->velo);
+    link->stale = true;
+    link->touched |= link->uncommitted >= link->plan.card.commit_period;
+}
+
+static inline void extoll_deliver(extoll_link *link, pen_peer from, pen_lane lane, const void *head,
+                                  uint32_t head_len, void *body, uint32_t body_len)
+{
+    const pen_host *host = link->base.host;
+    if (body_len == 0 && lane != PEN_LANE_CONTROL && host->deliver_head[lane] != NULL)
+        host->deliver_head[lane](host->ctx, from, head, head_len);
+    else
+        host->deliver(host->ctx, from, lane, head, head_len, body_len == 0 ? NULL : body, body_len);
+}
+
+/* A frame that is whole in our copy of its packet: its handler runs on that. */
+static inline void extoll_deliver_whole(extoll_link *link, pen_peer from, pen_lane lane,
+                                        uint32_t head_len, uint32_t body_len)
+{
+    char *head = (char *)extoll_copy_of(link) + EXTOLL_WORD, *body = head + head_len;
+    if ((EXTOLL_WORD + head_len) % 16 != 0)
+        body = memcpy(link->small_body, body, body_len);
+    extoll_deliver(link, from, lane, head, head_len, body, body_len);
+}
+
+static inline void extoll_rx_begin(extoll_rx *rx, uint64_t begin)
+{
+    rx->number_len = extoll_begin_is_after_puts(begin) ? EXTOLL_WORD : 0;
+    rx->lead_len = rx->number_len + extoll_begin_head_len(begin);
+    rx->body_len = extoll_begin_body_len(begin);
+    rx->got = 0;
+    rx->buffer = NULL;
+    rx->is_active = true;
+}
+
+/* All of a frame is there. 1: it was delivered; 0: it waits, with its slot. */
+unsigned extoll_rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx *rx, void *body);
+
+/* Takes up the packet that was found, or puts it aside; answers frames delivered. is_known: the
+ * card says that it is one. */
+unsigned extoll_take_packet(extoll_link *link, extoll_packet *packet, bool is_known,
+                            unsigned lanes);
+
+/* What was put aside, of lanes that are asked for now; answers frames delivered. */
+unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget);
+unsigned extoll_unwait(extoll_link *link, unsigned lanes,
+                       unsigned budget); /* their data has come */
+
+#endif
