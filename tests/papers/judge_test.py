@@ -141,6 +141,11 @@ def take(name):
     return spoil
 
 
+def one_turn(ours):
+    return {"raw": {"velo": dict.fromkeys(SIZES, 1000.0)}, "two-sided": {"two": dict.fromkeys(SIZES, 1400.0)},
+            "extoll am": dict.fromkeys(SIZES, ours)}
+
+
 REALTIME_FAULTS = (
     ("raw card, latency", put(3000.0, "raw latency", "velo", "8")),
     ("raw card, latency", put(600.0, "raw latency", "velo", "8")),
@@ -148,6 +153,8 @@ REALTIME_FAULTS = (
     ("two-sided, 8 bytes", put(1600.0, "two-sided", "two", "8")),
     ("two-sided, 8 bytes", take("two-sided")),
     ("conduit: overhead", put(dict.fromkeys(SIZES, 1300.0), "extoll am")),
+    ("conduit: overhead", put({"two": dict.fromkeys(SIZES, 900.0)}, "two-sided")),
+    ("conduit: overhead", put([one_turn(1200.0), one_turn(1300.0), one_turn(1300.0)], "turns")),
     ("conduit: overhead", take("extoll am")),
     ("8 bytes: udp's", put(4000.0, "udp am", "8")),
     ("8 bytes: udp's", take("udp am")),
