@@ -16,18 +16,17 @@ static inline bool is_straight(const extoll_link *link, const extoll_packet *pac
            !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
 }
 
-static inline pen_status pass(extoll_link *link, const extoll_packet *packet)
+static inline bool pass(pen_credit_receiver *receiver, uint32_t i)
 {
-    return pen_credit_receiver_passed(extoll_receiver_of(link, packet->lane),
-                                      extoll_source_i(link, packet->from),
-                                      (pen_credit_tag){ false, 0 });
+    return pen_credit_receiver_passed(receiver, i, (pen_credit_tag){ false, 0 }) == PEN_OK;
 }
+
+enum { SHORT_MAX = VELO2_MAX_MSG_SIZE_64 }; /* bytes of a packet that each slot has */
 
 /* Copies the packet out of the mailbox: a short one with what is before it in its slot, so that the
  * length is a constant. */
 static inline void copy_out(extoll_link *link, const extoll_packet *packet)
 {
-    enum { SHORT_MAX = VELO2_MAX_MSG_SIZE_64 }; /* bytes that each slot has */
     _Static_assert(SHORT_MAX <= EXTOLL_COPY_LEAD * EXTOLL_WORD, "what comes along has a place");
     uint32_t len = (packet->len + EXTOLL_WORD - 1) & ~(uint32_t)(EXTOLL_WORD - 1);
     const char *end = (const char *)velo2_recv_peek(&link->velo) + len;
@@ -35,6 +34,15 @@ static inline void copy_out(extoll_link *link, const extoll_packet *packet)
         memcpy((char *)extoll_copy_of(link) + len - SHORT_MAX, end - SHORT_MAX, SHORT_MAX);
     else
         (void)velo2_recv_payload(&link->velo, extoll_copy_of(link), 0, packet->len);
+}
+
+/* Copies what the packet has from `offset` on: of one that is full in one go. */
+static inline void copy_to(const extoll_link *link, char *to, uint32_t offset, uint32_t len)
+{
+    if (len == SHORT_MAX)
+        memcpy(to, (const char *)velo2_recv_peek(&link->velo) + offset, SHORT_MAX);
+    else
+        (void)velo2_recv_payload(&link->velo, to, offset, len);
 }
 
 /* A packet that is a whole frame. False: it is not. */
@@ -46,9 +54,10 @@ static inline bool take_all(extoll_link *link, const extoll_packet *packet, unsi
     if (!(is_short ? packet->len % EXTOLL_WORD == 0 && packet->len != 0
                    : extoll_begin_is_whole(begin, packet->len)))
         return false;
+    pen_credit_receiver *receiver = extoll_receiver_of(link, packet->lane);
     pen_lock_take(&link->lock);
-    bool is_sound = pass(link, packet) == PEN_OK;
-    link->touched |= pen_credit_receiver_has_next(extoll_receiver_of(link, packet->lane));
+    bool is_sound = pass(receiver, extoll_source_i(link, packet->from));
+    link->touched |= pen_credit_receiver_has_next(receiver);
     extoll_step_over(link);
     pen_lock_drop(&link->lock);
     if (pen_unlikely(!is_sound)) {
@@ -82,11 +91,13 @@ static unsigned take_run(extoll_link *link, extoll_rx *rx, const extoll_packet *
 {
     uint32_t left = rx->lead_len + rx->body_len - rx->got, len = packet->len - offset;
     char *to = rx->buffer->body + (rx->body_len - left);
+    pen_credit_receiver *receiver = extoll_receiver_of(link, packet->lane);
+    const uint32_t i = extoll_source_i(link, packet->from);
     bool is_sound = true;
     do {
-        is_sound = offset + len != 0 && len <= left && pass(link, packet) == PEN_OK;
+        is_sound = offset + len != 0 && len <= left && pass(receiver, i);
         if (pen_likely(is_sound)) {
-            (void)velo2_recv_payload(&link->velo, to, offset, len);
+            copy_to(link, to, offset, len);
             to += len;
             left -= len;
         }
@@ -94,7 +105,7 @@ static unsigned take_run(extoll_link *link, extoll_rx *rx, const extoll_packet *
         extoll_step_over(link);
         ++*packets;
     } while (is_sound && left != 0 && finds_more(link, packet, &len));
-    link->touched |= pen_credit_receiver_has_next(extoll_receiver_of(link, packet->lane));
+    link->touched |= pen_credit_receiver_has_next(receiver);
     pen_lock_drop(&link->lock);
     rx->got = rx->lead_len + rx->body_len - left;
     if (!is_sound)
