@@ -167,6 +167,19 @@ static void head_that_goes_on_is_no_body(void **state)
     job_close(&j);
 }
 
+/* Also where it could go straight. */
+static void second_frame_before_the_end_of_the_first_loses_its_sender(void **state)
+{
+    (void)state;
+    job j = { .size = 3, .settings = { "CREDIT_QUOTA=3" } };
+    const uint64_t begin[7] = { extoll_begin(8, 8000, false) };
+    job_open(&j);
+    for (unsigned i = 0; i < 2; i++)
+        send_raw(&j, begin, sizeof begin, 0, EXTOLL_BEGIN);
+    expect_loss(&j, "a frame begins as none does");
+    job_close(&j);
+}
+
 /* Bytes that go straight to their place are looked at no less. */
 static void bodies_that_go_on_too_long_lose_their_sender(void **state)
 {
@@ -197,6 +210,7 @@ int main(void)
         cmocka_unit_test(head_without_a_credit_is_not_delivered),
         cmocka_unit_test(bodies_that_come_in_turns_do_not_mix),
         cmocka_unit_test(head_that_goes_on_is_no_body),
+        cmocka_unit_test(second_frame_before_the_end_of_the_first_loses_its_sender),
         cmocka_unit_test(bodies_that_go_on_too_long_lose_their_sender),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
