@@ -9,11 +9,9 @@
  * as it is. */
 static inline bool is_straight(const extoll_link *link, const extoll_packet *packet, unsigned lanes)
 {
-    pen_peer from = packet->from;
     return pen_likely(packet->tag < PEN_LANES && packet->mtt != EXTOLL_CREDIT) &&
            extoll_is_wanted(link, (pen_lane)packet->tag, lanes) && link->plan.coalesced &&
-           from < link->peers && from != link->base.self &&
-           !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
+           extoll_is_peer(link, packet->from);
 }
 
 static inline bool pass(pen_credit_receiver *receiver, uint32_t i)

@@ -39,9 +39,7 @@ static PEN_COLD void keep_whole(extoll_link *link, extoll_peer *to, pen_lane lan
     extoll_tx *tx = &to->tx[lane];
     tx->lead_len = tx->sent = tx->packet_len; /* all that is left of it */
     tx->body_len = 0;
-    tx->is_active = true;
-    extoll_tx_list(link, to, lane);
-    extoll_tx_set_full(tx, lane);
+    extoll_tx_settle(link, to, lane, false);
 }
 
 /* A frame that is whole in one packet, right away. False: there is no credit. */
@@ -241,13 +239,15 @@ static inline bool post_plain(extoll_link *link, extoll_peer *to, pen_lane lane,
     return link->plan.coalesced && post_plain_run(link, to, lane, frame);
 }
 
-/* Whether a frame cannot go whatever it is. Looks without the lock, which the poller may want to
- * make room. relaxed: see extoll_peer, extoll_tx */
-static inline bool is_closed(const extoll_peer *to, pen_lane lane, pen_post *why)
+/* What is answered to a frame whatever it is; DONE: it depends. Looks without the lock, which the
+ * poller may want to make room. relaxed: see extoll_peer, extoll_tx */
+static inline pen_post answer_at_once(const extoll_peer *to, pen_lane lane)
 {
-    bool is_lost = atomic_load_explicit(&to->is_lost, memory_order_relaxed);
-    *why = is_lost ? PEN_POST_FAILED : PEN_POST_AGAIN;
-    return is_lost || atomic_load_explicit(&to->tx[lane].is_full, memory_order_relaxed);
+    if (pen_unlikely(atomic_load_explicit(&to->is_lost, memory_order_relaxed)))
+        return PEN_POST_FAILED;
+    if (pen_unlikely(atomic_load_explicit(&to->tx[lane].is_full, memory_order_relaxed)))
+        return PEN_POST_AGAIN;
+    return PEN_POST_DONE;
 }
 
 pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
@@ -255,10 +255,9 @@ pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame
     (void)op; /* what does not go now is copied */
     extoll_link *link = extoll_of(base);
     extoll_peer *peer = &link->to[to];
-    pen_post result = PEN_POST_DONE;
-    if (pen_unlikely(is_closed(peer, lane, &result)))
+    pen_post result = answer_at_once(peer, lane);
+    if (pen_unlikely(result != PEN_POST_DONE))
         return result;
-    result = PEN_POST_DONE;
     pen_lock_take(&link->lock);
     if (pen_unlikely(!post_plain(link, peer, lane, frame)))
         result = post_any(link, peer, lane, frame, false);
@@ -272,8 +271,8 @@ static pen_post post_behind(pen_link *base, pen_peer to, pen_lane lane, const vo
     const pen_frame frame = { .head = head, .head_len = head_len };
     extoll_link *link = extoll_of(base);
     extoll_peer *peer = &link->to[to];
-    pen_post result = PEN_POST_DONE;
-    if (is_closed(peer, lane, &result))
+    pen_post result = answer_at_once(peer, lane);
+    if (result != PEN_POST_DONE)
         return result;
     pen_lock_take(&link->lock);
     result = post_any(link, peer, lane, &frame, true);

@@ -272,12 +272,10 @@ static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
 /* Copies the packet out of the mailbox. False: it is nobody's, or a lost peer's. */
 static bool fetch(extoll_link *link, extoll_packet *packet)
 {
-    pen_peer from = packet->from;
     packet->payload = (const char *)extoll_copy_of(link);
-    return from < link->peers && from != link->base.self && packet->len <= EXTOLL_PAYLOAD_MAX &&
+    return extoll_is_peer(link, packet->from) && packet->len <= EXTOLL_PAYLOAD_MAX &&
            velo2_recv_payload(&link->velo, extoll_copy_of(link), 0, packet->len) ==
-               VELO2_RET_SUCCESS &&
-           !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
+               VELO2_RET_SUCCESS;
 }
 
 /* Whether the packet may be of a frame that waits for its data, with the slot of its last one. */

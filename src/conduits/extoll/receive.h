@@ -32,6 +32,14 @@ static inline bool extoll_is_wanted(const extoll_link *link, pen_lane lane, unsi
     return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stashed[lane].first == EXTOLL_NONE;
 }
 
+/* Whether packets from there can mean anything. */
+static inline bool extoll_is_peer(const extoll_link *link, pen_peer from)
+{
+    /* relaxed: see extoll_peer */
+    return from < link->peers && from != link->base.self &&
+           !atomic_load_explicit(&link->to[from].is_lost, memory_order_relaxed);
+}
+
 static inline pen_credit_receiver *extoll_receiver_of(const extoll_link *link, pen_lane lane)
 {
     return lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;

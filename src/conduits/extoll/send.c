@@ -26,7 +26,7 @@ void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer)
     link->buffers = buffer;
 }
 
-/* ---- packets of a frame ---------------------------------------------------------------------- */
+/* ---- the card -------------------------------------------------------------------------------- */
 
 void extoll_commit(extoll_link *link)
 {
@@ -35,6 +35,8 @@ void extoll_commit(extoll_link *link)
     (void)velo2_recv_commit(&link->velo);
     link->uncommitted = 0;
 }
+
+/* ---- packets of a frame ---------------------------------------------------------------------- */
 
 static uint32_t tx_total(const extoll_tx *tx) { return tx->lead_len + tx->body_len; }
 
@@ -205,7 +207,7 @@ static bool tx_end(extoll_link *link, extoll_tx *tx)
     return true;
 }
 
-void extoll_tx_list(extoll_link *link, extoll_peer *to, pen_lane lane)
+static void tx_list(extoll_link *link, extoll_peer *to, pen_lane lane)
 {
     extoll_tx *tx = &to->tx[lane];
     if (tx->is_listed)
@@ -238,7 +240,7 @@ unsigned extoll_send_more(extoll_link *link)
         while (is_over && tx_end(link, tx))
             is_over = extoll_tx_run(link, to, lane, tx, &sent);
         if (!is_over)
-            extoll_tx_list(link, to, lane);
+            tx_list(link, to, lane);
         extoll_tx_set_full(tx, lane);
         if (sent != before)
             extoll_wake(link, to);
@@ -264,7 +266,7 @@ void extoll_tx_settle(extoll_link *link, extoll_peer *to, pen_lane lane, bool ha
     if (has_gone)
         return;
     tx_keep(link, tx);
-    extoll_tx_list(link, to, lane);
+    tx_list(link, to, lane);
     extoll_tx_set_full(tx, lane);
 }
 

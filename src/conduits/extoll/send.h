@@ -122,7 +122,6 @@ bool extoll_tx_run(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx 
 /* As much of a frame has gone as could: the rest goes on in polls, with bytes of ours. */
 void extoll_tx_settle(extoll_link *link, extoll_peer *to, pen_lane lane, bool has_gone);
 
-void extoll_tx_list(extoll_link *link, extoll_peer *to, pen_lane lane); /* to go on in polls */
 void extoll_tx_set_full(extoll_tx *tx, pen_lane lane); /* whether another frame finds no place */
 
 #endif

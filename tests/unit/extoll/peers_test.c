@@ -19,7 +19,7 @@ static void send_raw(job *j, const void *bytes, size_t len, uint8_t tag, uint8_t
 static void expect_loss(job *j, const char *why)
 {
     rank *r = &j->ranks[0];
-    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
+    poll_one(j, 0);
     if (r->lost != 1)
         fail_msg("not lost: %s", why);
     assert_int_equal(r->delivered, 0);
@@ -27,7 +27,7 @@ static void expect_loss(job *j, const char *why)
     if (strstr(r->line, why) == NULL)
         fail_msg("'%s' does not say '%s'", r->line, why);
     send_raw(j, "12345678", 8, 0, EXTOLL_SHORT);
-    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
+    poll_one(j, 0);
     assert_int_equal(r->lost, 1);
     assert_int_equal(r->lines, 1);
     assert_int_equal(r->delivered, 0);
@@ -118,7 +118,7 @@ static void head_without_a_credit_is_not_delivered(void **state)
 static void expect_frames(job *j, unsigned count, uint64_t number)
 {
     rank *r = &j->ranks[0];
-    (void)r->link->ops->poll(r->link, PEN_LANES_ALL, 32);
+    poll_one(j, 0);
     assert_int_equal(r->lost, 0);
     assert_int_equal(r->delivered, count);
     assert_int_equal(r->head, number);
