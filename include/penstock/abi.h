@@ -198,6 +198,9 @@ PEN_API int pen_api_put(gex_TM_t team, gex_Rank_t rank, void *dest, const void *
                         gex_Flags_t flags);
 PEN_API int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, size_t len,
                         gex_Flags_t flags);
+/* As memcpy, for lengths that make it worth asking which moves suit the processor. */
+#define PEN_COPY_CALL_MIN ((size_t)2048)
+PEN_API void pen_api_copy(void *to, const void *from, size_t len);
 PEN_API gex_Event_t pen_api_put_nb(gex_TM_t team, gex_Rank_t rank, void *dest, const void *source,
                                    size_t len, gex_Event_t *local, gex_Flags_t flags);
 PEN_API gex_Event_t pen_api_get_nb(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source,

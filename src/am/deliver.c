@@ -10,6 +10,7 @@
 
 #include "am/am_arity.h"
 #include "am/am_internal.h"
+#include "base/copy.h"
 
 #include <string.h>
 
@@ -171,7 +172,7 @@ static void *am_long_land(pen_job *job, const am_frame *frame, pen_wire_place pl
     if (dest == NULL)
         am_drop(job, frame, "destination of a Long");
     else if (place == PEN_WIRE_BODY)
-        memcpy(dest, frame->body, len);
+        pen_copy(dest, frame->body, len);
     return dest;
 }
 

@@ -8,6 +8,7 @@
  * to take, or goes by a way of which the first step may be refused and no other: in the frame, or
  * in pieces. */
 #include "am/am_internal.h"
+#include "base/copy.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -90,7 +91,7 @@ static bool long_store(const pen_am_long *message)
 {
     char *alias = (char *)message->dest + message->segment->delta;
     if (alias != message->source) /* a Long onto itself is a way to say "look there" */
-        memcpy(alias, message->source, message->len);
+        pen_copy(alias, message->source, message->len);
     return true;
 }
 

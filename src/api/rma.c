@@ -3,6 +3,7 @@
 #include "rma/rma.h"
 
 #include "api/api.h"
+#include "base/copy.h"
 #include "rma/watch.h"
 
 #include <errno.h>
@@ -78,6 +79,8 @@ int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, 
     pen_thread *thread = enter(&what, "gasnet_get", team, rank, flags);
     return pen_rma_get(thread, team, dest, rank, source, len, flags & GEX_FLAG_IMMEDIATE);
 }
+
+void pen_api_copy(void *to, const void *from, size_t len) { pen_copy(to, from, len); }
 
 /* ---- with an event --------------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
 /* engine.c: see engine.h: a team's collectives underway, their sections and steps. */
 #include "coll/engine.h"
 
+#include "base/copy.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +334,7 @@ static void step_compute(const pen_coll_op *op, const pen_coll_step *step)
 {
     const pen_reduction *reduction = &op->reduction;
     if (step->action == PEN_COLL_COPY)
-        memcpy(step->to, step->from, step->len);
+        pen_copy(step->to, step->from, step->len);
     else if (reduction->function != NULL)
         pen_reduction_call(reduction, step->from, step->to, step->len / reduction->element_len);
     else

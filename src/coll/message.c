@@ -11,6 +11,7 @@
  * What comes for a team, a collective or a section that is not there yet is kept. There is a bound
  * for each peer, which one that keeps to the rules never reaches. READY and CREDIT answer messages
  * of a team that their receiver has made, so there is no need to keep them. */
+#include "base/copy.h"
 #include "coll/early.h"
 #include "coll/engine.h"
 
@@ -210,7 +211,7 @@ static bool step_receive(pen_job *job, pen_coll_step *step, uint32_t piece, cons
     if (step->done > offset || (step->done != offset && !piece_mark(job, step, piece)))
         return false;
     if (body_len != 0)
-        memcpy(step->to + offset, body, body_len);
+        pen_copy(step->to + offset, body, body_len);
     if (step->done == offset)
         step->done += body_len;
     pieces_join(job, step);

@@ -5,14 +5,14 @@
  * everybody's slots tell what it believes. */
 #include "coll/shared.h"
 
-#include <string.h>
+#include "base/copy.h"
 
 enum { READ = 2 }; /* the phase of a member that has read all it wants */
 
 static void copy(char *to, const char *from, size_t len)
 {
     if (to != from && len != 0)
-        memcpy(to, from, len);
+        pen_copy(to, from, len);
 }
 
 static bool post_nothing(pen_shared *shared, const pen_shared_op *op)
@@ -182,7 +182,7 @@ static bool post_exchange(pen_shared *shared, pen_shared_op *op)
     }
     if (op->source == op->dest) { /* what we take would overwrite what others have not taken */
         op->temp = pen_shared_memory(shared, all);
-        memcpy(op->temp, op->source, all);
+        pen_copy(op->temp, op->source, all);
         op->source = op->temp;
     }
     if (!post_buffer(shared, op, op->source))

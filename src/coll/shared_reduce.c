@@ -8,8 +8,9 @@
  * rank is put on a pile, on which two neighbouring ranges of 2^i ranks become one. */
 #include "coll/shared.h"
 
+#include "base/copy.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 enum { MADE = 1, READ = 2 }; /* phases: our slice is made; we have read all we want */
 enum { PILE_MAX = 33 };      /* ranges, the last of one rank */
@@ -112,7 +113,7 @@ static void join(reduce_pile *pile, char *out)
         pen_coll_combine_into(reduction, left->at, right.at, to, count);
     } else {
         if (to != right.at)
-            memcpy(to, right.at, pile->len);
+            pen_copy(to, right.at, pile->len);
         pen_reduction_call(reduction, left->at, to, count);
     }
     block_give(pile, left->block);
@@ -143,7 +144,7 @@ static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, s
             join(&pile, pile.height == 2 ? out : NULL);
     }
     if (pile.ranges[0].at != out)
-        memcpy(out, pile.ranges[0].at, len);
+        pen_copy(out, pile.ranges[0].at, len);
 }
 
 /* Of what is read by system calls more at a time, of what is in caches less; one element at least.
@@ -229,7 +230,7 @@ bool pen_shared_reduce_whole(pen_shared *shared, pen_shared_op *op)
     if (!pen_shared_all_reached(shared, op, READ))
         return false;
     if (end != 0 && goes_aside(op))
-        memcpy(op->dest + op->offset, op->temp_out, op->section_len);
+        pen_copy(op->dest + op->offset, op->temp_out, op->section_len);
     return true;
 }
 
@@ -313,7 +314,7 @@ static bool slices_post(pen_shared *shared, pen_shared_op *op)
         words[0] = pen_shared_place_of(shared, op->made);
     } else {
         char *body = pen_shared_body(shared, operands_len + mine.len, &place);
-        memcpy(body, from, op->section_len);
+        pen_copy(body, from, op->section_len);
         op->made = body + operands_len;
         words[0] = place + operands_len;
     }
@@ -326,7 +327,7 @@ static void slice_make(pen_shared *shared, pen_shared_op *op)
     slice mine = slice_of(shared, op, shared->rank);
     combine(shared, op, shared->size, mine.offset, mine.len, op->made);
     if (gets_result(shared, op) && !op->direct && mine.len != 0)
-        memcpy(op->dest + op->offset + mine.offset, op->made, mine.len);
+        pen_copy(op->dest + op->offset + mine.offset, op->made, mine.len);
 }
 
 /* The others' slices. */

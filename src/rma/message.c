@@ -12,6 +12,7 @@
  * from the frame on its way in.
  */
 #include "am/am.h"
+#include "base/copy.h"
 #include "rma/rma_internal.h"
 
 #include <errno.h>
@@ -329,7 +330,7 @@ static void handle_put(pen_token *token, const int32_t *args, unsigned arg_count
     else if (to != NULL && body_len == sizeof(uint64_t))
         memcpy(to, body, sizeof(uint64_t)); /* clients expect a word whole */
     else if (to != NULL && body_len != 0)
-        memcpy(to, body, body_len);
+        pen_copy(to, body, body_len);
     answer_done(token, args, to != NULL);
 }
 
@@ -435,7 +436,7 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
     if (pen_unlikely(transfer->device != NULL))
         device_write(job, transfer->device, transfer->local + at, body, body_len);
     else
-        memcpy(transfer->local + at, body, body_len);
+        pen_copy(transfer->local + at, body, body_len);
     pen_op *op = transfer_answered(rma, transfer);
     pen_lock_drop(&rma->lock);
     if (op != NULL)

@@ -8,6 +8,7 @@
  * room: later pieces wait for room by polling, so a refused call has never had an effect. */
 #include "rma/rma.h"
 
+#include "base/copy.h"
 #include "os/os.h"
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
@@ -37,7 +38,7 @@ static void copy(void *to, const void *from, size_t len)
         memcpy(to, from, 8);
         break;
     default:
-        memcpy(to, from, len);
+        pen_copy(to, from, len);
     }
 }
 

@@ -4,6 +4,8 @@
  * own; all others are walked with a cursor on each side. */
 #include "vis/vis_internal.h"
 
+#include "base/copy.h"
+
 /* ---- lengths --------------------------------------------------------------------------------- */
 
 static bool side_len(const pen_vis_call *call, const pen_vis_side *side, size_t *len_out)
@@ -90,7 +92,7 @@ bool vis_lists_move(vis_mover *mover)
 static inline __attribute__((always_inline)) void run_copy(const void *ctx, size_t len)
 {
     const vis_run *run = ctx;
-    memcpy(run->dest, run->source, len);
+    pen_copy(run->dest, run->source, len);
 }
 
 static void cursors_copy(const pen_vis_call *call, const vis_reach *reach)
@@ -123,7 +125,7 @@ static inline __attribute__((always_inline)) void scatter(const void *ctx, size_
     const pieces *p = ctx;
     const char *source = entry_at(p->source_list, 0, p->source_delta);
     for (size_t i = 0; i < p->count; i++, source += len)
-        memcpy(entry_at(p->dest_list, i, p->dest_delta), source, len);
+        pen_copy(entry_at(p->dest_list, i, p->dest_delta), source, len);
 }
 
 static inline __attribute__((always_inline)) void gather(const void *ctx, size_t len)
@@ -131,15 +133,15 @@ static inline __attribute__((always_inline)) void gather(const void *ctx, size_t
     const pieces *p = ctx;
     char *dest = entry_at(p->dest_list, 0, p->dest_delta);
     for (size_t i = 0; i < p->count; i++, dest += len)
-        memcpy(dest, entry_at(p->source_list, i, p->source_delta), len);
+        pen_copy(dest, entry_at(p->source_list, i, p->source_delta), len);
 }
 
 static inline __attribute__((always_inline)) void list_to_list(const void *ctx, size_t len)
 {
     const pieces *p = ctx;
     for (size_t i = 0; i < p->count; i++)
-        memcpy(entry_at(p->dest_list, i, p->dest_delta),
-               entry_at(p->source_list, i, p->source_delta), len);
+        pen_copy(entry_at(p->dest_list, i, p->dest_delta),
+                 entry_at(p->source_list, i, p->source_delta), len);
 }
 
 static void indexed_copy(const pen_vis_call *call, const vis_reach *reach)

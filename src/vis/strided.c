@@ -3,6 +3,8 @@
  * two levels as a loop nest, those above them by counting like an odometer. */
 #include "vis/vis_internal.h"
 
+#include "base/copy.h"
+
 /* ---- the simplest form ----------------------------------------------------------------------- */
 
 /* An address at a distance, negative ones as large numbers; wrong arguments may make it wrap. */
@@ -86,13 +88,13 @@ static inline __attribute__((always_inline)) void level_copy(char *dest, const c
                                                              const vis_level *level, size_t len)
 {
     for (size_t pairs = level->count / 2; pairs > 0; pairs--) {
-        memcpy(dest, source, len);
-        memcpy(dest + level->dest, source + level->source, len);
+        pen_copy(dest, source, len);
+        pen_copy(dest + level->dest, source + level->source, len);
         dest += 2 * level->dest;
         source += 2 * level->source;
     }
     if (level->count % 2 != 0)
-        memcpy(dest, source, len);
+        pen_copy(dest, source, len);
 }
 
 /* The innermost two levels. */

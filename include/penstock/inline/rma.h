@@ -39,6 +39,15 @@ static __inline__ int pen_rma_mapped(gex_TM_t team, gex_Rank_t rank, const void 
     return 1;
 }
 
+/* A copy between memory of ours and a peer's, which do not overlap. */
+static __inline__ void pen_rma_copy(void *to, const void *from, size_t len)
+{
+    if (len >= PEN_COPY_CALL_MIN)
+        pen_api_copy(to, from, len);
+    else
+        memcpy(to, from, len);
+}
+
 /* A put is reported done only when whoever learns of that sees its bytes: they must not be
  * overtaken by the store that tells them. x86 keeps stores in order, so there only the compiler has
  * to. */
@@ -79,7 +88,7 @@ GEX_INLINE int gex_RMA_PutBlocking(gex_TM_t team, gex_Rank_t rank, void *dest, c
     void *alias;
     if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, dest, len, flags, &alias)))
         return pen_api_put(team, rank, dest, source, len, flags);
-    memcpy(alias, source, len);
+    pen_rma_copy(alias, source, len);
     pen_rma_put_done();
     return 0;
 }
@@ -90,7 +99,7 @@ GEX_INLINE int gex_RMA_GetBlocking(gex_TM_t team, void *dest, gex_Rank_t rank, v
     void *alias;
     if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, source, len, flags, &alias)))
         return pen_api_get(team, dest, rank, source, len, flags);
-    memcpy(dest, alias, len);
+    pen_rma_copy(dest, alias, len);
     pen_rma_get_done();
     return 0;
 }
@@ -101,7 +110,7 @@ GEX_INLINE gex_Event_t gex_RMA_PutNB(gex_TM_t team, gex_Rank_t rank, void *dest,
     void *alias;
     if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, dest, len, flags, &alias)))
         return pen_api_put_nb(team, rank, dest, source, len, local, flags);
-    memcpy(alias, source, len);
+    pen_rma_copy(alias, source, len);
     pen_rma_put_done();
     if ((uintptr_t)local > 3u)
         *local = GEX_EVENT_INVALID;
@@ -114,7 +123,7 @@ GEX_INLINE gex_Event_t gex_RMA_GetNB(gex_TM_t team, void *dest, gex_Rank_t rank,
     void *alias;
     if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, source, len, flags, &alias)))
         return pen_api_get_nb(team, dest, rank, source, len, flags);
-    memcpy(dest, alias, len);
+    pen_rma_copy(dest, alias, len);
     pen_rma_get_done();
     return GEX_EVENT_INVALID;
 }
@@ -125,7 +134,7 @@ GEX_INLINE int gex_RMA_PutNBI(gex_TM_t team, gex_Rank_t rank, void *dest, const 
     void *alias;
     if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, dest, len, flags, &alias)))
         return pen_api_put_nbi(team, rank, dest, source, len, local, flags);
-    memcpy(alias, source, len);
+    pen_rma_copy(alias, source, len);
     pen_rma_put_done();
     return 0;
 }
@@ -136,7 +145,7 @@ GEX_INLINE int gex_RMA_GetNBI(gex_TM_t team, void *dest, gex_Rank_t rank, void *
     void *alias;
     if (PEN_UNLIKELY(!pen_rma_mapped(team, rank, source, len, flags, &alias)))
         return pen_api_get_nbi(team, dest, rank, source, len, flags);
-    memcpy(dest, alias, len);
+    pen_rma_copy(dest, alias, len);
     pen_rma_get_done();
     return 0;
 }
