@@ -73,7 +73,8 @@ def hidden_of_way(way):
 
 class Application:
     """One application: our program, theirs, and the arguments of each. ours and theirs map a name
-    (a variant) to arguments; readings map a name to how it is read."""
+    (a variant) to arguments, the first of ours being the one that is judged; readings map a name to
+    how it is read."""
 
     def __init__(self, name, ours, source, others, arguments, readings, limit):
         self.name, self.ours, self.source, self.others = name, ours, source, others
@@ -92,7 +93,7 @@ def applications(small):
     mpi = {"alltoall": ["alltoall", log2], "isend": ["isend", log2]}
     return [
         Application("randomaccess", "examples/randomaccess", "randomaccess_mpi.c", [],
-                    ({"": ["am", "-m", log2]}, mpi), {"": ns_of_gups}, 0.5),
+                    ({"": ["direct", "-m", log2], "am": ["am", "-m", log2]}, mpi), {"": ns_of_gups}, 0.5),
         Application("heat2d", "examples/heat2d", "heat2d_mpi.c", [],
                     ({"": [side, steps]}, {"": [side, steps]}), {"": ns_of_step}, 1.0),
         Application("ft", "bench/apps/ft", "ft_mpi.c", ["ft.c"], ({"": ft}, {"": ft}),
@@ -168,17 +169,19 @@ def compare(build, application, ranks, rounds):
     mine = our_programs(build, application, ranks)
     peers = their_programs(build, application, ranks)
     found = play(mine + peers, application.readings, rounds)
-    if mine[0].failure:
-        raise SystemExit(f"bench: {application.name}: {mine[0].failure}")
+    for program in mine:
+        if program.failure:
+            raise SystemExit(f"bench: {application.name}: {program.failure}")
     rows = []
-    for peer in peers:
-        for name in application.readings:
-            metric = "_".join(filter(None, (application.name, name, f"{ranks}_ranks")))
-            judged = name not in ("computing",) and not name.endswith("hidden")
-            rows.append(row_of(metric, "%" if name.endswith("hidden") else "ns",
-                               [values[name] for values in found[mine[0]]],
-                               [values[name] for values in found[peer]], peer,
-                               application.limit if judged else None))
+    for our_i, (variant, program) in enumerate(zip(application.our_arguments, mine)):
+        for peer in peers:
+            for name in application.readings:
+                metric = "_".join(filter(None, (application.name, variant, name, f"{ranks}_ranks")))
+                judged = our_i == 0 and name != "computing" and not name.endswith("hidden")
+                rows.append(row_of(metric, "%" if name.endswith("hidden") else "ns",
+                                   [values[name] for values in found[program]],
+                                   [values[name] for values in found[peer]], peer,
+                                   application.limit if judged else None))
     return rows
 
 

@@ -4,22 +4,20 @@
  * also says which word. Then every rank replays the whole stream by itself and counts the words
  * that came out wrong.
  *
- *     penstock run -n 4 randomaccess [am | putget] [-m LOG2 | --quarter] [--threads T]
- * [--no-bucket]
+ *     penstock run -n 4 randomaccess [am | putget | direct] [-m LOG2 | --quarter] [--threads T]
+ *     [--no-bucket]
  *
- * am      every update, also to the caller's own part, is carried by an active message and applied
- *         by its handler: no error is allowed
- * putget  every update reads, changes and writes back: two ranks may race for a word, and one word
- *         in 10,000 may be wrong (tables below 2^18 words are too small for so low a limit). Over a
- *         network every rank always has a word in hand, so about four words go wrong for each rank
- *         beyond the first, however large the table; there one in 100 may be wrong, as HPCC allows
+ * What the variants are tells randomaccess_variant.h.
  *
  * HPCC allows a rank to look 1,024 updates ahead. Here an update counts from the moment it is
  * drawn until its owner has said that it is applied. */
 #include "arguments.h"
 #include "progress_bar.h"
+#include "randomaccess_direct.h"
 #include "randomaccess_spread.h"
 #include "randomaccess_stream.h"
+#include "randomaccess_totals.h"
+#include "randomaccess_variant.h"
 
 #include <gasnetex.h>
 #include <penstock/stats.h>
@@ -52,13 +50,6 @@ enum {
 
 enum { UPDATE_BUCKET = GEX_AM_INDEX_BASE, UPDATE_ONE, APPLIED, TABLE_SIZE };
 
-/* What the ranks tell rank 0 at the end; lies in rank 0's segment, one for each rank. */
-typedef struct totals {
-    uint64_t errors, updates;
-    uint64_t puts, gets; /* that the program asked for */
-    uint64_t ams_shm, ams_net, puts_shm, puts_net, gets_shm, gets_net; /* that the library did */
-} totals;
-
 /* One thread's share of the updates. */
 typedef struct worker {
     uint64_t first, count; /* place in the stream */
@@ -79,13 +70,15 @@ typedef struct worker {
 static struct job {
     gex_TM_t team;
     gex_Rank_t rank, size;
-    bool putget, quarter, no_bucket, show_progress;
+    variant variant;
+    bool quarter, no_bucket, show_progress;
     uint32_t threads;
     uint32_t log2;
     spread spread;
     uint64_t first, count;       /* our words */
     uint64_t *table;             /* ours, in our segment */
-    uintptr_t *tables;           /* everyone's, each in its owner's address space */
+    uintptr_t *tables;           /* everyone's, each in its owner's address space, */
+    uintptr_t *mapped;           /* where word 0 would be here if all were that rank's */
     _Atomic uint64_t strays;     /* updates that reached a rank which does not own the word */
     _Atomic uint32_t table_log2; /* what rank 0 measured, plus one */
     worker workers[THREADS_MAX];
@@ -310,6 +303,21 @@ static void update_by_put(worker *self, uint64_t update)
     self->puts++;
 }
 
+/* ---- variant direct -------------------------------------------------------------------------- */
+
+static void worker_run_direct(worker *self)
+{
+    uint64_t value = stream_at(self->first);
+    for (uint64_t drawn = 0; drawn < self->count; drawn += PROGRESS_STRIDE) {
+        const uint64_t left = self->count - drawn;
+        value = direct_update(&job.spread, job.mapped, value,
+                              left < PROGRESS_STRIDE ? left : PROGRESS_STRIDE);
+        if (self->thread_i == 0)
+            progress_show("updates", drawn, self->count);
+    }
+    self->gets = self->puts = self->count;
+}
+
 /* ---- the timed pass -------------------------------------------------------------------------- */
 
 static void worker_run_singly(worker *self, void (*update)(worker *, uint64_t))
@@ -326,7 +334,9 @@ static void worker_run_singly(worker *self, void (*update)(worker *, uint64_t))
 static void *worker_run(void *argument)
 {
     worker *self = argument;
-    if (job.putget)
+    if (job.variant == DIRECT)
+        worker_run_direct(self);
+    else if (job.variant == PUTGET)
         worker_run_singly(self, update_by_put);
     else if (job.no_bucket)
         worker_run_singly(self, update_by_message);
@@ -410,36 +420,21 @@ static void totals_of_pass(totals *mine, const pen_stats *before, const pen_stat
         mine->puts += each->puts;
         mine->gets += each->gets;
     }
-    mine->ams_shm = after->am_sent_shm - before->am_sent_shm;
-    mine->ams_net = after->am_sent_net - before->am_sent_net;
-    mine->puts_shm = after->put_shm - before->put_shm;
-    mine->puts_net = after->put_net - before->put_net;
-    mine->gets_shm = after->get_shm - before->get_shm;
-    mine->gets_net = after->get_net - before->get_net;
+    totals_count_routes(mine, before, after);
 }
 
 /* Adds up what the ranks counted; the sum is rank 0's. */
 static void totals_collect(totals *sum, totals *mine, totals *slots)
 {
-    enum { FIELDS = sizeof(totals) / sizeof(uint64_t) };
     gex_RMA_PutBlocking(job.team, 0, slots + job.rank, mine, sizeof(*mine), 0);
     meet();
-    memset(sum, 0, sizeof(*sum));
-    if (job.rank != 0)
-        return;
-    for (gex_Rank_t rank = 0; rank < job.size; rank++)
-        for (size_t field_i = 0; field_i < FIELDS; field_i++)
-            ((uint64_t *)sum)[field_i] += ((const uint64_t *)&slots[rank])[field_i];
-}
-
-static void print_route(const char *name, uint64_t all, uint64_t shm, uint64_t net)
-{
-    printf("  %-9s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 "\n", name, all - shm - net, shm, net);
+    for (gex_Rank_t rank = 0; rank < job.size && job.rank == 0; rank++)
+        totals_add(sum, &slots[rank]);
 }
 
 static void print_result(const totals *sum, double seconds, uint64_t errors_max)
 {
-    printf("randomaccess %s: %s\n", job.putget ? "putget" : "am",
+    printf("randomaccess %s: %s\n", variant_names[job.variant],
            sum->errors <= errors_max ? "verified" : "WRONG");
     printf("  ranks     %u, with %u thread%s each\n", job.size, job.threads,
            job.threads == 1 ? "" : "s");
@@ -450,10 +445,7 @@ static void print_result(const totals *sum, double seconds, uint64_t errors_max)
     printf("  GUPS      %.6f\n", (double)sum->updates / seconds / 1e9);
     printf("  errors    %" PRIu64 " of %" PRIu64 " words, at most %" PRIu64 "\n", sum->errors,
            job.spread.words, errors_max);
-    printf("  %-9s %14s %14s %14s\n", "route", "inline", "shared memory", "network");
-    print_route("AMs", sum->ams_shm + sum->ams_net, sum->ams_shm, sum->ams_net);
-    print_route("puts", sum->puts, sum->puts_shm, sum->puts_net);
-    print_route("gets", sum->gets, sum->gets_shm, sum->gets_net);
+    totals_print_routes(sum);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -465,11 +457,9 @@ static const char *arguments_read(int argc, char **argv)
 
     for (int arg_i = 1; arg_i < argc; arg_i++) {
         const char *arg = argv[arg_i];
-        if (strcmp(arg, "putget") == 0)
-            job.putget = true;
-        else if (strcmp(arg, "am") == 0)
-            job.putget = false;
-        else if (strcmp(arg, "--quarter") == 0)
+        if (variant_read(arg, &job.variant))
+            continue;
+        if (strcmp(arg, "--quarter") == 0)
             job.quarter = true;
         else if (strcmp(arg, "--no-bucket") == 0)
             job.no_bucket = true;
@@ -532,13 +522,19 @@ static totals *table_open(void)
     if (gex_Segment_Attach(&segment, job.team, segment_len) != GASNET_OK)
         gasnet_exit(1);
     job.tables = malloc(job.size * sizeof(*job.tables));
-    if (job.tables == NULL)
+    job.mapped = malloc(job.size * sizeof(*job.mapped));
+    if (job.tables == NULL || job.mapped == NULL)
         gasnet_exit(1);
+    bool all_mapped = true;
     for (gex_Rank_t rank = 0; rank < job.size; rank++) {
-        void *base = NULL;
-        gex_Event_Wait(gex_EP_QueryBoundSegmentNB(job.team, rank, &base, NULL, NULL, 0));
+        void *base = NULL, *here = NULL;
+        gex_Event_Wait(gex_EP_QueryBoundSegmentNB(job.team, rank, &base, &here, NULL, 0));
         job.tables[rank] = (uintptr_t)base;
+        job.mapped[rank] = (uintptr_t)here - spread_first(&job.spread, rank) * sizeof(uint64_t);
+        all_mapped = all_mapped && here != NULL;
     }
+    if (job.variant == DIRECT && !all_mapped)
+        refuse("direct wants all ranks to share memory", "take am or putget");
     job.table = (uint64_t *)job.tables[job.rank];
     for (uint64_t place = 0; place < job.count; place++)
         job.table[place] = job.first + place;
@@ -558,8 +554,8 @@ static void job_open(int argc, char **argv)
     meet(); /* all have registered */
     const char *wrong = arguments_read(argc, argv);
     if (wrong != NULL)
-        refuse(wrong, "usage: randomaccess [am | putget] [-m LOG2 | --quarter] [--threads T] "
-                      "[--no-bucket]");
+        refuse(wrong, "usage: randomaccess [am | putget | direct] [-m LOG2 | --quarter] "
+                      "[--threads T] [--no-bucket]");
     if (job.quarter)
         table_size_agree();
     job.spread = spread_over(1ull << job.log2, job.size);
@@ -569,7 +565,7 @@ static void job_open(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    totals mine = { 0 }, sum;
+    totals mine = { 0 }, sum = { 0 };
     pen_stats before, after;
 
     job_open(argc, argv);
@@ -591,7 +587,7 @@ int main(int argc, char **argv)
 
     if (job.rank == 0) {
         const uint64_t errors_max =
-            job.putget ? job.spread.words / (sum.gets_net != 0 ? 100 : 10000) : 0;
+            variant_errors_max(job.variant, job.spread.words, sum.gets_net != 0);
         print_result(&sum, seconds, errors_max);
         gasnet_exit(sum.errors <= errors_max ? 0 : 1);
     }
