@@ -319,6 +319,8 @@ static inline void pen_poller_count(pen_progress *progress, pen_poller *poller, 
 {
     pen_poll_view *view = progress->view;
     poller->patience -= handled == 0 ? PEN_POLLER_FRUITLESS : 1;
+    if (handled != 0 && pen_likely(poller->patience >= 0)) /* idle polls are counted later */
+        return;
     if (view != NULL) { /* polls that were seen to be idle; relaxed: of threads, whoever comes */
         int32_t left = __atomic_load_n(&view->patience, __ATOMIC_RELAXED);
         int32_t given = __atomic_load_n(&progress->view_patience, __ATOMIC_RELAXED);

@@ -500,7 +500,7 @@ static unsigned answer_bell(shm_link *link, unsigned lanes, unsigned budget)
 /* ---- poll ----------------------------------------------------------------------------------- */
 
 /* The budget went before all channels had their turn: the next poll begins after this one. */
-static void rotate(shm_link *link, uint32_t last)
+static PEN_COLD void rotate(shm_link *link, uint32_t last)
 {
     shm_rx_channel *order[SHM_CHANNELS_MAX];
     for (uint32_t i = 0; i < link->active_count; i++)
@@ -509,19 +509,24 @@ static void rotate(shm_link *link, uint32_t last)
         link->active[i] = order[i];
 }
 
-static __attribute__((noinline)) unsigned poll_busy(shm_link *link, unsigned lanes, unsigned budget)
+/* Channels from this one on. */
+static __attribute__((noinline)) unsigned poll_channels(shm_link *link, uint32_t first,
+                                                        unsigned lanes, unsigned budget)
 {
     unsigned count = 0;
-    /* relaxed: only whether; the answer exchanges it. First, so that a channel it names is polled
-     * now. */
-    if (atomic_load_explicit(&link->page->bell, memory_order_relaxed) != 0)
-        count = answer_bell(link, lanes, budget);
-    for (uint32_t i = 0; i < link->active_count && count < budget; i++) {
+    for (uint32_t i = first; i < link->active_count && count < budget; i++) {
         count += poll_channel(link, link->active[i], lanes, budget - count);
-        if (count >= budget)
+        if (pen_unlikely(count >= budget))
             rotate(link, i);
     }
     return count;
+}
+
+/* The bell first, so that a channel it names is polled now. */
+static PEN_COLD unsigned poll_rung(shm_link *link, unsigned lanes, unsigned budget)
+{
+    unsigned count = answer_bell(link, lanes, budget);
+    return count + poll_channels(link, 0, lanes, budget - count);
 }
 
 /* Mostly there is nothing: two loads and compares for each active channel, and the bell. */
@@ -529,14 +534,14 @@ unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     shm_link *link = shm_of(base);
     uint64_t word;
+    /* relaxed: only whether; the answer exchanges it */
     if (pen_unlikely(atomic_load_explicit(&link->page->bell, memory_order_relaxed) != 0))
-        return poll_busy(link, lanes, budget);
-    shm_rx_channel *const *end = link->active + link->active_count;
-    for (shm_rx_channel *const *at = link->active; at != end; at++) {
-        const shm_rx_channel *channel = *at;
+        return poll_rung(link, lanes, budget);
+    for (uint32_t i = 0; i < link->active_count; i++) {
+        const shm_rx_channel *channel = link->active[i];
         if (pen_unlikely(is_ready(&channel->lanes[PEN_LANE_REPLY], &word) ||
                          is_ready(&channel->lanes[PEN_LANE_REQUEST], &word)))
-            return poll_busy(link, lanes, budget);
+            return poll_channels(link, i, lanes, budget);
     }
     return 0;
 }
