@@ -79,29 +79,34 @@ pen_port *pen_progress_add(pen_progress *progress, pen_link *link)
     return port;
 }
 
-/* order: seq_cst with threads, of which each stores what it believes and then looks again: who
- * changes something after that look will store, too. */
-static const uint32_t *word_of(const pen_progress *progress, memory_order order)
+/* seq_cst: see pen_progress_view_changed */
+static const uint32_t *word_of(const pen_progress *progress)
 {
     static const uint32_t busy = 1;
     const pen_port *port = &progress->ports[0];
     bool is_plain = progress->port_count == 1 &&
-                    atomic_load_explicit(&port->backlog.count, order) == 0 &&
-                    atomic_load_explicit(&progress->source_work, order) == 0;
+                    atomic_load_explicit(&port->backlog.count, memory_order_seq_cst) == 0 &&
+                    atomic_load_explicit(&progress->source_work, memory_order_seq_cst) == 0;
     return is_plain ? progress->view_word : &busy;
 }
 
 void pen_progress_view_changed(pen_progress *progress)
 {
-    memory_order order =
-        progress->concurrency == PEN_ALONE ? memory_order_relaxed : memory_order_seq_cst;
-    const uint32_t *word;
-    if (progress->view == NULL)
+    pen_poll_view *view = progress->view;
+    if (view == NULL)
         return;
-    do {
-        word = word_of(progress, order);
-        __atomic_store_n(&progress->view->words[PEN_POLL_WORDS - 1], word, (int)order);
-    } while (word_of(progress, order) != word);
+    const uint32_t *word = word_of(progress);
+    if (progress->concurrency == PEN_ALONE) {
+        /* relaxed, and not an order in a variable, for which compilers take the strongest: an
+         * exchange would wait for what was stored before, a peer's line as a rule */
+        __atomic_store_n(&view->words[PEN_POLL_WORDS - 1], word, __ATOMIC_RELAXED);
+        return;
+    }
+    /* seq_cst: each thread stores what it believes and then looks again; who changes something
+     * after that look will store, too */
+    __atomic_store_n(&view->words[PEN_POLL_WORDS - 1], word, __ATOMIC_SEQ_CST);
+    for (const uint32_t *now; (now = word_of(progress)) != word; word = now)
+        __atomic_store_n(&view->words[PEN_POLL_WORDS - 1], now, __ATOMIC_SEQ_CST);
 }
 
 void pen_progress_hide(pen_progress *progress)

@@ -2,6 +2,10 @@
 /* progress_test.c: polling one port and several, sources, locks, and the launcher's report. */
 #include "fake_link.h"
 
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#    include "counts/steps.h"
+#endif
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,6 +216,59 @@ static void a_thread_that_handles_events_wakes_the_rank_s_sleepers(void **state)
     pen_progress_close(&progress);
 }
 
+static void the_view_tells_of_work(void **state)
+{
+    (void)state;
+    static pen_progress progress;
+    static fake_link link;
+    static const uint32_t bell;
+    pen_poll_view view = { .words = { [PEN_POLL_WORDS - 1] = &bell } };
+    const pen_host host = { .poll_view = &view };
+    pen_counters counters = { 0 };
+    const pen_concurrency all[] = { PEN_ALONE, PEN_CONCURRENT };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        fake_open(&link, 0);
+        link.base.host = &host;
+        pen_progress_init(&progress, all[i], &defaults, NULL, &counters);
+        view.words[PEN_POLL_WORDS - 1] = &bell;
+        pen_progress_add(&progress, &link.base);
+        assert_ptr_equal(view.words[PEN_POLL_WORDS - 1], &bell);
+        pen_progress_add_work(&progress, 1);
+        assert_int_equal(*view.words[PEN_POLL_WORDS - 1], 1);
+        pen_progress_add_work(&progress, -1);
+        assert_ptr_equal(view.words[PEN_POLL_WORDS - 1], &bell);
+        pen_progress_close(&progress);
+    }
+}
+
+/* It would wait for what was stored before, at a barrier the line that a peer is reading. */
+static void the_only_thread_adds_work_without_a_locked_instruction(void **state)
+{
+    (void)state;
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    static pen_progress progress;
+    static fake_link link;
+    static const uint32_t bell;
+    pen_poll_view view = { .words = { [PEN_POLL_WORDS - 1] = &bell } };
+    const pen_host host = { .poll_view = &view };
+    pen_counters counters = { 0 };
+    fake_open(&link, 0);
+    link.base.host = &host;
+    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+    pen_progress_add(&progress, &link.base);
+    steps_open();
+    steps_begin();
+    pen_progress_add_work(&progress, 1);
+    pen_progress_add_work(&progress, -1);
+    steps counted = steps_end();
+    assert_true(counted.instructions > 0);
+    assert_int_equal(counted.locked, 0);
+    pen_progress_close(&progress);
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +280,8 @@ int main(void)
         cmocka_unit_test(within_a_poll_its_only_thread_may_not_poll),
         cmocka_unit_test(one_thread_at_a_time_polls_a_link),
         cmocka_unit_test(a_thread_that_handles_events_wakes_the_rank_s_sleepers),
+        cmocka_unit_test(the_view_tells_of_work),
+        cmocka_unit_test(the_only_thread_adds_work_without_a_locked_instruction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
