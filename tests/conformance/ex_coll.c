@@ -12,7 +12,7 @@
 
 enum { LEN_MAX = 300000, OUTSTANDING = 16, OUTSTANDING_LEN = 5000, RANKS_MAX = 8 };
 
-static const size_t lens[] = { 0, 1, 7, 8, 64, 1000, 8191, 8193, 70001, LEN_MAX };
+static const size_t lens[] = { 0, 1, 7, 8, 64, 1000, 8191, 8193, 20001, 70001, LEN_MAX };
 enum { LENS = sizeof lens / sizeof *lens };
 
 static unsigned char *source, *dest; /* a part for each rank */
