@@ -523,7 +523,7 @@ static __attribute__((noinline)) unsigned poll_channels(shm_link *link, uint32_t
 }
 
 /* The bell first, so that a channel it names is polled now. */
-static PEN_COLD unsigned poll_rung(shm_link *link, unsigned lanes, unsigned budget)
+static __attribute__((noinline)) unsigned poll_rung(shm_link *link, unsigned lanes, unsigned budget)
 {
     unsigned count = answer_bell(link, lanes, budget);
     return count + poll_channels(link, 0, lanes, budget - count);
