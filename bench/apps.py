@@ -89,11 +89,12 @@ def applications(small):
     """What is run; the limits are those of a ratio of times."""
     log2, side, steps, ft = ("14", "64", "50", "4 4 4 2") if small else \
         ("22", "256", "4000", "7 7 7 5")
+    raced = "21" if small else log2  # in a small table ranks meet too often
     ft = ft.split()
     mpi = {"alltoall": ["alltoall", log2], "isend": ["isend", log2]}
     return [
         Application("randomaccess", "examples/randomaccess", "randomaccess_mpi.c", [],
-                    ({"": ["direct", "-m", log2], "am": ["am", "-m", log2]}, mpi), {"": ns_of_gups}, 0.5),
+                    ({"": ["direct", "-m", raced], "am": ["am", "-m", log2]}, mpi), {"": ns_of_gups}, 0.5),
         Application("heat2d", "examples/heat2d", "heat2d_mpi.c", [],
                     ({"": [side, steps]}, {"": [side, steps]}), {"": ns_of_step}, 1.0),
         Application("ft", "bench/apps/ft", "ft_mpi.c", ["ft.c"], ({"": ft}, {"": ft}),
