@@ -16,8 +16,8 @@ REORDER = {"PENSTOCK_IMPAIR_REORDER": "0.05"}
 PLANTS = [
     Plant(
         "put: the last byte of a long piece is not copied", "src/rma/message.c",
-        "        memcpy(to, body, body_len);\n",
-        "        memcpy(to, body, body_len - (body_len > 4096));\n",
+        "        pen_copy(to, body, body_len);\n",
+        "        pen_copy(to, body, body_len - (body_len > 4096));\n",
         "seq", 2, OWN, {},
     ),
     Plant(
