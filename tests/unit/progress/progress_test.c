@@ -216,28 +216,41 @@ static void a_thread_that_handles_events_wakes_the_rank_s_sleepers(void **state)
     pen_progress_close(&progress);
 }
 
+static const uint32_t bell; /* what a view's last word points to while there is no work */
+
+/* A rank with one link, whose view is shown. */
+typedef struct viewed {
+    pen_progress progress;
+    fake_link link;
+    pen_counters counters;
+    pen_poll_view view;
+    pen_host host;
+} viewed;
+
+static void viewed_open(viewed *rank, pen_concurrency concurrency)
+{
+    memset(rank, 0, sizeof *rank);
+    rank->view.words[PEN_POLL_WORDS - 1] = &bell;
+    rank->host.poll_view = &rank->view;
+    fake_open(&rank->link, 0);
+    rank->link.base.host = &rank->host;
+    pen_progress_init(&rank->progress, concurrency, &defaults, NULL, &rank->counters);
+    pen_progress_add(&rank->progress, &rank->link.base);
+}
+
 static void the_view_tells_of_work(void **state)
 {
     (void)state;
-    static pen_progress progress;
-    static fake_link link;
-    static const uint32_t bell;
-    pen_poll_view view = { .words = { [PEN_POLL_WORDS - 1] = &bell } };
-    const pen_host host = { .poll_view = &view };
-    pen_counters counters = { 0 };
+    static viewed rank;
     const pen_concurrency all[] = { PEN_ALONE, PEN_CONCURRENT };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        fake_open(&link, 0);
-        link.base.host = &host;
-        pen_progress_init(&progress, all[i], &defaults, NULL, &counters);
-        view.words[PEN_POLL_WORDS - 1] = &bell;
-        pen_progress_add(&progress, &link.base);
-        assert_ptr_equal(view.words[PEN_POLL_WORDS - 1], &bell);
-        pen_progress_add_work(&progress, 1);
-        assert_int_equal(*view.words[PEN_POLL_WORDS - 1], 1);
-        pen_progress_add_work(&progress, -1);
-        assert_ptr_equal(view.words[PEN_POLL_WORDS - 1], &bell);
-        pen_progress_close(&progress);
+        viewed_open(&rank, all[i]);
+        assert_ptr_equal(rank.view.words[PEN_POLL_WORDS - 1], &bell);
+        pen_progress_add_work(&rank.progress, 1);
+        assert_int_equal(*rank.view.words[PEN_POLL_WORDS - 1], 1);
+        pen_progress_add_work(&rank.progress, -1);
+        assert_ptr_equal(rank.view.words[PEN_POLL_WORDS - 1], &bell);
+        pen_progress_close(&rank.progress);
     }
 }
 
@@ -246,24 +259,16 @@ static void the_only_thread_adds_work_without_a_locked_instruction(void **state)
 {
     (void)state;
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    static pen_progress progress;
-    static fake_link link;
-    static const uint32_t bell;
-    pen_poll_view view = { .words = { [PEN_POLL_WORDS - 1] = &bell } };
-    const pen_host host = { .poll_view = &view };
-    pen_counters counters = { 0 };
-    fake_open(&link, 0);
-    link.base.host = &host;
-    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
-    pen_progress_add(&progress, &link.base);
+    static viewed rank;
+    viewed_open(&rank, PEN_ALONE);
     steps_open();
     steps_begin();
-    pen_progress_add_work(&progress, 1);
-    pen_progress_add_work(&progress, -1);
+    pen_progress_add_work(&rank.progress, 1);
+    pen_progress_add_work(&rank.progress, -1);
     steps counted = steps_end();
     assert_true(counted.instructions > 0);
     assert_int_equal(counted.locked, 0);
-    pen_progress_close(&progress);
+    pen_progress_close(&rank.progress);
 #else
     skip();
 #endif
