@@ -155,7 +155,8 @@ static void turn_end(pen_shared *shared, const pen_shared_op *op)
     enum { TELL_EVERY = 8, TELL_LEN_MAX = 4096 }; /* turns; bytes of all members */
     /* What others do not know to be free leaves room for the longest piece, wherever it begins. */
     _Static_assert(PEN_SHARED_SLOTS - TELL_EVERY > 0 &&
-                       PEN_SHARED_BODY_LEN - TELL_EVERY * TELL_LEN_MAX * 3 > 0,
+                       TELL_EVERY * (TELL_LEN_MAX + PEN_CACHE_LINE) + 2 * PEN_SHARED_PIECE_MAX <=
+                           PEN_SHARED_BODY_LEN,
                    "nobody waits for what nobody tells");
     bool is_small = !op->direct && op->section_len <= TELL_LEN_MAX / shared->size;
     shared->body_end[shared->turn % PEN_SHARED_SLOTS] = shared->body_head;

@@ -52,6 +52,7 @@ enum {
     PEN_SHARED_INLINE_LEN = 24,
     PEN_SHARED_BODY_OFF = 4096,
     PEN_SHARED_BODY_LEN = PEN_HOST_SHARE_LEN - PEN_SHARED_BODY_OFF,
+    PEN_SHARED_PIECE_MAX = 32 << 10,         /* bytes of the body that a turn takes at most */
     PEN_SHARED_PHASES = 8,                   /* a turn's progress values */
     PEN_SHARED_BLOCK_LEN = 32 << 10,         /* bytes that are combined at a time ... */
     PEN_SHARED_DIRECT_BLOCK_LEN = 128 << 10, /* ... straight from buffers */

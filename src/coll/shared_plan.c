@@ -8,36 +8,71 @@
 
 #include <string.h>
 
-/* Bytes, by number of members; measured. section: the most of a member's bytes that go through its
- * body in a turn. direct_...: from so many of a part on, buffers are read where they are. whole: up
- * to so many, everybody who needs a reduction's result combines everybody's operands; beyond, each
- * member combines a slice. whole_one: the same where only one member needs it; of two members, it
- * alone is as fast as both. Members that share cores have no use for others' help, and pay for each
- * wait with a turn of everybody: up to CROWD_LEN one of them combines all. */
-typedef struct shared_limits {
-    uint32_t members_max;
-    size_t section, direct_broadcast, direct_gather, direct_exchange, direct_reduce, whole,
-        whole_one;
-} shared_limits;
+/* Bytes of a member's that go through its body in a turn, at most. */
+enum { SECTION = 16 << 10, CROWD_SECTION = PEN_SHARED_PIECE_MAX };
+_Static_assert(2 * SECTION <= PEN_SHARED_PIECE_MAX, "operands and a slice's result in one piece");
 
-static const shared_limits limits[] = {
-    { 2, 16 << 10, 32 << 10, 32 << 10, 32 << 10, 32 << 10, 4 << 10, SIZE_MAX },
-    { 4, 16 << 10, 32 << 10, 32 << 10, 8 << 10, 32 << 10, 2 << 10, 2 << 10 },
-    { 8, 16 << 10, 32 << 10, 32 << 10, 8 << 10, 32 << 10, 1 << 10, 1 << 10 },
-    { UINT32_MAX, 16 << 10, 32 << 10, 32 << 10, 8 << 10, 32 << 10, 512, 512 },
+/* Bytes, by number of members; measured. From so many of a part on, buffers are read where they
+ * are. */
+typedef struct move_limits {
+    uint32_t members_max;
+    size_t broadcast, gather, exchange;
+} move_limits;
+
+static const move_limits moves[] = {
+    { 2, 32 << 10, 32 << 10, 32 << 10 },
+    { UINT32_MAX, 32 << 10, 32 << 10, 8 << 10 },
 };
 
+/* Members that share cores: whoever offers its buffer waits until all have read it, and so for a
+ * turn of everybody on the cores. Through bodies members run ahead as far as there is room, which
+ * is worth a second copy at any length; but not where each has something else for each, for a body
+ * holds few of those. */
+static const move_limits crowd_moves = { UINT32_MAX, SIZE_MAX, SIZE_MAX, 32 << 10 };
+
+/* Likewise. direct: from so many on, operands are read where they are. whole: up to so many,
+ * everybody who needs a reduction's result combines everybody's operands; beyond, each member
+ * combines a slice. whole_one: the same where only one member needs it; of two members, it alone is
+ * as fast as both. */
+typedef struct reduction_limits {
+    uint32_t members_max;
+    size_t direct, whole, whole_one;
+} reduction_limits;
+
+static const reduction_limits reductions[] = {
+    { 2, 32 << 10, 4 << 10, SIZE_MAX },
+    { 4, 32 << 10, 2 << 10, 2 << 10 },
+    { 8, 32 << 10, 1 << 10, 1 << 10 },
+    { UINT32_MAX, 32 << 10, 512, 512 },
+};
+
+/* Members that share cores have no use for others' help, and pay for each wait as above: one
+ * combines all; where all need the result, up to so many bytes for each member of a core. */
+enum { CROWD_LEN = 64 << 10 };
+
 enum { ALL_SEE_ALL_MAX = 8 }; /* members; more of them meet at one */
-enum { CROWD_LEN = 64 << 10, CROWD_SECTION = 32 << 10 };
 
 static bool is_crowd(const pen_shared *shared)
 {
     return shared->size > shared->job->boot.page->cores;
 }
 
-static const shared_limits *limits_of(const pen_shared *shared)
+static size_t section_max(const pen_shared *shared)
 {
-    const shared_limits *row = limits;
+    return is_crowd(shared) ? CROWD_SECTION : SECTION;
+}
+
+static const move_limits *move_limits_of(const pen_shared *shared)
+{
+    const move_limits *row = moves;
+    while (shared->size > row->members_max)
+        row++;
+    return is_crowd(shared) ? &crowd_moves : row;
+}
+
+static const reduction_limits *reduction_limits_of(const pen_shared *shared)
+{
+    const reduction_limits *row = reductions;
     while (shared->size > row->members_max)
         row++;
     return row;
@@ -142,58 +177,65 @@ static size_t section_of(const pen_shared_op *op, size_t most)
 /* One combines all: where members share cores. */
 static bool plan_reduction_by_one(const pen_shared *shared, pen_shared_op *op, bool known)
 {
-    const shared_limits *row = limits_of(shared);
-    if (!is_crowd(shared) || op->len > CROWD_LEN)
+    const reduction_limits *row = reduction_limits_of(shared);
+    if (!is_crowd(shared))
         return false;
     if (op->root != PEN_COLL_ALL)
-        add_data(op, known, pen_shared_reduce_whole, section_of(op, row->section), false);
-    else if (op->len > row->whole)
+        add_data(op, known, pen_shared_reduce_whole, section_of(op, SECTION), false);
+    else if (op->len > row->whole &&
+             op->len <= (size_t)CROWD_LEN * shared->size / shared->job->boot.page->cores)
         add_data(op, known, pen_shared_reduce_by_one, section_of(op, CROWD_SECTION), false);
     else
         return false;
     return true;
 }
 
+static void plan_gather(const pen_shared *shared, pen_shared_op *op, bool known)
+{
+    bool direct = op->len >= move_limits_of(shared)->gather;
+    add_data(op, known, pen_shared_gather, section_max(shared), direct);
+}
+
 static void plan_reduction(const pen_shared *shared, pen_shared_op *op, bool known)
 {
-    const shared_limits *row = limits_of(shared);
+    const reduction_limits *row = reduction_limits_of(shared);
     bool is_scan = (op->what.kind & 15) == PEN_COLL_SCAN;
-    if (op->reduction.element_len > row->section) { /* no section holds one: all, then together */
+    if (op->reduction.element_len > SECTION) { /* no section holds one: all, then together */
         if (op->root == PEN_COLL_ALL || op->root == shared->rank)
             op->temp = pen_shared_memory(shared, shared->size * op->len);
-        add_data(op, known, pen_shared_gather, row->section, op->len >= row->direct_gather);
+        plan_gather(shared, op, known);
         add(op, pen_shared_reduce_collected, 0, false);
         return;
     }
     if (!is_scan && plan_reduction_by_one(shared, op, known))
         return;
-    bool direct = op->len >= row->direct_reduce;
+    bool direct = op->len >= row->direct;
     if (!is_scan && op->root != PEN_COLL_ALL && op->len <= row->whole_one)
-        add_data(op, known, pen_shared_reduce_whole, section_of(op, row->section), false);
+        add_data(op, known, pen_shared_reduce_whole, section_of(op, SECTION), false);
     else if (is_scan || op->len <= row->whole)
-        add_data(op, known, pen_shared_reduce_whole, section_of(op, row->section), direct);
+        add_data(op, known, pen_shared_reduce_whole, section_of(op, SECTION), direct);
     else
-        add_data(op, known, pen_shared_reduce_slices, section_of(op, row->section), direct);
+        add_data(op, known, pen_shared_reduce_slices, section_of(op, SECTION), direct);
 }
 
 static void plan_data(const pen_shared *shared, pen_shared_op *op, bool known)
 {
-    const shared_limits *row = limits_of(shared);
-    size_t section_of_all = row->section / shared->size;
+    const move_limits *row = move_limits_of(shared);
+    size_t section = section_max(shared), section_of_all = section / shared->size;
     if (section_of_all == 0)
         section_of_all = 1;
     switch (op->what.kind & 15) {
     case PEN_COLL_BROADCAST:
-        add_data(op, known, pen_shared_broadcast, row->section, op->len >= row->direct_broadcast);
+        add_data(op, known, pen_shared_broadcast, section, op->len >= row->broadcast);
         break;
     case PEN_COLL_GATHER:
-        add_data(op, known, pen_shared_gather, row->section, op->len >= row->direct_gather);
+        plan_gather(shared, op, known);
         break;
     case PEN_COLL_SCATTER:
-        add_data(op, known, pen_shared_scatter, section_of_all, op->len >= row->direct_exchange);
+        add_data(op, known, pen_shared_scatter, section_of_all, op->len >= row->exchange);
         break;
     case PEN_COLL_EXCHANGE:
-        add_data(op, known, pen_shared_exchange, section_of_all, op->len >= row->direct_exchange);
+        add_data(op, known, pen_shared_exchange, section_of_all, op->len >= row->exchange);
         break;
     default:
         plan_reduction(shared, op, known);

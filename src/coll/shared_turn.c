@@ -65,6 +65,7 @@ bool pen_shared_room(pen_shared *shared, size_t body_len)
 
 char *pen_shared_body(pen_shared *shared, size_t len, uint64_t *place_out)
 {
+    PEN_ASSERT(len <= PEN_SHARED_PIECE_MAX); /* or there may never be room: see turn_end */
     shared->body_head += body_skip(shared, len);
     uint64_t at = shared->body_head % PEN_SHARED_BODY_LEN;
     shared->body_head += pen_align_up(len, PEN_CACHE_LINE);

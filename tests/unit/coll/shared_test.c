@@ -107,6 +107,40 @@ static void long_pieces_wait_for_room_in_the_body(void **state)
     crowd_close(&all);
 }
 
+/* Answers how many of its broadcasts the root has ended before anybody else began. */
+static unsigned root_runs_ahead(uint32_t cores)
+{
+    enum { CALLS = 3, LONG = PEN_SHARED_PIECE_MAX };
+    static char memory[MEMBERS][CALLS][LONG];
+    pen_event *events[MEMBERS][CALLS];
+    unsigned done = 0;
+    crowd all;
+    open_crowd(&all, PEN_ALONE);
+    all.world.jobs[0].boot.page->cores = cores;
+    for (uint32_t rank = 0; rank < MEMBERS; rank++) {
+        crowd_open_member(&all, rank);
+        for (unsigned call = 0; call < CALLS; call++) {
+            memset(memory[rank][call], rank == 0 ? (int)call + 1 : 0, LONG);
+            events[rank][call] = broadcast(&all, rank, 0, memory[rank][call], LONG);
+            done += rank == 0 && events[rank][call] == PEN_EVENT_DONE;
+        }
+    }
+    for (uint32_t rank = 0; rank < MEMBERS; rank++)
+        for (unsigned call = 0; call < CALLS; call++) {
+            wait_for(&all, events[rank][call]);
+            assert_memory_equal(memory[rank][call], memory[0][call], LONG);
+        }
+    crowd_close(&all);
+    return done;
+}
+
+static void where_cores_are_shared_the_root_of_a_long_one_does_not_wait_for_readers(void **state)
+{
+    (void)state;
+    assert_int_equal(root_runs_ahead(MEMBERS), 0); /* read where they are */
+    assert_int_equal(root_runs_ahead(MEMBERS - 1), 3);
+}
+
 /* ---- one team after the other ---------------------------------------------------------------- */
 
 static unsigned pages_there(const void *memory, size_t len)
@@ -272,6 +306,7 @@ int main(void)
         cmocka_unit_test(
             a_root_runs_ahead_of_members_that_have_no_team_yet_as_far_as_there_is_room),
         cmocka_unit_test(long_pieces_wait_for_room_in_the_body),
+        cmocka_unit_test(where_cores_are_shared_the_root_of_a_long_one_does_not_wait_for_readers),
         cmocka_unit_test(a_slow_member_ends_although_others_use_their_shares_for_the_next_team),
         cmocka_unit_test(who_has_no_share_left_makes_the_team_go_by_messages),
         cmocka_unit_test(members_that_disagree_end_the_job_with_a_line_that_names_both),
