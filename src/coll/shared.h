@@ -43,6 +43,7 @@
 #ifndef PEN_COLL_SHARED_H
 #define PEN_COLL_SHARED_H
 
+#include "base/copy.h"
 #include "coll/engine.h"
 
 #include <sys/types.h>
@@ -130,6 +131,7 @@ struct pen_shared {
     uint64_t over;                 /* turns before this one are over for all, as far as seen */
     uint64_t body_head, body_tail; /* bytes ever taken and ever given back */
     uint64_t body_end[PEN_SHARED_SLOTS];
+    pen_copy_pace pace; /* into the body */
     uint32_t history;
     uint32_t share_i; /* of our shares */
     pid_t pid;

@@ -12,23 +12,23 @@
 enum { SECTION = 16 << 10, CROWD_SECTION = PEN_SHARED_PIECE_MAX };
 _Static_assert(2 * SECTION <= PEN_SHARED_PIECE_MAX, "operands and a slice's result in one piece");
 
-/* Bytes, by number of members; measured. From so many of a part on, buffers are read where they
- * are. */
+/* Bytes, by number of members; measured, with buffers that were written anew. From so many of a
+ * part on, buffers are read where they are: one copy less, but by a system call unless they lie in
+ * a segment, and their owners wait for all readers. */
 typedef struct move_limits {
     uint32_t members_max;
-    size_t broadcast, gather, exchange;
+    size_t broadcast, gather, gather_all, exchange;
 } move_limits;
 
 static const move_limits moves[] = {
-    { 2, 32 << 10, 32 << 10, 32 << 10 },
-    { UINT32_MAX, 32 << 10, 32 << 10, 8 << 10 },
+    { 2, SIZE_MAX, SIZE_MAX, 32 << 10, 32 << 10 },
+    { UINT32_MAX, 32 << 10, 32 << 10, 32 << 10, 8 << 10 },
 };
 
-/* Members that share cores: whoever offers its buffer waits until all have read it, and so for a
- * turn of everybody on the cores. Through bodies members run ahead as far as there is room, which
- * is worth a second copy at any length; but not where each has something else for each, for a body
- * holds few of those. */
-static const move_limits crowd_moves = { UINT32_MAX, SIZE_MAX, SIZE_MAX, 32 << 10 };
+/* Members that share cores: who waits for all readers waits for a turn of everybody on the cores.
+ * Through bodies members run ahead as far as there is room, which is worth a second copy at any
+ * length; but not where each has something else for each, for a body holds few of those. */
+static const move_limits crowd_moves = { UINT32_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 32 << 10 };
 
 /* Likewise. direct: from so many on, operands are read where they are. whole: up to so many,
  * everybody who needs a reduction's result combines everybody's operands; beyond, each member
@@ -192,7 +192,8 @@ static bool plan_reduction_by_one(const pen_shared *shared, pen_shared_op *op, b
 
 static void plan_gather(const pen_shared *shared, pen_shared_op *op, bool known)
 {
-    bool direct = op->len >= move_limits_of(shared)->gather;
+    const move_limits *row = move_limits_of(shared);
+    bool direct = op->len >= (op->root == PEN_COLL_ALL ? row->gather_all : row->gather);
     add_data(op, known, pen_shared_gather, section_max(shared), direct);
 }
 

@@ -314,7 +314,7 @@ static bool slices_post(pen_shared *shared, pen_shared_op *op)
         words[0] = pen_shared_place_of(shared, op->made);
     } else {
         char *body = pen_shared_body(shared, operands_len + mine.len, &place);
-        pen_copy(body, from, op->section_len);
+        pen_copy_out(&shared->pace, body, from, op->section_len);
         op->made = body + operands_len;
         words[0] = place + operands_len;
     }

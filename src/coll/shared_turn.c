@@ -73,6 +73,8 @@ char *pen_shared_body(pen_shared *shared, size_t len, uint64_t *place_out)
     *place_out = (uint64_t)PEN_SHARED_IN_BODY << PEN_SHARED_PLACE_SHIFT | at;
     char *body = (char *)shared->mine + PEN_SHARED_BODY_OFF;
     uint64_t next = shared->body_head % PEN_SHARED_BODY_LEN;
+    if (shared->pace.streams && len >= PEN_COPY_OUT_MIN)
+        return body + at;
     for (size_t ahead = 0; ahead < len && ahead < BODY_WRITE_AHEAD; ahead += PEN_CACHE_LINE)
         pen_prefetch_to_write(body + next + ahead); /* for the next turn; at the end, of nobody's */
     return body + at;
@@ -113,7 +115,7 @@ bool pen_shared_post_bytes(pen_shared *shared, const pen_shared_op *op, const ch
     if (!pen_shared_room(shared, is_short ? 0 : len))
         return false;
     if (!is_short)
-        pen_copy(pen_shared_body(shared, len, &place), from, len);
+        pen_copy_out(&shared->pace, pen_shared_body(shared, len, &place), from, len);
     else if (len != 0)
         memcpy(words, from, len);
     pen_shared_post(shared, op, place, is_short ? words : NULL);

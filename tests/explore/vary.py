@@ -59,7 +59,7 @@ SIZES = [
     ("coll/shared.h", r"PIECE_MAX = 32 << 10\b", "PIECE_MAX = 256"),
     ("coll/shared_plan.c", r"\bSECTION = 16 << 10\b", "SECTION = 128"),
     ("coll/shared_plan.c", r"CROWD_SECTION = PEN_SHARED_PIECE_MAX\b", "CROWD_SECTION = 64"),
-    ("coll/shared_plan.c", r"\{ 2, (32 << 10, ){2}", "{ 2, 128, 128, "),
+    ("coll/shared_plan.c", r"\{ 2, SIZE_MAX, SIZE_MAX\b", "{ 2, 128, 128"),
     ("coll/shared_plan.c", r"\{ 2, 32 << 10, 4 << 10\b", "{ 2, 128, 32"),
     ("rma/event.c", r"SLAB_EVENTS = 255\b", "SLAB_EVENTS = 1"),
     ("os/lock.c", r"SPINS_MAX = 100\b", "SPINS_MAX = 1"),
