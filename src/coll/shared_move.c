@@ -140,7 +140,7 @@ static bool post_parts(pen_shared *shared, const pen_shared_op *op)
         return false;
     char *to = is_short ? (char *)words : pen_shared_body(shared, all, &place);
     for (uint32_t rank = 0; rank < shared->size; rank++)
-        if (rank != shared->rank)
+        if (rank != shared->rank && each != 0)
             pen_copy_out(&shared->pace, to + rank * each, op->source + rank * op->len + op->offset,
                          each);
     pen_shared_post(shared, op, place, is_short ? words : NULL);

@@ -30,10 +30,10 @@ static const move_limits moves[] = {
  * length; but not where each has something else for each, for a body holds few of those. */
 static const move_limits crowd_moves = { UINT32_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 32 << 10 };
 
-/* Likewise. direct: from so many on, operands are read where they are. whole: up to so many,
- * everybody who needs a reduction's result combines everybody's operands; beyond, each member
- * combines a slice. whole_one: the same where only one member needs it; of two members, it alone is
- * as fast as both. */
+/* Bytes of a reduction's operands, by number of members; measured. direct: from so many on, they
+ * are read where they are. whole: up to so many, everybody who needs a reduction's result combines
+ * everybody's operands; beyond, each member combines a slice. whole_one: the same where only one
+ * member needs it; of two members, it alone is as fast as both. */
 typedef struct reduction_limits {
     uint32_t members_max;
     size_t direct, whole, whole_one;

@@ -74,7 +74,7 @@ char *pen_shared_body(pen_shared *shared, size_t len, uint64_t *place_out)
     char *body = (char *)shared->mine + PEN_SHARED_BODY_OFF;
     uint64_t next = shared->body_head % PEN_SHARED_BODY_LEN;
     if (shared->pace.streams && len >= PEN_COPY_OUT_MIN)
-        return body + at;
+        return body + at; /* what goes past the caches wants no lines there */
     for (size_t ahead = 0; ahead < len && ahead < BODY_WRITE_AHEAD; ahead += PEN_CACHE_LINE)
         pen_prefetch_to_write(body + next + ahead); /* for the next turn; at the end, of nobody's */
     return body + at;
