@@ -12,9 +12,9 @@
 enum { SECTION = 16 << 10, CROWD_SECTION = PEN_SHARED_PIECE_MAX };
 _Static_assert(2 * SECTION <= PEN_SHARED_PIECE_MAX, "operands and a slice's result in one piece");
 
-/* Bytes, by number of members; measured, with buffers that were written anew. From so many of a
- * part on, buffers are read where they are: one copy less, but by a system call unless they lie in
- * a segment, and their owners wait for all readers. */
+/* Bytes, by number of members; measured on two cores, so that for more members with a core each
+ * nobody has. From so many of a part on, buffers are read where they are: one copy less, but by a
+ * system call unless they lie in a segment, and their owners wait for all readers. */
 typedef struct move_limits {
     uint32_t members_max;
     size_t broadcast, gather, gather_all, exchange;
