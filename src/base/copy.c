@@ -72,35 +72,41 @@ void pen_copy_stream(void *to, const void *from, size_t len)
             _mm_stream_si128((__m128i *)(void *)(dest + i * PART_LEN), parts[i]);
     }
     memcpy(dest, source, len);
-    _mm_sfence(); /* such stores come in any order, even behind later ones */
 }
+
+void pen_copy_fence(void) { _mm_sfence(); }
 
 /* In ticks of the time stamp counter, of which a nanosecond has 2 to 4: measured at 2.6, 128 bytes
  * took 6 to 12 into caches of this core's, 29 to 38 where another core of the die had the lines,
  * and 127 to 180 between dies. */
-void pen_copy_paced(pen_copy_pace *pace, void *to, const void *from, size_t len)
+enum { PERIOD = 16, BYTES_PER_TICK = 5 };
+
+pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)
 {
-    enum { PERIOD = 16, BYTES_PER_TICK = 5 };
-    if (pace->count++ % PERIOD == 0) {
-        uint64_t before = __rdtsc();
-        pen_copy(to, from, len);
-        pace->streams = (__rdtsc() - before) * BYTES_PER_TICK > len;
-    } else if (pace->streams) {
-        pen_copy_stream(to, from, len);
-    } else {
-        pen_copy(to, from, len);
-    }
+    bool timed = pace->count++ % PERIOD == 0;
+    return (pen_copy_piece){ pace, len, timed ? __rdtsc() : 0, !timed && pace->streams };
+}
+
+void pen_copy_end_paced(const pen_copy_piece *piece)
+{
+    if (piece->streams)
+        pen_copy_fence();
+    else if (piece->begun != 0)
+        piece->pace->streams = (__rdtsc() - piece->begun) * BYTES_PER_TICK > piece->len;
 }
 
 #else
 
 void pen_copy_stream(void *to, const void *from, size_t len) { memcpy(to, from, len); }
 
-void pen_copy_paced(pen_copy_pace *pace, void *to, const void *from, size_t len)
+void pen_copy_fence(void) {}
+
+pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)
 {
-    (void)pace;
-    memcpy(to, from, len);
+    return (pen_copy_piece){ pace, len, 0, false };
 }
+
+void pen_copy_end_paced(const pen_copy_piece *piece) { (void)piece; }
 
 void pen_copy_wide(void *to, const void *from, size_t len) { memcpy(to, from, len); }
 

@@ -46,18 +46,50 @@ typedef struct pen_copy_pace {
     bool streams;
 } pen_copy_pace;
 
-/* From PEN_COPY_OUT_MIN bytes on. */
-void pen_copy_paced(pen_copy_pace *pace, void *to, const void *from, size_t len);
-/* Past the caches; over before what the caller stores next. */
-void pen_copy_stream(void *to, const void *from, size_t len);
+/* What is written there before the reader hears of it: one part or more, all of which go the same
+ * way. pace, NULL: too short for it to matter. */
+typedef struct pen_copy_piece {
+    pen_copy_pace *pace;
+    size_t len;
+    uint64_t begun; /* ticks; 0: not timed */
+    bool streams;
+} pen_copy_piece;
 
-/* As pen_copy. */
+/* For pieces of PEN_COPY_OUT_MIN bytes and more. */
+pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len);
+void pen_copy_end_paced(const pen_copy_piece *piece);
+/* Past the caches; in no order until pen_copy_fence. */
+void pen_copy_stream(void *to, const void *from, size_t len);
+void pen_copy_fence(void);
+
+/* len: of all its parts. */
+static inline pen_copy_piece pen_copy_begin(pen_copy_pace *pace, size_t len)
+{
+    return len < PEN_COPY_OUT_MIN ? (pen_copy_piece){ 0 } : pen_copy_begin_paced(pace, len);
+}
+
+static inline void pen_copy_part(const pen_copy_piece *piece, void *to, const void *from,
+                                 size_t len)
+{
+    if (piece->streams)
+        pen_copy_stream(to, from, len);
+    else
+        pen_copy(to, from, len);
+}
+
+/* Now the reader may be told. */
+static inline void pen_copy_end(const pen_copy_piece *piece)
+{
+    if (piece->pace != NULL)
+        pen_copy_end_paced(piece);
+}
+
+/* A piece of one part. */
 static inline void pen_copy_out(pen_copy_pace *pace, void *to, const void *from, size_t len)
 {
-    if (len < PEN_COPY_OUT_MIN)
-        pen_copy(to, from, len);
-    else
-        pen_copy_paced(pace, to, from, len);
+    pen_copy_piece piece = pen_copy_begin(pace, len);
+    pen_copy_part(&piece, to, from, len);
+    pen_copy_end(&piece);
 }
 
 #endif

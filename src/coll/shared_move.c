@@ -139,10 +139,11 @@ static bool post_parts(pen_shared *shared, const pen_shared_op *op)
     if (!pen_shared_room(shared, is_short ? 0 : all))
         return false;
     char *to = is_short ? (char *)words : pen_shared_body(shared, all, &place);
+    pen_copy_piece piece = pen_copy_begin(&shared->pace, all);
     for (uint32_t rank = 0; rank < shared->size; rank++)
         if (rank != shared->rank && each != 0)
-            pen_copy_out(&shared->pace, to + rank * each, op->source + rank * op->len + op->offset,
-                         each);
+            pen_copy_part(&piece, to + rank * each, op->source + rank * op->len + op->offset, each);
+    pen_copy_end(&piece);
     pen_shared_post(shared, op, place, is_short ? words : NULL);
     return true;
 }

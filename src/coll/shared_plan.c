@@ -40,7 +40,7 @@ typedef struct reduction_limits {
 } reduction_limits;
 
 static const reduction_limits reductions[] = {
-    { 2, 32 << 10, 4 << 10, SIZE_MAX },
+    { 2, SIZE_MAX, SIZE_MAX, SIZE_MAX },
     { 4, 32 << 10, 2 << 10, 2 << 10 },
     { 8, 32 << 10, 1 << 10, 1 << 10 },
     { UINT32_MAX, 32 << 10, 512, 512 },
@@ -214,7 +214,7 @@ static void plan_reduction(const pen_shared *shared, pen_shared_op *op, bool kno
     if (!is_scan && op->root != PEN_COLL_ALL && op->len <= row->whole_one)
         add_data(op, known, pen_shared_reduce_whole, section_of(op, SECTION), false);
     else if (is_scan || op->len <= row->whole)
-        add_data(op, known, pen_shared_reduce_whole, section_of(op, SECTION), direct);
+        add_data(op, known, pen_shared_reduce_whole, section_of(op, PEN_SHARED_PIECE_MAX), direct);
     else
         add_data(op, known, pen_shared_reduce_slices, section_of(op, SECTION), direct);
 }

@@ -124,6 +124,73 @@ static void only_slow_copies_go_past_the_caches(void **state)
     assert_int_equal(munmap(far_off, LEN), 0);
 }
 
+static void parts_of_a_piece_go_one_way(void **state)
+{
+    (void)state;
+    pen_copy_pace pace = { .count = 1, .streams = true }; /* not timed */
+    pen_copy_piece shorter = pen_copy_begin(&pace, PEN_COPY_OUT_MIN - 1);
+    assert_false(shorter.streams);
+    pen_copy_end(&shorter);
+    assert_int_equal(pace.count, 1);
+#if defined(__x86_64__)
+    enum { PARTS = 8, PART = 1000 };
+    unsigned char from[PARTS * PART], to[PARTS * PART] = { 0 };
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i % 251);
+    pen_copy_piece piece = pen_copy_begin(&pace, sizeof from);
+    assert_true(piece.streams);
+    for (size_t i = 0; i < PARTS; i++)
+        pen_copy_part(&piece, to + i * PART, from + i * PART, PART);
+    pen_copy_end(&piece);
+    assert_int_equal(pace.count, 2);
+    assert_true(pace.streams);
+    assert_memory_equal(to, from, sizeof from);
+#endif
+}
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#    include <x86intrin.h>
+
+enum { LINE = 64, LINES = 512 };
+
+/* Ticks that lines take to arrive that a piece was copied to, in an order that nothing foresees. */
+static uint64_t read_back(bool streams)
+{
+    static _Alignas(4096) unsigned char from[LINES * LINE], to[LINES * LINE];
+    memset(from, 7, sizeof from);
+    memset(to, 1, sizeof to);
+    pen_copy_pace pace = { .count = 1, .streams = streams };
+    pen_copy_out(&pace, to, from, sizeof to);
+    unsigned sum = 0;
+    uint64_t before = __rdtsc();
+    for (unsigned i = 0, at = 0; i < LINES; i++, at = (at + 211 + sum % 7) % LINES)
+        sum += *(volatile unsigned char *)&to[at * LINE]; /* the next depends on it: 7 divides 7 */
+    uint64_t took = __rdtsc() - before;
+    assert_int_equal(sum, 7 * LINES);
+    return took;
+}
+
+static int by_ticks(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void what_went_past_the_caches_is_in_none(void **state)
+{
+    (void)state;
+    enum { TRIES = 51 };
+    uint64_t cached[TRIES], streamed[TRIES];
+    for (unsigned i = 0; i < TRIES; i++) {
+        cached[i] = read_back(false);
+        streamed[i] = read_back(true);
+    }
+    qsort(cached, TRIES, sizeof *cached, by_ticks);
+    qsort(streamed, TRIES, sizeof *streamed, by_ticks);
+    assert_true(streamed[TRIES / 2] > 2 * cached[TRIES / 2]);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +198,10 @@ int main(void)
         cmocka_unit_test(every_length_about_the_first_long_one),
         cmocka_unit_test(lengths_about_the_last_long_one),
         cmocka_unit_test(only_slow_copies_go_past_the_caches),
+        cmocka_unit_test(parts_of_a_piece_go_one_way),
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(what_went_past_the_caches_is_in_none),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,23 +4,28 @@
  * every byte arrives is tested in move_test.c and reduce_test.c, for all ways. */
 #include "unit/coll/crowd_threads.h"
 
+#include "coll/shared.h"
+
 #include <sys/mman.h>
 
 enum { MEMBERS = 3, LEN = 100 };
 
-static void open_crowd(crowd *all, pen_concurrency concurrency)
+static void open_crowd_of(crowd *all, uint32_t size, pen_concurrency concurrency)
 {
     *all = (crowd){ 0 };
-    ranks_params params = {
-        .size = MEMBERS, .seed = 7, .threads = true, .concurrency = concurrency
-    };
+    ranks_params params = { .size = size, .seed = 7, .threads = true, .concurrency = concurrency };
     crowd_set_way(all, &params, CROWD_MEMORY);
     crowd_open_world(all, &params);
-    all->size = MEMBERS;
-    for (uint32_t i = 0; i < MEMBERS; i++) {
+    all->size = size;
+    for (uint32_t i = 0; i < size; i++) {
         all->jobranks[i] = i;
         pen_coll_offer_make(&all->world.jobs[i], &all->offers[i]);
     }
+}
+
+static void open_crowd(crowd *all, pen_concurrency concurrency)
+{
+    open_crowd_of(all, MEMBERS, concurrency);
 }
 
 static void poll_all(crowd *all)
@@ -139,6 +144,60 @@ static void where_cores_are_shared_the_root_of_a_long_one_does_not_wait_for_read
     (void)state;
     assert_int_equal(root_runs_ahead(MEMBERS), 0); /* read where they are */
     assert_int_equal(root_runs_ahead(MEMBERS - 1), 3);
+}
+
+static void of_two_members_who_comes_second_to_a_sum_has_it_at_once(void **state)
+{
+    (void)state;
+    enum { PAIR = 2, COUNT = PEN_SHARED_PIECE_MAX / sizeof(uint64_t) };
+    static uint64_t sums[PAIR][COUNT];
+    const pen_reduction sum = {
+        .type = GEX_DT_U64, .operation = GEX_OP_ADD, .element_len = sizeof(uint64_t), .count = COUNT
+    };
+    pen_event *events[PAIR];
+    crowd all;
+    open_crowd_of(&all, PAIR, PEN_ALONE);
+    all.world.jobs[0].boot.page->cores = PAIR;
+    for (uint32_t rank = 0; rank < PAIR; rank++) {
+        crowd_open_member(&all, rank);
+        for (unsigned i = 0; i < COUNT; i++)
+            sums[rank][i] = (i + 1) << rank;
+        events[rank] = pen_coll_reduce_nb(&all.world.jobs[rank].first_thread, &all.teams[rank],
+                                          PEN_COLL_ALL, sums[rank], sums[rank], &sum);
+    }
+    assert_ptr_equal(events[1], PEN_EVENT_DONE);
+    wait_for(&all, events[0]);
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_int_equal(sums[0][i], 3 * (i + 1));
+        assert_int_equal(sums[1][i], 3 * (i + 1));
+    }
+    crowd_close(&all);
+}
+
+/* How fast copies go is asked of a body's piece, not of its parts, which may be short. */
+static void parts_for_many_members_are_paced_as_one_piece(void **state)
+{
+    (void)state;
+    enum { PART = PEN_COPY_OUT_MIN / 2 };
+    static char source[MEMBERS][MEMBERS][PART], dest[MEMBERS][MEMBERS][PART];
+    pen_event *events[MEMBERS];
+    crowd all;
+    open_crowd(&all, PEN_ALONE);
+    all.world.jobs[0].boot.page->cores = MEMBERS;
+    for (uint32_t rank = 0; rank < MEMBERS; rank++) {
+        crowd_open_member(&all, rank);
+        for (uint32_t to = 0; to < MEMBERS; to++)
+            memset(source[rank][to], (int)(rank * MEMBERS + to + 1), PART);
+        events[rank] = pen_coll_exchange_nb(&all.world.jobs[rank].first_thread, &all.teams[rank],
+                                            dest[rank], source[rank], PART);
+    }
+    for (uint32_t rank = 0; rank < MEMBERS; rank++) {
+        wait_for(&all, events[rank]);
+        for (uint32_t from = 0; from < MEMBERS; from++)
+            assert_memory_equal(dest[rank][from], source[from][rank], PART);
+        assert_int_equal(all.teams[rank].coll->shared->pace.count, 1);
+    }
+    crowd_close(&all);
 }
 
 /* ---- one team after the other ---------------------------------------------------------------- */
@@ -307,6 +366,8 @@ int main(void)
             a_root_runs_ahead_of_members_that_have_no_team_yet_as_far_as_there_is_room),
         cmocka_unit_test(long_pieces_wait_for_room_in_the_body),
         cmocka_unit_test(where_cores_are_shared_the_root_of_a_long_one_does_not_wait_for_readers),
+        cmocka_unit_test(of_two_members_who_comes_second_to_a_sum_has_it_at_once),
+        cmocka_unit_test(parts_for_many_members_are_paced_as_one_piece),
         cmocka_unit_test(a_slow_member_ends_although_others_use_their_shares_for_the_next_team),
         cmocka_unit_test(who_has_no_share_left_makes_the_team_go_by_messages),
         cmocka_unit_test(members_that_disagree_end_the_job_with_a_line_that_names_both),
