@@ -5,15 +5,21 @@
     bench/coll.py BUILD [--ranks 2,4,8,16] [--factor F] [--runs N] [--budget S] [--only OPERATION]
                   [--segment] [--check]
 
-Runs the library and each MPI in turn, several times, and compares medians at each point (operation,
-ranks, bytes): our time divided by the best MPI's. Lower is better. Targets: geometric mean <= 0.9,
-95 % of the points <= 1.1, none > 1.3, and no cliff: time at 2n <= 3 x time at n. --check ends with
-status 1 when one is missed. An MPI that was too slow to reach a point in its budget does not count
-there; a point that no MPI reached is not compared. An MPI that is not there, or fails, makes a row
-that has not passed. `make bench-peers` runs this as well, with few sizes.
+Runs the library and each MPI in turn, several times for each operation and number of ranks, and
+compares at each point (operation, ranks, bytes): our time divided by the best MPI's. Lower is
+better. Targets: geometric mean <= 0.9, 95 % of the points <= 1.1, none > 1.3, and no cliff: time at
+2n <= 3 x time at n. --check ends with status 1 when one is missed. An MPI that was too slow to
+reach a point in its budget does not count there; a point that no MPI reached is not compared. An
+MPI that is not there, or fails, makes a row that has not passed. `make bench-peers` runs this as
+well, with few sizes.
+
+A shared machine may be another one a few seconds later: what a line takes between two cores changes
+tenfold. So it is measured (line.c) about every job. A job in which it changed does not count, and
+each of ours is compared with those of the MPIs that met the same; the median is the result.
 """
 
 import argparse
+import collections
 import json
 import math
 import os
@@ -31,8 +37,14 @@ PEERS = {  # name: compiler, launcher, its arguments
 OPERATIONS = ("barrier", "broadcast", "reduce", "reduce_all", "gather", "gather_all", "all_to_all")
 MEAN_MAX, USUAL_MAX, USUAL_SHARE, WORST_MAX, CLIFF_MAX = 0.9, 1.1, 0.95, 1.3, 3.0
 TIMEOUT_S = 300
-FEW = ["--factor", "16", "--budget", "10"]  # for other runners: at most six minutes, as a rule
-QUICK = ["--factor", "256", "--budget", "3", "--runs", "1", "--ranks", "2,4"]
+ALIKE_MAX = 1.6  # a line's time over another's, on what we call the same machine
+ROUNDS_EACH = 4  # jobs of each that are run for one that counts, at most
+FEW = ["--factor", "16", "--budget", "2"]  # for other runners: at most six minutes, as a rule
+QUICK = ["--factor", "256", "--budget", "1", "--runs", "1", "--ranks", "2,4"]
+
+
+# line: nanoseconds; None: changed meanwhile. values: {(metric, bytes): microseconds}
+Job = collections.namedtuple("Job", "line values")
 
 
 class Failed(Exception):
@@ -57,8 +69,8 @@ def peers_built(folder, failures):
     return programs
 
 
-def points(command, timeout_s):
-    """What one job prints: {(operation, bytes): microseconds}."""
+def values(command, timeout_s):
+    """What one job prints: {(metric, bytes): value}."""
     # Its own launcher of the session may be another MPI's, whose variables would confuse it.
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith(("OMPI_", "PMI_", "PMIX_"))}
@@ -70,13 +82,22 @@ def points(command, timeout_s):
     if job.returncode != 0:
         raise Failed(f"status {job.returncode} from: {' '.join(command)}")
     lines = (json.loads(line) for line in job.stdout.splitlines() if line.startswith("{"))
-    return {(line["metric"], line["bytes"]): line["value"] for line in lines}
+    return {(line["metric"], line.get("bytes")): line["value"] for line in lines}
 
 
-def commands(build, programs, ranks, options):
-    passed_on = ["--factor", str(options.factor), "--budget", str(options.budget)]
-    if options.only:
-        passed_on += ["--only", options.only]
+def line_ns(build):
+    """What a line takes to another core and back; where there is no other, always the same."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return 1.0
+    try:
+        return values([os.path.join(build, "bench", "line")], TIMEOUT_S)[("line", None)]
+    except Failed as failed:
+        raise SystemExit(f"coll: {failed}") from failed
+
+
+def commands(build, programs, operation, ranks, options):
+    passed_on = ["--factor", str(options.factor), "--budget", str(options.budget),
+                 "--only", operation]
     ours = [os.path.join(build, "bin", "penstock"), "run", "-n", str(ranks),
             os.path.join(build, "bench", "coll")]
     yield "penstock", ours + (["--segment"] if options.segment else []) + passed_on
@@ -85,39 +106,89 @@ def commands(build, programs, ranks, options):
         yield name, [launcher, *arguments, "-n", str(ranks), program, *passed_on]
 
 
-def measured(build, programs, ranks, options, failures):
-    """{implementation: {point: median over runs}}; an MPI that fails is not asked again."""
-    runs = {}
-    for _ in range(options.runs):
-        for name, command in commands(build, programs, ranks, options):
-            if name in failures:
-                continue
-            try:
-                found = points(command, options.budget + TIMEOUT_S)
-            except Failed as failed:
-                if name == "penstock":
-                    raise SystemExit(f"coll: {failed}") from failed
-                failures[name] = str(failed)
-                continue
-            for point, value in found.items():
-                runs.setdefault(name, {}).setdefault(point, []).append(value)
-    return {name: {point: statistics.median(values) for point, values in of.items()}
-            for name, of in runs.items()}
+def alike(line, other):
+    return max(line, other) <= ALIKE_MAX * min(line, other)
 
 
-def compared(ranks, medians):
-    """A result for each point that we and some MPI reached."""
-    ours = medians["penstock"]
-    for (metric, length), value in ours.items():
-        others = {name: of[(metric, length)] for name, of in medians.items()
-                  if name != "penstock" and (metric, length) in of}
-        best = min(others, key=others.get) if others else None
-        before = ours.get((metric, length // 2)) if length > 1 else None
+def run_round(build, wanted, options, jobs, failures):
+    """A job of each that is wanted, put with those of its kind; an MPI that fails is not asked
+    again."""
+    before = line_ns(build)
+    for name, command in wanted:
+        if name in failures:
+            continue
+        try:
+            found = values(command, options.budget + TIMEOUT_S)
+        except Failed as failed:
+            if name == "penstock":
+                raise SystemExit(f"coll: {failed}") from failed
+            failures[name] = str(failed)
+            jobs.pop(name, None)
+            continue
+        after = line_ns(build)
+        line = math.sqrt(before * after) if alike(before, after) else None
+        jobs.setdefault(name, []).append(Job(line, found))
+        before = after
+
+
+def pairs_of(jobs):
+    """[(a job of ours, {MPI: its jobs that met the same machine})], where every MPI has some."""
+    pairs = []
+    for ours in jobs["penstock"]:
+        others = {name: [job for job in of if None not in (job.line, ours.line)
+                         and alike(job.line, ours.line)]
+                  for name, of in jobs.items() if name != "penstock"}
+        if ours.line is not None and all(others.values()):
+            pairs.append((ours, others))
+    return pairs
+
+
+def measured(build, wanted, options, failures):
+    """Pairs as above, and whether nothing met the same machine, so that all is compared with all."""
+    jobs = {}
+    for _ in range(ROUNDS_EACH * options.runs):
+        run_round(build, wanted, options, jobs, failures)
+        pairs = pairs_of(jobs)
+        if len(pairs) >= options.runs:
+            return pairs, False
+    if pairs:
+        return pairs, False
+    others = {name: of for name, of in jobs.items() if name != "penstock"}
+    return [(ours, others) for ours in jobs["penstock"]], True
+
+
+def median_of(jobs, point):
+    """None: not reached."""
+    found = [job.values[point] for job in jobs if point in job.values]
+    return statistics.median(found) if found else None
+
+
+def best_of(others, point):
+    """(MPI, its time), the best of {MPI: jobs}; None: nobody reached the point."""
+    times = {name: median_of(of, point) for name, of in others.items()}
+    return min(((name, time) for name, time in times.items() if time is not None),
+               key=lambda pair: pair[1], default=None)
+
+
+def compared(ranks, pairs, changed):
+    """A result for each point that we reached; with a ratio where an MPI did, too."""
+    ours = [job for job, _ in pairs]
+    others = {name: [job for _, of in pairs for job in of[name]] for name in pairs[0][1]}
+    for point in dict.fromkeys(point for job in ours for point in job.values):
+        metric, length = point
+        times = {name: median_of(of, point) for name, of in others.items()}
+        best, best_time = best_of(others, point) or ("none", None)
+        ratios = [job.values[point] / found[1] for job, of in pairs if point in job.values
+                  for found in [best_of(of, point)] if found]
+        half = (metric, length // 2)
+        steps = [job.values[point] / job.values[half] for job in ours
+                 if length > 1 and point in job.values and half in job.values]
         yield {"metric": f"{metric}_{length}B_{ranks}_ranks", "operation": metric, "ranks": ranks,
-               "bytes": length, "value": value, "unit": "us", "baseline": best or "none",
-               "baseline_value": others.get(best), "others": others, "peer": best or "none",
-               "ratio": value / others[best] if best else None,
-               "cliff": value / before if before else None, "pass": None, "stretch": None}
+               "bytes": length, "value": median_of(ours, point), "unit": "us", "baseline": best,
+               "baseline_value": best_time, "peer": best, "changed": changed,
+               "others": {name: time for name, time in times.items() if time is not None},
+               "ratio": statistics.median(ratios) if ratios else None,
+               "cliff": statistics.median(steps) if steps else None, "pass": None, "stretch": None}
 
 
 def summary(results):
@@ -146,15 +217,14 @@ def not_measured(failures):
             for name, why in failures.items()]
 
 
-def measure_all(build, options, operations=(None,)):
-    """All results, the summary last. options: as argument_parser makes them. operations: one after
-    the other; None: all that the options want."""
+def measure_all(build, options, operations):
+    """All results, the summary last. options: as argument_parser makes them."""
     failures, results = {}, []
     programs = peers_built(os.path.join(build, "bench", "peers"), failures)
-    for operation in operations:
-        options.only = operation or options.only
-        for ranks in options.ranks:
-            results += compared(ranks, measured(build, programs, ranks, options, failures))
+    for ranks in options.ranks:
+        for operation in operations:
+            wanted = list(commands(build, programs, operation, ranks, options))
+            results += compared(ranks, *measured(build, wanted, options, failures))
     return results + summary(results) + not_measured(failures)
 
 
@@ -166,7 +236,7 @@ def measure(build, options):
     if words and not wanted:
         return []
     arguments = argument_parser().parse_args(QUICK if options.quick else FEW)
-    return measure_all(build, arguments, wanted or (None,))
+    return measure_all(build, arguments, wanted or OPERATIONS)
 
 
 def print_table(results):
@@ -187,6 +257,9 @@ def print_table(results):
     for (operation, ranks), ratios in by_group.items():
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
         print(f"{operation:<11} {ranks:3} ranks: mean {mean:.2f}, worst {max(ratios):.2f}")
+    for operation, ranks in dict.fromkeys((result["operation"], result["ranks"])
+                                          for result in results if result.get("changed")):
+        print(f"{operation[5:]:<11} {ranks:3} ranks: the machine changed within each job")
     for result in results:
         if result.get("reason"):
             print(f"{result['baseline']}: not measured: {result['reason']}")
@@ -200,9 +273,10 @@ def argument_parser():
     parser.add_argument("--ranks", type=lambda text: [int(part) for part in text.split(",")],
                         default=[2, 4, 8, 16], help="numbers of ranks, 2,4,8,16")
     parser.add_argument("--factor", type=int, default=2, help="between sizes")
-    parser.add_argument("--runs", type=int, default=3, help="of each, in turn")
-    parser.add_argument("--budget", type=float, default=60, help="seconds of a job")
-    parser.add_argument("--only", help="one operation, reduce_all for one")
+    parser.add_argument("--runs", type=int, default=3, help="jobs of ours that count")
+    parser.add_argument("--budget", type=float, default=8, help="seconds of a job")
+    parser.add_argument("--only", choices=OPERATIONS, metavar="OPERATION",
+                        help="one operation, reduce_all for one")
     parser.add_argument("--segment", action="store_true", help="our buffers lie in segments")
     return parser
 
@@ -212,7 +286,8 @@ def main():
     parser.add_argument("build", help="a build folder, build/release for one")
     parser.add_argument("--check", action="store_true", help="status 1 if a target is missed")
     options = parser.parse_args()
-    results = measure_all(os.path.abspath(options.build), options)
+    operations = (options.only,) if options.only else OPERATIONS
+    results = measure_all(os.path.abspath(options.build), options, operations)
     print_table(results)
     return 1 if options.check and any(result["pass"] is False for result in results) else 0
 

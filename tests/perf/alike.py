@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench/coll.py on a machine that changes: only jobs that met the same machine are compared, and
+where there are none that is told."""
+
+import argparse
+import os
+import sys
+import unittest
+from unittest import mock
+
+SOURCE = os.environ.get("PENSTOCK_SOURCE_DIR", ".")
+sys.path.insert(0, os.path.join(SOURCE, "bench"))
+sys.dont_write_bytecode = True
+
+import coll  # noqa: E402
+
+NEAR, FAR = 60.0, 300.0  # nanoseconds of a line
+POINT = ("coll_gather", 8)
+OURS, THEIRS = 1.0, 2.0  # microseconds on the near machine; five times that on the far one
+
+
+class Machine:
+    """Answers in place of jobs and of line.c. kinds: what the machine is at each line; the last
+    stays."""
+
+    def __init__(self, kinds, failing=()):
+        self.kinds, self.failing, self.asked = list(kinds), failing, []
+
+    def line(self, _build):
+        self.now = self.kinds.pop(0) if len(self.kinds) > 1 else self.kinds[0]
+        return self.now
+
+    def job(self, command, _timeout_s):
+        self.asked.append(command)
+        if command in self.failing:
+            raise coll.Failed(f"status 1 from: {command}")
+        return {POINT: (OURS if command == "ours" else THEIRS) * self.now / NEAR}
+
+
+def compared(machine, runs=2):
+    """coll.py's results of one operation, and who failed."""
+    wanted = [("penstock", "ours"), ("openmpi", "theirs"), ("mpich", "others")]
+    failures = {}
+    with mock.patch.object(coll, "line_ns", machine.line), \
+            mock.patch.object(coll, "values", machine.job):
+        found = coll.measured("build", wanted, argparse.Namespace(runs=runs, budget=1), failures)
+        return list(coll.compared(2, *found)), failures
+
+
+class Alike(unittest.TestCase):
+    def test_a_quiet_machine_is_asked_as_often_as_wanted(self):
+        machine = Machine([NEAR])
+        (result,), failures = compared(machine)
+        self.assertEqual(result["ratio"], OURS / THEIRS)
+        self.assertEqual((len(machine.asked), result["changed"], failures), (6, False, {}))
+
+    def test_our_job_is_not_compared_with_theirs_of_another_machine(self):
+        # A line before the round and one after each job: ours near, theirs far, then the reverse.
+        machine = Machine([NEAR, NEAR, FAR, FAR, FAR, FAR, NEAR, NEAR, NEAR])
+        (result,), _ = compared(machine)
+        self.assertAlmostEqual(result["ratio"], OURS / THEIRS)
+        self.assertFalse(result["changed"])
+        self.assertGreater(len(machine.asked), 6)
+
+    def test_a_job_in_which_the_machine_changed_does_not_count(self):
+        wanted = [("penstock", "ours")]
+        machine, jobs = Machine([NEAR, FAR]), {}
+        with mock.patch.object(coll, "line_ns", machine.line), \
+                mock.patch.object(coll, "values", machine.job):
+            coll.run_round("build", wanted, argparse.Namespace(budget=1), jobs, {})
+        self.assertIsNone(jobs["penstock"][0].line)
+        self.assertEqual(coll.pairs_of(jobs), [])
+
+    def test_where_nothing_is_alike_all_are_compared_and_that_is_told(self):
+        machine = Machine([NEAR, FAR] * 100)
+        (result,), _ = compared(machine)
+        self.assertTrue(result["changed"])
+        self.assertEqual(len(machine.asked), 3 * 2 * coll.ROUNDS_EACH)
+        self.assertIsNotNone(result["ratio"])
+
+    def test_an_mpi_that_fails_is_not_asked_again_nor_waited_for(self):
+        machine = Machine([NEAR], failing=("others",))
+        (result,), failures = compared(machine)
+        self.assertEqual(list(failures), ["mpich"])
+        self.assertEqual(machine.asked.count("others"), 1)
+        self.assertEqual((result["ratio"], result["baseline"]), (OURS / THEIRS, "openmpi"))
+
+    def test_no_mpi_at_all_leaves_times_without_ratios(self):
+        (result,), _ = compared(Machine([NEAR], failing=("theirs", "others")))
+        self.assertEqual((result["value"], result["ratio"], result["baseline"]),
+                         (OURS, None, "none"))
+
+
+if __name__ == "__main__":
+    unittest.main()
