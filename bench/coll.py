@@ -13,9 +13,9 @@ reach a point in its budget does not count there; a point that no MPI reached is
 MPI that is not there, or fails, makes a row that has not passed. `make bench-peers` runs this as
 well, with few sizes.
 
-A shared machine may be another one a few seconds later: what a line takes between two cores changes
-tenfold. So it is measured (line.c) about every job. A job in which it changed does not count, and
-each of ours is compared with those of the MPIs that met the same; the median is the result.
+A shared machine may be another one a few seconds later (alike.py). A job in which it changed does
+not count, and each of ours is compared with those of the MPIs that met the same; the median is the
+result.
 """
 
 import argparse
@@ -28,6 +28,10 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import alike  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = {  # name: compiler, launcher, its arguments
     "openmpi": ("mpicc.openmpi", "mpirun.openmpi",
@@ -37,9 +41,7 @@ PEERS = {  # name: compiler, launcher, its arguments
 OPERATIONS = ("barrier", "broadcast", "reduce", "reduce_all", "gather", "gather_all", "all_to_all")
 MEAN_MAX, USUAL_MAX, USUAL_SHARE, WORST_MAX, CLIFF_MAX = 0.9, 1.1, 0.95, 1.3, 3.0
 TIMEOUT_S = 300
-ALIKE_MAX = 1.6  # a line's time over another's, on what we call the same machine
-ROUNDS_EACH = 4  # jobs of each that are run for one that counts, at most
-FEW = ["--factor", "16", "--budget", "2"]  # for other runners: at most six minutes, as a rule
+FEW = ["--factor", "16", "--runs", "3", "--budget", "2"]  # for other runners: six minutes, at most
 QUICK = ["--factor", "256", "--budget", "1", "--runs", "1", "--ranks", "2,4"]
 
 
@@ -82,17 +84,7 @@ def values(command, timeout_s):
     if job.returncode != 0:
         raise Failed(f"status {job.returncode} from: {' '.join(command)}")
     lines = (json.loads(line) for line in job.stdout.splitlines() if line.startswith("{"))
-    return {(line["metric"], line.get("bytes")): line["value"] for line in lines}
-
-
-def line_ns(build):
-    """What a line takes to another core and back; where there is no other, always the same."""
-    if len(os.sched_getaffinity(0)) < 2:
-        return 1.0
-    try:
-        return values([os.path.join(build, "bench", "line")], TIMEOUT_S)[("line", None)]
-    except Failed as failed:
-        raise SystemExit(f"coll: {failed}") from failed
+    return {(line["metric"], line["bytes"]): line["value"] for line in lines}
 
 
 def commands(build, programs, operation, ranks, options):
@@ -106,14 +98,10 @@ def commands(build, programs, operation, ranks, options):
         yield name, [launcher, *arguments, "-n", str(ranks), program, *passed_on]
 
 
-def alike(line, other):
-    return max(line, other) <= ALIKE_MAX * min(line, other)
-
-
 def run_round(build, wanted, options, jobs, failures):
     """A job of each that is wanted, put with those of its kind; an MPI that fails is not asked
     again."""
-    before = line_ns(build)
+    before = alike.line_ns(build)
     for name, command in wanted:
         if name in failures:
             continue
@@ -125,8 +113,8 @@ def run_round(build, wanted, options, jobs, failures):
             failures[name] = str(failed)
             jobs.pop(name, None)
             continue
-        after = line_ns(build)
-        line = math.sqrt(before * after) if alike(before, after) else None
+        after = alike.line_ns(build)
+        line = math.sqrt(before * after) if alike.same_machine(before, after) else None
         jobs.setdefault(name, []).append(Job(line, found))
         before = after
 
@@ -136,7 +124,7 @@ def pairs_of(jobs):
     pairs = []
     for ours in jobs["penstock"]:
         others = {name: [job for job in of if None not in (job.line, ours.line)
-                         and alike(job.line, ours.line)]
+                         and alike.same_machine(job.line, ours.line)]
                   for name, of in jobs.items() if name != "penstock"}
         if ours.line is not None and all(others.values()):
             pairs.append((ours, others))
@@ -146,7 +134,7 @@ def pairs_of(jobs):
 def measured(build, wanted, options, failures):
     """Pairs as above, and whether nothing met the same machine, so that all is compared with all."""
     jobs = {}
-    for _ in range(ROUNDS_EACH * options.runs):
+    for _ in range(alike.ROUNDS_EACH * options.runs):
         run_round(build, wanted, options, jobs, failures)
         pairs = pairs_of(jobs)
         if len(pairs) >= options.runs:
@@ -273,7 +261,7 @@ def argument_parser():
     parser.add_argument("--ranks", type=lambda text: [int(part) for part in text.split(",")],
                         default=[2, 4, 8, 16], help="numbers of ranks, 2,4,8,16")
     parser.add_argument("--factor", type=int, default=2, help="between sizes")
-    parser.add_argument("--runs", type=int, default=3, help="jobs of ours that count")
+    parser.add_argument("--runs", type=int, default=5, help="jobs of ours that count")
     parser.add_argument("--budget", type=float, default=8, help="seconds of a job")
     parser.add_argument("--only", choices=OPERATIONS, metavar="OPERATION",
                         help="one operation, reduce_all for one")

@@ -33,8 +33,8 @@ enum {
     COLL_BYTES_MAX = 1 << 20,
     COLL_ROOT = 0,
     COLL_BLOCKS = 7,
-    COLL_BLOCKS_SLOW = 3, /* where one operation is longer than a block */
-    COLL_BLOCK_MS = 4,
+    COLL_BLOCKS_SLOW = 5, /* where one operation is longer than a block */
+    COLL_BLOCK_MS = 2,
     COLL_ROUNDS_MAX = 20000
 };
 

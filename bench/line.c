@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* line.c: how long a line takes to another core and back just now, in nanoseconds, which on a
  * shared machine may change several times within a few seconds, with where the host runs our cores.
- * bench/coll.py asks before and after each job, so as to compare only what met the same machine. */
+ * bench/alike.py asks about each job, so as to compare only what met the same machine. */
 #include "coll_blocks.h"
 #include "raw.h"
 

@@ -23,6 +23,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import alike  # noqa: E402
 import show  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -108,11 +109,10 @@ class Bench:
         if not wanted or not self.two:
             return []
         arguments = ("rows", "--quick", "--only", ",".join(wanted))
-        pairs = []
-        for _ in range(PAR_ROUNDS_QUICK if self.options.quick else PAR_ROUNDS):
-            seq = self.perf(2, *arguments, cores=self.two, mode="seq")
-            par = self.perf(2, *arguments, cores=self.two, mode="par")
-            pairs += zip(seq, par)
+        rounds = alike.rounds(self.build, PAR_ROUNDS_QUICK if self.options.quick else PAR_ROUNDS,
+                              [lambda mode=mode: self.perf(2, *arguments, cores=self.two, mode=mode)
+                               for mode in ("seq", "par")])
+        pairs = [pair for seq, par in rounds for pair in zip(seq, par)]
         return [compare_modes(name, [pair for pair in pairs if pair[0]["metric"] == name])
                 for name in wanted]
 
@@ -149,9 +149,10 @@ class Bench:
 
     def share(self, name, metric, before, after, least, more=()):
         """What is left of a rate: a ratio of two ratios to the yardstick, from jobs in turn."""
-        pairs = [[self.over_udp(*settings, only=metric, more=more)[0]
-                  for settings in (before, after)]
-                 for _ in range(PAR_ROUNDS_QUICK if self.options.quick else PAIRS_UDP)]
+        pairs = alike.rounds(self.build, PAR_ROUNDS_QUICK if self.options.quick else PAIRS_UDP,
+                             [lambda settings=settings: self.over_udp(*settings, only=metric,
+                                                                      more=more)[0]
+                              for settings in (before, after)])
         row = compare_modes(metric, pairs)
         row.update(metric=name, baseline=metric)
         return with_limits(row, least, None)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/coll.py on a machine that changes: only jobs that met the same machine are compared, and
-where there are none that is told."""
+"""bench/alike.py and coll.py on a machine that changes: only jobs that met the same machine are
+compared, and where there are none, all are, which coll.py tells."""
 
 import argparse
 import os
@@ -13,6 +13,7 @@ SOURCE = os.environ.get("PENSTOCK_SOURCE_DIR", ".")
 sys.path.insert(0, os.path.join(SOURCE, "bench"))
 sys.dont_write_bytecode = True
 
+import alike  # noqa: E402
 import coll  # noqa: E402
 
 NEAR, FAR = 60.0, 300.0  # nanoseconds of a line
@@ -42,10 +43,28 @@ def compared(machine, runs=2):
     """coll.py's results of one operation, and who failed."""
     wanted = [("penstock", "ours"), ("openmpi", "theirs"), ("mpich", "others")]
     failures = {}
-    with mock.patch.object(coll, "line_ns", machine.line), \
+    with mock.patch.object(alike, "line_ns", machine.line), \
             mock.patch.object(coll, "values", machine.job):
         found = coll.measured("build", wanted, argparse.Namespace(runs=runs, budget=1), failures)
         return list(coll.compared(2, *found)), failures
+
+
+def rounds(kinds, wanted=2):
+    """What alike.py made of jobs that find what the machine is."""
+    machine = Machine(kinds)
+    with mock.patch.object(alike, "line_ns", machine.line):
+        return alike.rounds("build", wanted, [lambda: machine.now, lambda: machine.now])
+
+
+class Rounds(unittest.TestCase):
+    def test_a_round_in_which_the_machine_changed_is_run_again(self):
+        # Three lines a round: before, between and after its two jobs.
+        self.assertEqual(rounds([NEAR, NEAR, NEAR, NEAR, FAR, FAR, FAR, FAR, FAR]),
+                         [[NEAR, NEAR], [FAR, FAR]])
+
+    def test_rounds_of_a_machine_that_never_stays_make_up_for_those_that_are_missing(self):
+        self.assertEqual(rounds([NEAR, NEAR, NEAR] + [FAR, NEAR] * 50),
+                         [[NEAR, NEAR], [FAR, NEAR]])
 
 
 class Alike(unittest.TestCase):
@@ -66,7 +85,7 @@ class Alike(unittest.TestCase):
     def test_a_job_in_which_the_machine_changed_does_not_count(self):
         wanted = [("penstock", "ours")]
         machine, jobs = Machine([NEAR, FAR]), {}
-        with mock.patch.object(coll, "line_ns", machine.line), \
+        with mock.patch.object(alike, "line_ns", machine.line), \
                 mock.patch.object(coll, "values", machine.job):
             coll.run_round("build", wanted, argparse.Namespace(budget=1), jobs, {})
         self.assertIsNone(jobs["penstock"][0].line)
@@ -76,7 +95,7 @@ class Alike(unittest.TestCase):
         machine = Machine([NEAR, FAR] * 100)
         (result,), _ = compared(machine)
         self.assertTrue(result["changed"])
-        self.assertEqual(len(machine.asked), 3 * 2 * coll.ROUNDS_EACH)
+        self.assertEqual(len(machine.asked), 3 * 2 * alike.ROUNDS_EACH)
         self.assertIsNotNone(result["ratio"])
 
     def test_an_mpi_that_fails_is_not_asked_again_nor_waited_for(self):

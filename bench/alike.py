@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Is this still the same machine? A host may run our cores elsewhere a few seconds later, and what a
+line takes from one to the other and back then changes tenfold. Jobs are compared with those only
+between which and in which it did not change."""
+
+import json
+import os
+import subprocess
+
+ALIKE_MAX = 1.6  # a line's time over another's, on what we call the same machine
+ROUNDS_EACH = 4  # rounds that are run for one that counts, at most
+TIMEOUT_S = 60
+
+
+def line_ns(build):
+    """What a line takes to another core and back, just now; where there is no other, the same
+    always."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return 1.0
+    job = subprocess.run([os.path.join(build, "bench", "line")], stdout=subprocess.PIPE, text=True,
+                         timeout=TIMEOUT_S, check=True)
+    return json.loads(job.stdout)["value"]
+
+
+def same_machine(line, other):
+    return max(line, other) <= ALIKE_MAX * min(line, other)
+
+
+def rounds(build, wanted, jobs):
+    """What so many rounds found on a machine that stayed the same in each; jobs: the functions that
+    make a round. Where it did not stay often enough, others make up for what is missing."""
+    stayed, changed = [], []
+    while len(stayed) < wanted and len(stayed) + len(changed) < ROUNDS_EACH * wanted:
+        found, lines = [], [line_ns(build)]
+        for job in jobs:
+            found.append(job())
+            lines.append(line_ns(build))
+        (stayed if same_machine(max(lines), min(lines)) else changed).append(found)
+    return stayed + changed[:wanted - len(stayed)]
