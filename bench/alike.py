@@ -17,8 +17,12 @@ def line_ns(build):
     always."""
     if len(os.sched_getaffinity(0)) < 2:
         return 1.0
-    job = subprocess.run([os.path.join(build, "bench", "line")], stdout=subprocess.PIPE, text=True,
-                         timeout=TIMEOUT_S, check=True)
+    program = os.path.join(build, "bench", "line")
+    try:
+        job = subprocess.run([program], stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
+                             check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SystemExit(f"bench: cannot ask the machine: {error}; is all of {build} built?") from error
     return json.loads(job.stdout)["value"]
 
 

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* Bytes of a member's that go through its body in a turn, at most. */
+/* Bytes of a member's that go through its body in a turn, at most; operands of which everybody
+ * combines all may fill a piece. */
 enum { SECTION = 16 << 10, CROWD_SECTION = PEN_SHARED_PIECE_MAX };
 _Static_assert(2 * SECTION <= PEN_SHARED_PIECE_MAX, "operands and a slice's result in one piece");
 
@@ -33,7 +34,9 @@ static const move_limits crowd_moves = { UINT32_MAX, SIZE_MAX, SIZE_MAX, SIZE_MA
 /* Bytes of a reduction's operands, by number of members; measured. direct: from so many on, they
  * are read where they are. whole: up to so many, everybody who needs a reduction's result combines
  * everybody's operands; beyond, each member combines a slice. whole_one: the same where only one
- * member needs it; of two members, it alone is as fast as both. */
+ * member needs it; of two members, it alone is as fast as both. Two who both need it run ahead of
+ * each other through bodies: 1 MiB takes 0.44 of the time of slices that are read where they are
+ * between dies, and 1.5 of it within one. */
 typedef struct reduction_limits {
     uint32_t members_max;
     size_t direct, whole, whole_one;
