@@ -58,9 +58,9 @@ PLANTS = [
     ),
     Plant(
         "Medium: one over 4 KiB is cut to a multiple of 8 bytes", "src/conduits/shm/send.c",
-        "    memcpy(tx->ring + offset, frame->body, frame->body_len);\n",
-        "    memcpy(tx->ring + offset, frame->body,\n"
-        "           frame->body_len > 4096 ? frame->body_len & ~7u : frame->body_len);\n",
+        "        pen_copy_out(&peer->pace, to, frame->body, frame->body_len);\n",
+        "        pen_copy_out(&peer->pace, to, frame->body,\n"
+        "                     frame->body_len > 4096 ? frame->body_len & ~7u : frame->body_len);\n",
         "seq", 2, ARENA, {},
     ),
     Plant(

@@ -192,6 +192,15 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
     wake_sleeper(link, to, peer->lanes[0].sleeping);
 }
 
+/* Long ones past the caches, where the reader is far. */
+static inline void write_body(shm_peer *peer, char *to, const pen_frame *frame)
+{
+    if (frame->body_len < PEN_COPY_OUT_MIN)
+        memcpy(to, frame->body, frame->body_len);
+    else
+        pen_copy_out(&peer->pace, to, frame->body, frame->body_len);
+}
+
 /* A body that goes with no slot and into no ring. */
 static bool place_in_chunk(const shm_link *link, shm_peer *peer, pen_lane lane,
                            const pen_frame *frame, uint64_t *body_word)
@@ -199,8 +208,7 @@ static bool place_in_chunk(const shm_link *link, shm_peer *peer, pen_lane lane,
     int chunk = shm_chunk_take(peer, lane);
     if (chunk < 0)
         return false;
-    memcpy(shm_chunk(&link->layout, peer->area, lane, (uint32_t)chunk), frame->body,
-           frame->body_len);
+    write_body(peer, shm_chunk(&link->layout, peer->area, lane, (uint32_t)chunk), frame);
     *body_word = shm_word_body(SHM_BODY_IN_CHUNK, frame->body_len, (uint32_t)chunk);
     return true;
 }
@@ -232,7 +240,7 @@ static bool place_in_ring(shm_link *link, shm_peer *peer, pen_lane lane, const p
     if (start < 0)
         return false;
     uint32_t offset = (uint32_t)start & (link->layout.ring_len - 1);
-    memcpy(tx->ring + offset, frame->body, frame->body_len);
+    write_body(peer, tx->ring + offset, frame);
     tx->ring_next = (uint32_t)start + record;
     shm_tx_show_room(tx);
     *body_word = shm_word_body(SHM_BODY_IN_RING, frame->body_len, 0) |
@@ -344,7 +352,7 @@ static __attribute__((noinline)) pen_post post_with_body(shm_link *link, pen_pee
 {
     shm_tx *tx = shm_tx_of(&link->to[to], lane);
     uint32_t record = shm_ring_record(frame->body_len);
-    char *body = frame->body_len == 0 || frame->body_len > SHM_BODY_MAX || fits_slot(frame)
+    char *body = frame->body_len == 0 || frame->body_len >= PEN_COPY_OUT_MIN || fits_slot(frame)
                      ? NULL
                      : room_at_once(link, tx, record);
     if (body == NULL)

@@ -14,6 +14,7 @@
 #ifndef PEN_CONDUITS_SHM_SHM_H
 #define PEN_CONDUITS_SHM_SHM_H
 
+#include "base/copy.h"
 #include "conduits/shm/layout.h"
 
 typedef struct shm_config {
@@ -54,6 +55,7 @@ typedef struct shm_peer {
     char *area;     /* the peer's part of the slice */
     shm_page *page; /* its first page */
     shm_link *link;
+    pen_copy_pace pace;   /* of long bodies */
     uint32_t inbox_sends; /* requests and replies since it was last asked for a channel */
     uint32_t inbox_reserved[PEN_LANES]; /* chunk + 1 of the one reservation; 0: none */
     _Atomic bool
