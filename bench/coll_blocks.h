@@ -7,8 +7,8 @@
 #define BENCH_COLL_BLOCKS_H
 
 #include "blocks.h"
+#include "place.h"
 
-#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -217,20 +217,6 @@ static inline void coll_measure(coll_bench *bench)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* The same place for a rank, whoever started it. */
-static inline void coll_pin(unsigned rank)
-{
-    cpu_set_t all, mine;
-    if (sched_getaffinity(0, sizeof all, &all) != 0)
-        return;
-    int wanted = (int)(rank % (unsigned)CPU_COUNT(&all));
-    CPU_ZERO(&mine);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &all) && wanted-- == 0)
-            CPU_SET(cpu, &mine);
-    (void)sched_setaffinity(0, sizeof mine, &mine);
-}
-
 static inline const char *coll_arguments(coll_bench *bench, int argc, char **argv)
 {
     bench->factor = 2;
@@ -261,7 +247,7 @@ static inline void coll_main(const coll_peer *peer, coll_bench *bench)
         peer->fail("no memory");
     memset(bench->dest, 0, len);
     memset(bench->source, 0, len);
-    coll_pin(peer->rank);
+    place_rank(peer->rank);
     coll_measure(bench);
     coll_meet(bench);
 }

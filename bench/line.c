@@ -2,7 +2,8 @@
 /* line.c: how long a line takes to another core and back just now, in nanoseconds, which on a
  * shared machine may change several times within a few seconds, with where the host runs our cores.
  * bench/alike.py asks about each job, so as to compare only what met the same machine. */
-#include "coll_blocks.h"
+#include "blocks.h"
+#include "place.h"
 #include "raw.h"
 
 #include <pthread.h>
@@ -14,7 +15,7 @@ static raw_line line;
 static void exchange(unsigned side, double *times_ns)
 {
     raw_pair pair = { .turn = &line.value, .side = side };
-    coll_pin(side);
+    place_rank(side);
     for (unsigned i = 0; i < LINE_BLOCKS; i++) {
         const double start_ns = block_now_ns();
         raw_exchange_turns(&pair, LINE_ROUNDS, false);

@@ -4,8 +4,9 @@
  * rank wanted a core and had none. The other is `end`. */
 #include "driver.h"
 
+#include "../place.h"
+
 #include <inttypes.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,20 +35,6 @@ static uint64_t lost_ns(void)
         waited_ns = 0;
     fclose(file);
     return waited_ns;
-}
-
-/* Whatever the launcher chose: the same place for every library. */
-static void pin(unsigned rank)
-{
-    cpu_set_t allowed, one;
-    CPU_ZERO(&one);
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-        return;
-    unsigned skip = rank % (unsigned)CPU_COUNT(&allowed);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && skip-- == 0)
-            CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof(one), &one);
 }
 
 static int fail(const driver *self, const char *what)
@@ -103,7 +90,7 @@ int driver_serve(const driver *self, const char *path)
     size_t len;
     uint64_t rounds;
 
-    pin(self->rank);
+    place_rank(self->rank);
     FILE *runner = runner_open(path);
     if (runner == NULL)
         return fail(self, "cannot reach the runner");
