@@ -74,8 +74,6 @@ void pen_copy_stream(void *to, const void *from, size_t len)
     memcpy(dest, source, len);
 }
 
-void pen_copy_fence(void) { _mm_sfence(); }
-
 /* In ticks of the time stamp counter, of which a nanosecond has 2 to 4: measured at 2.6, 128 bytes
  * took 6 to 12 into caches of this core's, 29 to 38 where another core of the die had the lines,
  * and 127 to 180 between dies. */
@@ -90,7 +88,7 @@ pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)
 void pen_copy_end_paced(const pen_copy_piece *piece)
 {
     if (piece->streams)
-        pen_copy_fence();
+        _mm_sfence();
     else if (piece->begun != 0)
         piece->pace->streams = (__rdtsc() - piece->begun) * BYTES_PER_TICK > piece->len;
 }
@@ -98,8 +96,6 @@ void pen_copy_end_paced(const pen_copy_piece *piece)
 #else
 
 void pen_copy_stream(void *to, const void *from, size_t len) { memcpy(to, from, len); }
-
-void pen_copy_fence(void) {}
 
 pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)
 {

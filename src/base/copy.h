@@ -58,9 +58,8 @@ typedef struct pen_copy_piece {
 /* For pieces of PEN_COPY_OUT_MIN bytes and more. */
 pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len);
 void pen_copy_end_paced(const pen_copy_piece *piece);
-/* Past the caches; in no order until pen_copy_fence. */
+/* Past the caches; in no order until pen_copy_end_paced. */
 void pen_copy_stream(void *to, const void *from, size_t len);
-void pen_copy_fence(void);
 
 /* len: of all its parts. */
 static inline pen_copy_piece pen_copy_begin(pen_copy_pace *pace, size_t len)

@@ -192,7 +192,7 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
     wake_sleeper(link, to, peer->lanes[0].sleeping);
 }
 
-/* Long ones past the caches, where the reader is far. */
+/* Long ones past the caches, where the reader is far; for short ones there is nothing to ask. */
 static inline void write_body(shm_peer *peer, char *to, const pen_frame *frame)
 {
     if (frame->body_len < PEN_COPY_OUT_MIN)
