@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How two jobs become a ratio: blocks of a few ten milliseconds in turn, in random order; pairs of
-blocks in which the machine did something else are put aside and counted."""
+blocks in which the machine did something else, or became another (alike.py), are put aside and
+counted."""
 
 import random
 import statistics
+import time
+
+import alike
 
 PAIRS, PAIRS_QUICK = 15, 5
 PAIRS_TOOL, PAIRS_TOOL_QUICK = 7, 3
 BLOCK_NS, BLOCK_QUICK_NS = 30e6, 12e6
 ROUNDS_MAX = 50_000_000
 LOST_MAX = 0.01  # of a block, as in bench/blocks.h
-PATIENCE = 3  # times as many pairs, at most, when most are disturbed
+PATIENCE_S = 20  # for pairs that make up for disturbed ones
 
 
 def stolen_ticks():
@@ -56,7 +60,7 @@ def judge(pairs):
 
 def measure(ours, our_op, peer, their_op, worth, length, options, quiet):
     """worth: operations of ours that one of the peer's amounts to. quiet: each rank has a core, so
-    being without it is a disturbance."""
+    being without it is a disturbance. options: quick, and build, whose line.c asks the machine."""
     block_ns = BLOCK_QUICK_NS if options.quick else BLOCK_NS
     if peer.is_tool:
         count = PAIRS_TOOL_QUICK if options.quick else PAIRS_TOOL
@@ -64,14 +68,16 @@ def measure(ours, our_op, peer, their_op, worth, length, options, quiet):
         count = PAIRS_QUICK if options.quick else PAIRS
     sides = {"ours": (ours, our_op, rounds_of(ours, our_op, length, block_ns), 1),
              "theirs": (peer, their_op, rounds_of(peer, their_op, length, block_ns), worth)}
-    pairs = []
-    while len(pairs) < count or (len(pairs) < PATIENCE * count and quiet_of(pairs) < count / 2):
-        stolen, most_lost, pair = stolen_ticks(), 0.0, {}
+    pairs, lines, end_s = [], [alike.line_ns(options.build)], time.monotonic() + PATIENCE_S
+    while len(pairs) < count or (quiet_of(pairs) < count / 2 and time.monotonic() < end_s):
+        stolen, most_lost, pair, lines = stolen_ticks(), 0.0, {}, lines[-1:]
         for side in random.sample(sorted(sides), 2):
             job, operation, rounds, each = sides[side]
             took_ns, lost = job.block(operation, length, rounds)
             pair[side] = took_ns / rounds * each
             most_lost = max(most_lost, lost)
-        pair["disturbed"] = quiet and (most_lost > LOST_MAX or stolen_ticks() != stolen)
+            lines.append(alike.line_ns(options.build))
+        pair["disturbed"] = not alike.same_machine(max(lines), min(lines)) or \
+            quiet and (most_lost > LOST_MAX or stolen_ticks() != stolen)
         pairs.append(pair)
     return judge(pairs)

@@ -7,11 +7,13 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(ROOT, "bench", "peers"))
+sys.path[:0] = [os.path.join(ROOT, "bench", "peers"), os.path.join(ROOT, "bench")]
 
+import alike  # noqa: E402
 import blocks  # noqa: E402
 import jobs  # noqa: E402
 import process  # noqa: E402
@@ -20,7 +22,7 @@ import settings  # noqa: E402
 import tools  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv.pop())
-QUICK = types.SimpleNamespace(quick=True, only=None)
+QUICK = types.SimpleNamespace(quick=True, only=None, build=BUILD)
 
 
 def ours(folder, setting, ranks=2):
@@ -59,10 +61,11 @@ class Runner(unittest.TestCase):
 
     def test_two_jobs_do_blocks_in_turn(self):
         first, second = self.job("one"), self.job("two")
-        result = blocks.measure(first, "put", second, "put", 1, 4096, QUICK, quiet=False)
+        with mock.patch.object(alike, "line_ns", lambda build: 1.0):
+            result = blocks.measure(first, "put", second, "put", 1, 4096, QUICK, quiet=False)
+            other = blocks.measure(first, "put", second, "put", 1e6, 4096, QUICK, quiet=False)
         self.assertEqual(result["blocks"], blocks.PAIRS_QUICK)
         self.assertGreater(result["ratio"], 0)
-        other = blocks.measure(first, "put", second, "put", 1e6, 4096, QUICK, quiet=False)
         self.assertLess(other["ratio"], result["ratio"] / 10)  # worth a million of ours
 
     def test_barriers_of_more_ranks_than_cores(self):
@@ -80,6 +83,35 @@ class Runner(unittest.TestCase):
         job = jobs.Job("Nobody", "default", "mpi", ["sh", "-c", "echo no such thing; exit 1"], 2,
                        self.folder)
         self.assertRegex(job.failure, "does not start: no such thing")
+
+
+class Fixed:
+    """A job whose operation takes one nanosecond, always."""
+
+    is_tool = False
+
+    @staticmethod
+    def block(_operation, _length, rounds):
+        return rounds, 0
+
+
+class Blocks(unittest.TestCase):
+    @staticmethod
+    def measure(lines):
+        """What is found on a machine whose line takes these times, the last from then on."""
+        with mock.patch.object(alike, "line_ns",
+                               lambda build: lines.pop(0) if len(lines) > 1 else lines[0]), \
+                mock.patch.object(blocks, "PATIENCE_S", 0.2):
+            return blocks.measure(Fixed, "put", Fixed, "put", 1, 8, QUICK, quiet=False)
+
+    def test_pairs_between_whose_blocks_the_machine_changed_are_put_aside(self):
+        result = self.measure([60, 60, 60, 60, 300])  # the second pair's second block, and then not
+        self.assertEqual((result["blocks"], result["rejected"]), (blocks.PAIRS_QUICK, 1))
+
+    def test_others_make_up_for_them(self):
+        result = self.measure([60, 300] * blocks.PAIRS_QUICK + [300])
+        self.assertGreater(result["blocks"], blocks.PAIRS_QUICK)
+        self.assertEqual(result["ratio"], 1)
 
 
 class Rows(unittest.TestCase):
