@@ -34,22 +34,34 @@ def launch_command(ranks, *steps, options=()):
     return [PENSTOCK, "run", "-n", str(ranks), *options, RANK, *steps]
 
 
+class Late(AssertionError):
+    """A job that did not end; with what it said until then."""
+
+    def __init__(self, late):
+        self.err = (late.stderr or b"").decode(errors="replace")
+        out = (late.stdout or b"").decode(errors="replace")
+        super().__init__(f"{late}\nout: {out}\nerr: {self.err}")
+
+
 class Job:
     """A finished job: status as a shell sees it, output, seconds it took."""
 
     def __init__(self, command, stdin=None, env=None, limit=60, **more):
         started = time.monotonic()
-        self.process = subprocess.run(
-            command,
-            input=stdin,
-            stdin=None if stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env or environment(),
-            timeout=limit,
-            check=False,
-            **more,
-        )
+        try:
+            self.process = subprocess.run(
+                command,
+                input=stdin,
+                stdin=None if stdin is not None else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=env or environment(),
+                timeout=limit,
+                check=False,
+                **more,
+            )
+        except subprocess.TimeoutExpired as late:
+            raise Late(late) from None
         self.seconds = time.monotonic() - started
         self.out = self.process.stdout.decode()
         self.err = self.process.stderr.decode()
