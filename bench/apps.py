@@ -6,31 +6,43 @@
 
 RandomAccess, heat2d and the turning of FT's field, at 2 and 4 ranks, each rank bound to a core if
 there are enough. The programs run in turn, in random order, some rounds; a result is the median of
-the ratios of a round. Every program checks its own results, and a wrong one is a miss. --smoke: ours
-only, small, once: for tests. --only: words of which one is in an application's name.
+the ratios of runs that met the same machine (alike.py). Every program checks its own results, and a
+wrong one is a miss. --smoke: ours only, small, once: for tests. --only: words of which one is in an application's name.
 measure() is for bench/run.py; a row's form is that of bench/peers/run.py.
 """
 
 import argparse
 import json
+import math
 import os
 import random
 import re
 import statistics
 import subprocess
 import sys
+from typing import NamedTuple, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "peers"))
+sys.path[:0] = [os.path.join(HERE, "peers"), HERE]
 
+import alike  # noqa: E402
 import settings  # noqa: E402
 
 ROUNDS, ROUNDS_QUICK = 5, 3
+ROUNDS_EACH = 2  # rounds for one that is wanted, at most, where the machine does not stay the same
 TIMEOUT_S = 120
+CHANGED = "no two runs met the same machine, so all are compared"
 
 
 class Wrong(Exception):
     """A program failed, or its results are wrong."""
+
+
+class Run(NamedTuple):
+    """What a program found, and what a line took then; None: the machine changed meanwhile."""
+
+    line: Optional[float]
+    values: dict
 
 
 class Program:
@@ -134,55 +146,80 @@ def their_programs(build, application, ranks):
     return found
 
 
-def play(programs, readings, rounds):
-    """What each program found in each round; programs that fail are marked and left out."""
-    found = {program: [] for program in programs}
-    for _ in range(rounds):
-        for program in random.sample(programs, len(programs)):
-            if program.failure:
-                continue
-            try:
-                found[program].append(program.run(
-                    lambda said: {name: read(said) for name, read in readings.items()}))
-            except Wrong as wrong:
-                program.failure = str(wrong)
+def play_round(build, programs, readings, found):
+    """A run of each; programs that fail are marked and left out."""
+    before = alike.line_ns(build)
+    for program in random.sample(programs, len(programs)):
+        if program.failure:
+            continue
+        try:
+            values = program.run(
+                lambda said: {name: read(said) for name, read in readings.items()})
+        except Wrong as wrong:
+            program.failure = str(wrong)
+            continue
+        after = alike.line_ns(build)
+        line = math.sqrt(before * after) if alike.same_machine(before, after) else None
+        found[program].append(Run(line, values))
+        before = after
+
+
+def alike_pairs(ours, theirs):
+    """Each of our runs with each of theirs that met the same machine."""
+    return [(our, their) for our in ours for their in theirs if None not in (our.line, their.line)
+            and alike.same_machine(our.line, their.line)]
+
+
+def play(build, mine, peers, readings, rounds):
+    """The runs of each program: so many, or more where too few met the same machine."""
+    found = {program: [] for program in mine + peers}
+    for round_i in range(ROUNDS_EACH * rounds):
+        if round_i >= rounds and all(len(alike_pairs(found[our], found[peer])) >= rounds
+                                     for our in mine for peer in peers if not peer.failure):
+            break
+        play_round(build, mine + peers, readings, found)
     return found
 
 
-def row_of(metric, unit, ours, theirs, peer, limit):
-    """ours and theirs: a value for each round."""
+def row_of(metric, unit, pairs, peer, limit):
+    """pairs: (our value, theirs)."""
     row = {"metric": metric, "unit": unit, "peer": peer.library, "setting": peer.setting,
-           "baseline": f"{peer.library} {metric}", "value": statistics.median(ours),
-           "ratio": None, "pass_at": limit, "pass": None, "stretch_at": None, "stretch": None}
+           "baseline": f"{peer.library} {metric}", "value": None, "ratio": None, "pass_at": limit,
+           "pass": None, "stretch_at": None, "stretch": None}
     if peer.failure:
         row.update({"why": peer.failure, "pass": False})
         return row
-    row["baseline_value"] = statistics.median(theirs)
+    row["value"] = statistics.median(ours for ours, _ in pairs)
+    row["baseline_value"] = statistics.median(theirs for _, theirs in pairs)
     if unit != "%":  # parts of a whole have no ratio
-        row["ratio"] = statistics.median(a / b for a, b in zip(ours, theirs))
+        row["ratio"] = statistics.median(ours / theirs for ours, theirs in pairs)
     if limit is not None and row["ratio"] is not None:
         row["pass"] = row["ratio"] <= limit
     return row
 
 
 def compare(build, application, ranks, rounds):
-    """Rows of one application at one number of ranks, and what our own program found."""
+    """Rows of one application at one number of ranks."""
     mine = our_programs(build, application, ranks)
     peers = their_programs(build, application, ranks)
-    found = play(mine + peers, application.readings, rounds)
+    found = play(build, mine, peers, application.readings, rounds)
     for program in mine:
         if program.failure:
             raise SystemExit(f"bench: {application.name}: {program.failure}")
     rows = []
     for our_i, (variant, program) in enumerate(zip(application.our_arguments, mine)):
         for peer in peers:
+            alike_runs = alike_pairs(found[program], found[peer])
+            runs = alike_runs or list(zip(found[program], found[peer]))
             for name in application.readings:
                 metric = "_".join(filter(None, (application.name, variant, name, f"{ranks}_ranks")))
                 judged = our_i == 0 and name != "computing" and not name.endswith("hidden")
-                rows.append(row_of(metric, "%" if name.endswith("hidden") else "ns",
-                                   [values[name] for values in found[program]],
-                                   [values[name] for values in found[peer]], peer,
-                                   application.limit if judged else None))
+                row = row_of(metric, "%" if name.endswith("hidden") else "ns",
+                             [(ours.values[name], theirs.values[name]) for ours, theirs in runs],
+                             peer, application.limit if judged else None)
+                if not alike_runs:
+                    row.setdefault("why", CHANGED)
+                rows.append(row)
     return rows
 
 

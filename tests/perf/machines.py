@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/alike.py and coll.py on a machine that changes: only jobs that met the same machine are
-compared, and where there are none, all are, which coll.py tells."""
+"""bench/alike.py, coll.py and apps.py on a machine that changes: only jobs that met the same machine are
+compared, and where there are none, all are, which is told."""
 
 import argparse
 import os
@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(SOURCE, "bench"))
 sys.dont_write_bytecode = True
 
 import alike  # noqa: E402
+import apps  # noqa: E402
 import coll  # noqa: E402
 
 NEAR, FAR = 60.0, 300.0  # nanoseconds of a line
@@ -54,6 +55,26 @@ def rounds(kinds, wanted=2):
     machine = Machine(kinds)
     with mock.patch.object(alike, "line_ns", machine.line):
         return alike.rounds("build", wanted, [lambda: machine.now, lambda: machine.now])
+
+
+def played(kinds, rounds):
+    """What apps.py made of programs that take what the machine has become at their end: a row for
+    each peer."""
+    machine = Machine(kinds)
+
+    class Program(apps.Program):
+        def run(self, read):
+            return {"": (OURS if self.library == "Penstock" else THEIRS) * machine.kinds[0] / NEAR}
+
+    application = apps.Application("app", "", "", [], ({"": []}, {"": []}), {"": float}, 1.0)
+    with mock.patch.object(alike, "line_ns", machine.line), \
+            mock.patch.object(apps.random, "sample", lambda of, count: of[:count]), \
+            mock.patch.object(apps, "our_programs",
+                              lambda *_: [Program("Penstock", "default", [])]), \
+            mock.patch.object(apps, "their_programs", lambda *_: [
+                Program("Open MPI", "default", []),
+                Program("MPICH", "default", [], failure="it is not installed")]):
+        return apps.compare("build", application, 2, rounds)
 
 
 class Rounds(unittest.TestCase):
@@ -109,6 +130,25 @@ class Alike(unittest.TestCase):
         (result,), _ = compared(Machine([NEAR], failing=("theirs", "others")))
         self.assertEqual((result["value"], result["ratio"], result["baseline"]),
                          (OURS, None, "none"))
+
+
+class Applications(unittest.TestCase):
+    def test_runs_are_compared_with_those_of_the_same_machine(self):
+        # A round: a line before, one after our run, one after theirs. Ours near, theirs far; then
+        # ours far and theirs near; more rounds follow, for no pair of the first two is alike.
+        (row, _) = played([NEAR, NEAR, FAR, FAR, FAR, NEAR, NEAR, NEAR, NEAR], 2)
+        self.assertEqual((row["value"], row["baseline_value"], row["ratio"]),
+                         (OURS, THEIRS, OURS / THEIRS))
+        self.assertNotIn("why", row)
+
+    def test_where_no_two_met_the_same_machine_that_is_told(self):
+        (row, _) = played([NEAR, FAR] * 100, 2)
+        self.assertEqual(row["why"], apps.CHANGED)
+        self.assertIsNotNone(row["ratio"])
+
+    def test_a_peer_that_fails_is_a_miss_and_not_waited_for(self):
+        (_, row) = played([NEAR], 2)
+        self.assertEqual((row["why"], row["pass"]), ("it is not installed", False))
 
 
 if __name__ == "__main__":
