@@ -6,7 +6,8 @@
 
 RandomAccess, heat2d and the turning of FT's field, at 2 and 4 ranks, each rank bound to a core if
 there are enough. The programs run in turn, in random order, some rounds; a result is the median of
-the ratios of runs that met the same machine (alike.py). Every program checks its own results, and a
+the ratios of runs that met the same machine (alike.py), which FT's own computing, the same code with
+every library, must bear out. Every program checks its own results, and a
 wrong one is a miss. --smoke: ours only, small, once: for tests. --only: words of which one is in an application's name.
 measure() is for bench/run.py; a row's form is that of bench/peers/run.py.
 """
@@ -29,6 +30,7 @@ import alike  # noqa: E402
 import settings  # noqa: E402
 
 ROUNDS, ROUNDS_QUICK = 5, 3
+YARDSTICK_MAX = 1.1  # of one run over another's, on what we call the same machine
 ROUNDS_EACH = 2  # rounds for one that is wanted, at most, where the machine does not stay the same
 TIMEOUT_S = 120
 CHANGED = "no two runs met the same machine, so all are compared"
@@ -86,12 +88,13 @@ def hidden_of_way(way):
 class Application:
     """One application: our program, theirs, and the arguments of each. ours and theirs map a name
     (a variant) to arguments, the first of ours being the one that is judged; readings map a name to
-    how it is read."""
+    how it is read; yardstick, None where there is none, is that of a part that is the same code for
+    every library, so what differs in it is the machine."""
 
-    def __init__(self, name, ours, source, others, arguments, readings, limit):
+    def __init__(self, name, ours, source, others, arguments, readings, limit, yardstick=None):
         self.name, self.ours, self.source, self.others = name, ours, source, others
         self.our_arguments, self.their_arguments = arguments
-        self.readings, self.limit = readings, limit
+        self.readings, self.limit, self.yardstick = readings, limit, yardstick
 
 
 FT_WAYS = ("blocking", "slabs", "pencils")
@@ -113,7 +116,7 @@ def applications(small):
                     {way: ns_of_way(way) for way in FT_WAYS}
                     | {f"{way}_hidden": hidden_of_way(way) for way in FT_WAYS}
                     | {"computing": ns_of_way("computing"),
-                       "exchange": ns_of_way("exchange alone")}, 1.0),
+                       "exchange": ns_of_way("exchange alone")}, 1.0, "computing"),
     ]
 
 
@@ -164,20 +167,32 @@ def play_round(build, programs, readings, found):
         before = after
 
 
-def alike_pairs(ours, theirs):
+def met_the_same(run, other, yardstick):
+    if None in (run.line, other.line) or not alike.same_machine(run.line, other.line):
+        return False
+    if yardstick is None:
+        return True
+    measures = run.values[yardstick], other.values[yardstick]
+    return max(measures) <= YARDSTICK_MAX * min(measures)
+
+
+def alike_pairs(ours, theirs, yardstick):
     """Each of our runs with each of theirs that met the same machine."""
-    return [(our, their) for our in ours for their in theirs if None not in (our.line, their.line)
-            and alike.same_machine(our.line, their.line)]
+    return [(our, their) for our in ours for their in theirs if met_the_same(our, their, yardstick)]
 
 
-def play(build, mine, peers, readings, rounds):
+def play(build, mine, peers, application, rounds):
     """The runs of each program: so many, or more where too few met the same machine."""
     found = {program: [] for program in mine + peers}
+
+    def is_enough():
+        return all(len(alike_pairs(found[our], found[peer], application.yardstick)) >= rounds
+                   for our in mine for peer in peers if not peer.failure)
+
     for round_i in range(ROUNDS_EACH * rounds):
-        if round_i >= rounds and all(len(alike_pairs(found[our], found[peer])) >= rounds
-                                     for our in mine for peer in peers if not peer.failure):
+        if round_i >= rounds and is_enough():
             break
-        play_round(build, mine + peers, readings, found)
+        play_round(build, mine + peers, application.readings, found)
     return found
 
 
@@ -202,18 +217,18 @@ def compare(build, application, ranks, rounds):
     """Rows of one application at one number of ranks."""
     mine = our_programs(build, application, ranks)
     peers = their_programs(build, application, ranks)
-    found = play(build, mine, peers, application.readings, rounds)
+    found = play(build, mine, peers, application, rounds)
     for program in mine:
         if program.failure:
             raise SystemExit(f"bench: {application.name}: {program.failure}")
     rows = []
     for our_i, (variant, program) in enumerate(zip(application.our_arguments, mine)):
         for peer in peers:
-            alike_runs = alike_pairs(found[program], found[peer])
+            alike_runs = alike_pairs(found[program], found[peer], application.yardstick)
             runs = alike_runs or list(zip(found[program], found[peer]))
             for name in application.readings:
                 metric = "_".join(filter(None, (application.name, variant, name, f"{ranks}_ranks")))
-                judged = our_i == 0 and name != "computing" and not name.endswith("hidden")
+                judged = our_i == 0 and name != application.yardstick and not name.endswith("hidden")
                 row = row_of(metric, "%" if name.endswith("hidden") else "ns",
                              [(ours.values[name], theirs.values[name]) for ours, theirs in runs],
                              peer, application.limit if judged else None)

@@ -174,6 +174,7 @@ def compared(ranks, pairs, changed):
         yield {"metric": f"{metric}_{length}B_{ranks}_ranks", "operation": metric, "ranks": ranks,
                "bytes": length, "value": median_of(ours, point), "unit": "us", "baseline": best,
                "baseline_value": best_time, "peer": best, "changed": changed,
+               "jobs": len(ours),
                "others": {name: time for name, time in times.items() if time is not None},
                "ratio": statistics.median(ratios) if ratios else None,
                "cliff": statistics.median(steps) if steps else None, "pass": None, "stretch": None}
@@ -240,11 +241,12 @@ def print_table(results):
     by_group = {}
     for result in results:
         if result.get("operation") and result["ratio"]:
-            by_group.setdefault((result["operation"][5:], result["ranks"]), []).append(
-                result["ratio"])
-    for (operation, ranks), ratios in by_group.items():
+            by_group.setdefault((result["operation"][5:], result["ranks"], result["jobs"]),
+                                []).append(result["ratio"])
+    for (operation, ranks, jobs), ratios in by_group.items():
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"{operation:<11} {ranks:3} ranks: mean {mean:.2f}, worst {max(ratios):.2f}")
+        print(f"{operation:<11} {ranks:3} ranks: mean {mean:.2f}, worst {max(ratios):.2f} "
+              f"of {jobs} jobs")
     for operation, ranks in dict.fromkeys((result["operation"], result["ranks"])
                                           for result in results if result.get("changed")):
         print(f"{operation[5:]:<11} {ranks:3} ranks: the machine changed within each job")

@@ -57,16 +57,19 @@ def rounds(kinds, wanted=2):
         return alike.rounds("build", wanted, [lambda: machine.now, lambda: machine.now])
 
 
-def played(kinds, rounds):
+def played(kinds, rounds, works=(1.0,)):
     """What apps.py made of programs that take what the machine has become at their end: a row for
-    each peer."""
-    machine = Machine(kinds)
+    each peer and reading. works: what their yardsticks say in turn, the last from then on."""
+    machine, works = Machine(kinds), list(works)
 
     class Program(apps.Program):
         def run(self, read):
-            return {"": (OURS if self.library == "Penstock" else THEIRS) * machine.kinds[0] / NEAR}
+            work = works.pop(0) if len(works) > 1 else works[0]
+            took = (OURS if self.library == "Penstock" else THEIRS) * machine.kinds[0] / NEAR
+            return {"": took * work, "work": work}
 
-    application = apps.Application("app", "", "", [], ({"": []}, {"": []}), {"": float}, 1.0)
+    application = apps.Application("app", "", "", [], ({"": []}, {"": []}),
+                                   {"": float, "work": float}, 1.0, "work")
     with mock.patch.object(alike, "line_ns", machine.line), \
             mock.patch.object(apps.random, "sample", lambda of, count: of[:count]), \
             mock.patch.object(apps, "our_programs",
@@ -136,18 +139,23 @@ class Applications(unittest.TestCase):
     def test_runs_are_compared_with_those_of_the_same_machine(self):
         # A round: a line before, one after our run, one after theirs. Ours near, theirs far; then
         # ours far and theirs near; more rounds follow, for no pair of the first two is alike.
-        (row, _) = played([NEAR, NEAR, FAR, FAR, FAR, NEAR, NEAR, NEAR, NEAR], 2)
+        row = played([NEAR, NEAR, FAR, FAR, FAR, NEAR, NEAR, NEAR, NEAR], 2)[0]
         self.assertEqual((row["value"], row["baseline_value"], row["ratio"]),
                          (OURS, THEIRS, OURS / THEIRS))
         self.assertNotIn("why", row)
 
+    def test_runs_whose_yardsticks_differ_are_not_compared(self):
+        row, yardstick = played([NEAR], 2, [1.0, 2.0, 1.0, 4.0, 1.0])[:2]  # theirs: 2, 4, then 1
+        self.assertEqual((row["value"], row["ratio"]), (OURS, OURS / THEIRS))
+        self.assertIsNone(yardstick["pass"])
+
     def test_where_no_two_met_the_same_machine_that_is_told(self):
-        (row, _) = played([NEAR, FAR] * 100, 2)
+        row = played([NEAR, FAR] * 100, 2)[0]
         self.assertEqual(row["why"], apps.CHANGED)
         self.assertIsNotNone(row["ratio"])
 
     def test_a_peer_that_fails_is_a_miss_and_not_waited_for(self):
-        (_, row) = played([NEAR], 2)
+        row = played([NEAR], 2)[2]
         self.assertEqual((row["why"], row["pass"]), ("it is not installed", False))
 
 
