@@ -7,8 +7,8 @@
 RandomAccess, heat2d and the turning of FT's field, at 2 and 4 ranks, each rank bound to a core if
 there are enough. The programs run in turn, in random order, some rounds; a result is the median of
 the ratios of runs that met the same machine (alike.py), which FT's own computing, the same code with
-every library, must bear out. Every program checks its own results, and a
-wrong one is a miss. --smoke: ours only, small, once: for tests. --only: words of which one is in an application's name.
+every library, must bear out. Every program checks its own results, and a wrong one is a miss.
+--smoke: ours only, small, once: for tests. --only: words of which one is in an application's name.
 measure() is for bench/run.py; a row's form is that of bench/peers/run.py.
 """
 

@@ -34,15 +34,6 @@ def launch_command(ranks, *steps, options=()):
     return [PENSTOCK, "run", "-n", str(ranks), *options, RANK, *steps]
 
 
-class Late(AssertionError):
-    """A job that did not end; with what it said until then."""
-
-    def __init__(self, late):
-        self.err = (late.stderr or b"").decode(errors="replace")
-        out = (late.stdout or b"").decode(errors="replace")
-        super().__init__(f"{late}\nout: {out}\nerr: {self.err}")
-
-
 class Job:
     """A finished job: status as a shell sees it, output, seconds it took."""
 
@@ -61,7 +52,7 @@ class Job:
                 **more,
             )
         except subprocess.TimeoutExpired as late:
-            raise Late(late) from None
+            raise AssertionError(f"{late}; until then it said: {late.stdout} {late.stderr}") from None
         self.seconds = time.monotonic() - started
         self.out = self.process.stdout.decode()
         self.err = self.process.stderr.decode()
