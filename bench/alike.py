@@ -4,8 +4,10 @@ line takes from one to the other and back then changes tenfold. Jobs are compare
 between which and in which it did not change."""
 
 import json
+import math
 import os
 import subprocess
+from typing import NamedTuple, Optional
 
 ALIKE_MAX = 1.6  # a line's time over another's, on what we call the same machine
 ROUNDS_EACH = 4  # rounds that are run for one that counts, at most
@@ -28,6 +30,30 @@ def line_ns(build):
 
 def same_machine(line, other):
     return max(line, other) <= ALIKE_MAX * min(line, other)
+
+
+class Run(NamedTuple):
+    """What a job found, and what a line took then; None: the machine changed meanwhile."""
+
+    line: Optional[float]
+    values: dict
+
+    def met_machine_of(self, other):
+        return None not in (self.line, other.line) and same_machine(self.line, other.line)
+
+
+class Watch:
+    """Asks the machine before and after each of the jobs that follow each other."""
+
+    def __init__(self, build):
+        self._build, self._before = build, line_ns(build)
+
+    def run(self, job):
+        """Run of what job() returns. Where it raises instead, so does this."""
+        values = job()
+        before, self._before = self._before, line_ns(self._build)
+        alike = same_machine(before, self._before)
+        return Run(math.sqrt(before * self._before) if alike else None, values)
 
 
 def rounds(build, wanted, jobs):

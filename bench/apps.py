@@ -14,14 +14,12 @@ measure() is for bench/run.py; a row's form is that of bench/peers/run.py.
 
 import argparse
 import json
-import math
 import os
 import random
 import re
 import statistics
 import subprocess
 import sys
-from typing import NamedTuple, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "peers"), HERE]
@@ -38,13 +36,6 @@ CHANGED = "no two runs met the same machine, so all are compared"
 
 class Wrong(Exception):
     """A program failed, or its results are wrong."""
-
-
-class Run(NamedTuple):
-    """What a program found, and what a line took then; None: the machine changed meanwhile."""
-
-    line: Optional[float]
-    values: dict
 
 
 class Program:
@@ -151,24 +142,19 @@ def their_programs(build, application, ranks):
 
 def play_round(build, programs, readings, found):
     """A run of each; programs that fail are marked and left out."""
-    before = alike.line_ns(build)
+    watch = alike.Watch(build)
     for program in random.sample(programs, len(programs)):
         if program.failure:
             continue
         try:
-            values = program.run(
-                lambda said: {name: read(said) for name, read in readings.items()})
+            found[program].append(watch.run(lambda: program.run(
+                lambda said: {name: read(said) for name, read in readings.items()})))
         except Wrong as wrong:
             program.failure = str(wrong)
-            continue
-        after = alike.line_ns(build)
-        line = math.sqrt(before * after) if alike.same_machine(before, after) else None
-        found[program].append(Run(line, values))
-        before = after
 
 
 def met_the_same(run, other, yardstick):
-    if None in (run.line, other.line) or not alike.same_machine(run.line, other.line):
+    if not run.met_machine_of(other):
         return False
     if yardstick is None:
         return True

@@ -19,7 +19,6 @@ result.
 """
 
 import argparse
-import collections
 import json
 import math
 import os
@@ -43,10 +42,6 @@ MEAN_MAX, USUAL_MAX, USUAL_SHARE, WORST_MAX, CLIFF_MAX = 0.9, 1.1, 0.95, 1.3, 3.
 TIMEOUT_S = 300
 FEW = ["--factor", "16", "--runs", "3", "--budget", "2"]  # for other runners: six minutes, at most
 QUICK = ["--factor", "256", "--budget", "1", "--runs", "1", "--ranks", "2,4"]
-
-
-# line: nanoseconds; None: changed meanwhile. values: {(metric, bytes): microseconds}
-Job = collections.namedtuple("Job", "line values")
 
 
 class Failed(Exception):
@@ -101,30 +96,26 @@ def commands(build, programs, operation, ranks, options):
 def run_round(build, wanted, options, jobs, failures):
     """A job of each that is wanted, put with those of its kind; an MPI that fails is not asked
     again."""
-    before = alike.line_ns(build)
+    watch = alike.Watch(build)
     for name, command in wanted:
         if name in failures:
             continue
         try:
-            found = values(command, options.budget + TIMEOUT_S)
+            run = watch.run(lambda: values(command, options.budget + TIMEOUT_S))
         except Failed as failed:
             if name == "penstock":
                 raise SystemExit(f"coll: {failed}") from failed
             failures[name] = str(failed)
             jobs.pop(name, None)
             continue
-        after = alike.line_ns(build)
-        line = math.sqrt(before * after) if alike.same_machine(before, after) else None
-        jobs.setdefault(name, []).append(Job(line, found))
-        before = after
+        jobs.setdefault(name, []).append(run)
 
 
 def pairs_of(jobs):
     """[(a job of ours, {MPI: its jobs that met the same machine})], where every MPI has some."""
     pairs = []
     for ours in jobs["penstock"]:
-        others = {name: [job for job in of if None not in (job.line, ours.line)
-                         and alike.same_machine(job.line, ours.line)]
+        others = {name: [job for job in of if job.met_machine_of(ours)]
                   for name, of in jobs.items() if name != "penstock"}
         if ours.line is not None and all(others.values()):
             pairs.append((ours, others))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/alike.py, coll.py and apps.py on a machine that changes: only jobs that met the same machine are
-compared, and where there are none, all are, which is told."""
+"""bench/alike.py, coll.py and apps.py on a machine that changes: only jobs that met the same
+machine are compared, and where there are none, all are, which is told."""
 
 import argparse
 import os
