@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* main.c: runs seeds; a failure is a line that says what, and one that repeats it.
  *
- *     sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | --resume FILE LAST [--jobs N]]
+ *     sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | --list FILE |
+ *                 --resume FILE LAST [--jobs N]]
  *
- * --resume goes on where FILE says, which it keeps up to date, until LAST: a million seeds take
- * hours, and may be interrupted; --jobs says how many processes share them. engine_mutants is the
- * same with faults in src/reliable, of which
+ * --list plays the seeds that FILE names, one at the start of each line. --resume goes on where
+ * FILE says, which it keeps up to date, until LAST: a million seeds take hours, and may be
+ * interrupted; --jobs says how many processes share them. engine_mutants is the same with faults in
+ * src/reliable, of which
  * --mutant NAME turns one on. */
 #include "engine.h"
 
@@ -24,7 +26,7 @@ enum { SLICE = 250, JOBS_MAX = 1024 };
 typedef struct eng_options {
     uint64_t first, count;
     uint32_t ranks, jobs;
-    const char *ledger;
+    const char *ledger, *list;
 } eng_options;
 
 static const char *mutant;
@@ -154,6 +156,22 @@ static bool run_seeds(uint64_t first, uint64_t count, uint32_t ranks, eng_totals
     return true;
 }
 
+static bool run_list(const char *path, uint32_t ranks, eng_totals *totals)
+{
+    FILE *file = fopen(path, "r");
+    char line[256];
+    bool is_ok = file != NULL;
+    if (file == NULL) {
+        perror(path);
+        return false;
+    }
+    while (is_ok && fgets(line, sizeof line, file) != NULL)
+        if (line[0] >= '0' && line[0] <= '9')
+            is_ok = run_seeds(strtoull(line, NULL, 10), 1, ranks, totals);
+    (void)fclose(file);
+    return is_ok && totals->seeds != 0;
+}
+
 /* A slice for each job. */
 static bool run_slices(uint64_t first, uint64_t last, uint32_t jobs, eng_totals *totals)
 {
@@ -223,7 +241,7 @@ static bool resume(const eng_options *options, eng_totals *totals)
 static int usage(void)
 {
     fprintf(stderr, "usage: sim_engine [--ranks N] [--seed S | --seeds FIRST COUNT | "
-                    "--resume FILE LAST [--jobs N]]\n");
+                    "--list FILE | --resume FILE LAST [--jobs N]]\n");
     return 2;
 }
 
@@ -234,13 +252,20 @@ static uint32_t *number_of(eng_options *options, const char *word)
     return strcmp(word, "--jobs") == 0 ? &options->jobs : NULL;
 }
 
+static const char **text_of(eng_options *options, const char *word)
+{
+    if (strcmp(word, "--mutant") == 0)
+        return &mutant;
+    return strcmp(word, "--list") == 0 ? &options->list : NULL;
+}
+
 /* The option that begins there; answers how many words it takes, 0: it is none. */
 static int read_option(char *const *words, int count, eng_options *options)
 {
     if (count >= 2 && number_of(options, words[0]) != NULL) {
         *number_of(options, words[0]) = (uint32_t)strtoul(words[1], NULL, 10);
-    } else if (count >= 2 && strcmp(words[0], "--mutant") == 0) {
-        mutant = words[1];
+    } else if (count >= 2 && text_of(options, words[0]) != NULL) {
+        *text_of(options, words[0]) = words[1];
     } else if (count >= 2 && strcmp(words[0], "--seed") == 0) {
         options->first = strtoull(words[1], NULL, 10);
         options->count = 1;
@@ -281,6 +306,15 @@ static void prepare(void)
         (void)signal(crashes[i], on_crash);
 }
 
+static bool play(const eng_options *options, eng_totals *totals)
+{
+    if (options->ledger != NULL)
+        return resume(options, totals);
+    if (options->list != NULL)
+        return run_list(options->list, options->ranks, totals);
+    return run_seeds(options->first, options->count, options->ranks, totals);
+}
+
 int main(int argc, char **argv)
 {
     eng_options options = { .first = 1, .count = 20, .jobs = 1 };
@@ -288,9 +322,7 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &options))
         return usage();
     prepare();
-    bool is_ok = options.ledger != NULL
-                     ? resume(&options, &totals)
-                     : run_seeds(options.first, options.count, options.ranks, &totals);
+    bool is_ok = play(&options, &totals);
     if (is_ok)
         say_totals(&totals);
     return is_ok ? 0 : 1;

@@ -13,6 +13,8 @@
 enum { HEARD_AT_ONCE = 64 };
 #define EXIT_TIMEOUT_NS \
     (1000 * SIM_SECOND) /* no rank is that late: whoever has to be killed hangs */
+/* A waiting rank looks ten times a second whether it is told to end (wait.c): it has twice that. */
+#define HEARING_NS (200 * SIM_MS)
 
 void supervisor_open(eng_world *world)
 {
@@ -49,7 +51,8 @@ static void tell_all(eng_world *world, pen_control_kind kind, int code)
     }
 }
 
-/* Who has not ended in its time of grace: only ranks that could not. */
+/* Kills the ranks that have not ended in their time of grace: they may only be ranks that were
+ * stopped too lately to have heard of it. */
 static void kill_rest(eng_world *world)
 {
     if (pen_exit_rule_status(&world->rule) == 0)
@@ -57,7 +60,7 @@ static void kill_rest(eng_world *world)
     for (uint32_t rank = 0; rank < world->plan.ranks; rank++) {
         if (world->rule_ranks[rank].gone)
             continue;
-        if (sim_stopped_until(&world->network, rank) == 0)
+        if (!sim_was_stopped(&world->network, rank, world->network.now_ns - HEARING_NS))
             engine_fail(world, "rank %u has to be killed, since it does not end", rank);
         sim_schedule(&world->network, world->network.now_ns, EVENT_DIE, rank, NULL);
     }
@@ -86,12 +89,6 @@ void supervisor_tell_death(eng_world *world, uint32_t rank)
     note(world, PEN_EXIT_DIED, rank, SIGKILL);
 }
 
-void supervisor_tell_end(eng_world *world, uint32_t rank, int status)
-{
-    supervisor_look(world); /* what it has said before */
-    note(world, PEN_EXIT_ENDED, rank, status);
-}
-
 static void hear(eng_world *world, uint32_t rank)
 {
     pen_control message;
@@ -106,7 +103,7 @@ static void hear(eng_world *world, uint32_t rank)
     }
 }
 
-void supervisor_look(eng_world *world)
+static void hear_all(eng_world *world)
 {
     struct epoll_event news[HEARD_AT_ONCE];
     int count;
@@ -120,5 +117,18 @@ void supervisor_look(eng_world *world)
                 hear(world, rank);
         }
     } while (count == HEARD_AT_ONCE);
+}
+
+/* What the rank has said comes before its end, and both come before a look at the clock: a rank
+ * that has just ended is not killed. */
+void supervisor_tell_end(eng_world *world, uint32_t rank, int status)
+{
+    hear_all(world);
+    note(world, PEN_EXIT_ENDED, rank, status);
+}
+
+void supervisor_look(eng_world *world)
+{
+    hear_all(world);
     act(world, pen_exit_rule_tick(&world->rule, world->network.now_ns, false));
 }

@@ -34,7 +34,7 @@ eng_plan plan_of(uint64_t seed, uint32_t ranks)
     return plan;
 }
 
-static const sim_fault *plan_fault(eng_world *world, sim_fault_kind kind, uint64_t latest_ns)
+static sim_fault *plan_fault(eng_world *world, sim_fault_kind kind, uint64_t latest_ns)
 {
     static const uint64_t longest_ns[] = { [SIM_PARTITION] = 2 * SIM_SECOND,
                                            [SIM_STOPPED] = 60 * SIM_SECOND,
@@ -54,12 +54,13 @@ static void plan_faults(eng_world *world)
     sim_schedule(&world->network, death->from_ns, EVENT_DIE, death->rank, NULL);
 }
 
-/* One more that they cannot fail to feel, whatever start-up took. */
+/* Adds a fault that they cannot fail to feel: start-up may have outlasted all others, and a frame
+ * may be on its way for longer than this one was to last. */
 void world_talk_begins(eng_world *world)
 {
     sim_fault_kind kind = (sim_fault_kind)sim_below(&world->network.dice, SIM_NARROW);
     if (!world->is_talking)
-        (void)plan_fault(world, kind, 20 * SIM_US);
+        plan_fault(world, kind, 20 * SIM_US)->is_certain = true;
     world->is_talking = true;
 }
 

@@ -51,8 +51,8 @@ static uint64_t side_draw(sim_network *network)
                 return fault.side;
 }
 
-const sim_fault *sim_fault_draw(sim_network *network, sim_fault_kind kind, uint64_t latest_ns,
-                                uint64_t longest_ns)
+sim_fault *sim_fault_draw(sim_network *network, sim_fault_kind kind, uint64_t latest_ns,
+                          uint64_t longest_ns)
 {
     sim_dice *dice = &network->dice;
     sim_fault *fault = &network->faults[network->fault_count++];
@@ -70,7 +70,17 @@ const sim_fault *sim_fault_draw(sim_network *network, sim_fault_kind kind, uint6
 static bool is_on(const sim_network *network, const sim_fault *fault, sim_fault_kind kind)
 {
     return fault->kind == kind && network->now_ns >= fault->from_ns &&
-           network->now_ns < fault->to_ns;
+           (network->now_ns < fault->to_ns || (fault->is_certain && fault->felt == 0));
+}
+
+static void feel(sim_network *network, sim_fault *fault)
+{
+    const uint64_t least_ns = network->now_ns + SIM_CERTAIN_NS;
+    if (fault->is_certain && fault->felt == 0 && fault->to_ns < least_ns)
+        fault->to_ns = least_ns;
+    if (fault->to_ns > network->faults_end_ns)
+        network->faults_end_ns = fault->to_ns;
+    fault->felt++;
 }
 
 uint64_t sim_stopped_until(sim_network *network, uint32_t rank)
@@ -80,10 +90,22 @@ uint64_t sim_stopped_until(sim_network *network, uint32_t rank)
         sim_fault *fault = &network->faults[i];
         if (!is_on(network, fault, SIM_STOPPED) || fault->rank != rank)
             continue;
-        fault->felt++;
+        feel(network, fault);
         until_ns = fault->to_ns > until_ns ? fault->to_ns : until_ns;
     }
     return until_ns;
+}
+
+bool sim_was_stopped(const sim_network *network, uint32_t rank, uint64_t since_ns)
+{
+    for (uint32_t i = 0; i < network->fault_count; i++) {
+        const sim_fault *fault = &network->faults[i];
+        bool was_on = fault->kind == SIM_STOPPED && fault->from_ns <= network->now_ns &&
+                      fault->to_ns >= since_ns;
+        if (fault->rank == rank && (was_on || is_on(network, fault, SIM_STOPPED)))
+            return true;
+    }
+    return false;
 }
 
 static bool is_swallowed(sim_network *network, const sim_datagram *datagram)
@@ -93,7 +115,7 @@ static bool is_swallowed(sim_network *network, const sim_datagram *datagram)
         if ((is_on(network, fault, SIM_PARTITION) &&
              side_of(fault, datagram->from) != side_of(fault, datagram->to)) ||
             (is_on(network, fault, SIM_NARROW) && datagram->body_len > fault->frame_max)) {
-            fault->felt++;
+            feel(network, fault);
             return true;
         }
     }

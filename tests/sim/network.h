@@ -38,9 +38,12 @@ typedef struct sim_fault {
     uint64_t side;      /* of a partition: which half a rank is on hangs on it */
     uint32_t frame_max; /* of a narrow way */
     uint64_t felt;      /* frames that it swallowed, turns that it took away */
+    bool is_certain;    /* it goes on past to_ns until it is felt, and then for a while */
 } sim_fault;
 
 enum { SIM_FAULTS_MAX = 5 };
+/* A certain fault lasts for so long at least after it is first felt. */
+#define SIM_CERTAIN_NS SIM_MS
 /* Small frames pass a narrow way, and tell once a round trip that the large ones are to be sent
  * again: that goes on for as long as this does. */
 #define SIM_NARROW_NS_MAX (20 * SIM_MS)
@@ -98,9 +101,11 @@ void sim_network_open(sim_network *network, const sim_way *way, uint64_t seed, u
 void sim_network_close(sim_network *network); /* with all that is on its way */
 
 /* One more, which begins after at most latest_ns. A death is its owner's business. */
-const sim_fault *sim_fault_draw(sim_network *network, sim_fault_kind kind, uint64_t latest_ns,
-                                uint64_t longest_ns);
+sim_fault *sim_fault_draw(sim_network *network, sim_fault_kind kind, uint64_t latest_ns,
+                          uint64_t longest_ns);
 uint64_t sim_stopped_until(sim_network *network, uint32_t rank); /* 0: it runs */
+/* Whether the rank was stopped at any time from since_ns until now. */
+bool sim_was_stopped(const sim_network *network, uint32_t rank, uint64_t since_ns);
 
 void sim_schedule(sim_network *network, uint64_t at_ns, uint32_t kind, uint32_t rank,
                   sim_datagram *datagram);
