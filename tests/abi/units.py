@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.normpath(os.path.join(HERE, "..", "..", "include"))
 PART = "#include <gasnetex.h>\nEXTERN int part(void) { return (int)gex_System_QueryJobSize(); }\n"
@@ -62,7 +65,7 @@ class Program:
 
     def expect(self, what, program, status, said):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("GASNET", "PENSTOCK"))}
-        done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False,
+        done = subprocess.run([program], capture_output=True, text=True, timeout=patience(60), check=False,
                               env=environment)
         if done.returncode != status or said not in done.stderr:
             print(f"{what}: status {done.returncode}, wanted {status} and {said!r}:\n{done.stderr}")

@@ -3,8 +3,12 @@
 """exit_codes.py PENSTOCK PROGRAM RANKS: plays every case of g1_exit_codes and compares the status of
 the job with the code that a rank gave (GASNet-1 Core, job control: gasnet_exit)."""
 
+import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
 
 TIMEOUT_S = 60
 CASES = [  # case, code, what the job prints
@@ -25,8 +29,8 @@ def main():
     penstock, program, ranks = sys.argv[1:4]
     wrong = 0
     for case, code, printed in CASES:
-        command = [penstock, "run", "-n", ranks, "--timeout", str(TIMEOUT_S), program, case, str(code)]
-        job = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=2 * TIMEOUT_S)
+        command = [penstock, "run", "-n", ranks, "--timeout", str(int(patience(TIMEOUT_S))), program, case, str(code)]
+        job = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=patience(2 * TIMEOUT_S))
         if job.returncode != code:
             print(f"{case}: status {job.returncode}, not {code}: {' '.join(command)}")
             wrong += 1

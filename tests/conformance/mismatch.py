@@ -3,8 +3,12 @@
 """mismatch.py PENSTOCK PROGRAM RANKS: plays every case of ex_coll_mismatch: the job fails, with a line
 that says what each of two ranks has begun."""
 
+import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
 
 TIMEOUT_S = 60
 CASES = {  # case: both sides, in either order
@@ -34,9 +38,9 @@ def main():
     penstock, program, ranks = sys.argv[1:4]
     failed = 0
     for case, sides in CASES.items():
-        command = [penstock, "run", "-n", ranks, "--timeout", str(TIMEOUT_S), program, case]
+        command = [penstock, "run", "-n", ranks, "--timeout", str(int(patience(TIMEOUT_S))), program, case]
         job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             timeout=2 * TIMEOUT_S, check=False)
+                             timeout=patience(2 * TIMEOUT_S), check=False)
         reason = wrong(job, sides)
         if reason:
             print(f"{case}: {reason}: {' '.join(command)}\n{job.stderr}")

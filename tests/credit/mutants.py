@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 # name, file, what is there, what stands there instead; the latter two are both expressions, or, if
 # they end in a semicolon, statements
 MUTANTS = [
@@ -143,7 +146,7 @@ def build(folders, work, name, test_files):
 def run(command):
     """What went wrong; None if nothing did. A program that does not end is wrong, too."""
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience(60))
     except subprocess.TimeoutExpired:
         return "does not end"
     return None if ran.returncode == 0 else ran.stderr or "failed"

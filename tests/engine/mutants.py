@@ -13,6 +13,9 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../sim"))
 import mutate  # noqa: E402  (the folder is named above)
 
@@ -29,7 +32,7 @@ def try_mutant(program, name, seeds, limit=120):
     command = [program, "--mutant", name, "--seeds", "1", str(seeds)]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=limit, check=False)
+                              timeout=patience(limit), check=False)
     except subprocess.TimeoutExpired:
         return f"goes on for more than {limit} s"
     if done.returncode == 0:

@@ -11,9 +11,13 @@ verified. A job that hangs has failed: the launcher ends it, with status 124, af
 slowest of the good ones took; these have so many seconds at most.
 """
 import math
+import os
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
 
 UPDATES_MIN = 1_000_000
 HANG_SECONDS_MIN, HANG_FACTOR = 8, 10
@@ -27,13 +31,13 @@ FAILS = [
 
 
 def run(penstock, program, seconds, impair):
-    command = [penstock, "run", "-n", "4", "--timeout", str(seconds)]
+    command = [penstock, "run", "-n", "4", "--timeout", str(math.ceil(patience(seconds)))]
     for name, value in impair.items():
         command += ["--env", f"PENSTOCK_IMPAIR_{name}={value}"]
     command += [program, "am", "-m", "18", "--no-bucket"]  # a frame and its answer for each update
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        timeout=seconds + 60, check=False,
+        timeout=patience(seconds + 60), check=False,
     )
     return done.returncode, done.stdout
 

@@ -18,6 +18,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 SCORE_MIN = 0.95
 CLASS_MIN = 5
 LIMIT_S = 30 * int(os.environ.get("PEN_MISUSE_SLOWDOWN", "1"))
@@ -68,11 +71,11 @@ class Run:
     def __init__(self, command, program, binary):
         self.hung = False
         try:
-            job = subprocess.run([command, "run", "-n", program.ranks, "--timeout", str(LIMIT_S),
+            job = subprocess.run([command, "run", "-n", program.ranks, "--timeout", str(int(patience(LIMIT_S))),
                                   str(binary)],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace",
-                                 timeout=2 * LIMIT_S)
+                                 timeout=patience(2 * LIMIT_S))
             self.status, self.output = job.returncode, job.stdout
         except subprocess.TimeoutExpired as gone:
             self.status, self.output = 124, str(gone.stdout)

@@ -10,6 +10,9 @@ import sys
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 BUILD = os.environ.get("PENSTOCK_BUILD_DIR", "build/dev")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 OPERATIONS = ("am", "put", "get", "vis", "barrier", "coll")
@@ -18,7 +21,7 @@ COLUMNS = {"am": 3, "put": 4, "get": 4, "vis": 2, "barrier": 3, "coll": 6}
 
 def perf(*words):
     return subprocess.run([PENSTOCK, "perf", *words], stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=patience(100))
 
 
 class Tables(unittest.TestCase):
@@ -125,9 +128,9 @@ class End(unittest.TestCase):
         job.stdout.readline()
         started = time.monotonic()
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=60)
+        job.communicate(timeout=patience(60))
         self.assertEqual(job.returncode, -signal.SIGINT)
-        self.assertLess(time.monotonic() - started, 30)
+        self.assertLess(time.monotonic() - started, patience(30))
         with self.assertRaises(ProcessLookupError):
             os.killpg(job.pid, 0)
 

@@ -17,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 COMMAND_DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
 FOLDERS = ["bench", "cmake", "command", "compat", "docs", "examples", "include", "scripts", "sim", "softnic", "src",
            "tests"]
@@ -104,7 +107,7 @@ def run(command, checkout):
         stderr=subprocess.STDOUT, start_new_session=True,
     )
     try:
-        output, _ = job.communicate(timeout=COMMAND_SECONDS)
+        output, _ = job.communicate(timeout=patience(COMMAND_SECONDS))
     except subprocess.TimeoutExpired:
         os.killpg(job.pid, signal.SIGKILL)
         return 124, job.communicate()[0] + f"\nnot finished after {COMMAND_SECONDS} s\n"

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 import plants
 
 OPS, CONTROL_OPS, SECONDS, STALL = 1000000, 100000, 240, 10
@@ -58,7 +61,7 @@ def write(path, text):
 def run(command, limit=600, environment=None):
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        timeout=limit, check=False, env=environment,
+        timeout=patience(limit), check=False, env=environment,
     )
     return done.returncode, done.stdout
 
@@ -89,11 +92,11 @@ class Bench:
 
     def check(self, program, ranks, arguments, variables, ops):
         library = os.path.join(self.build, "lib", "libpenstock.so.0")
-        command = [self.penstock, "run", "-n", str(ranks), "--timeout", str(SECONDS)]
+        command = [self.penstock, "run", "-n", str(ranks), "--timeout", str(int(patience(SECONDS)))]
         for name, value in {**variables, "LD_PRELOAD": library}.items():
             command += ["--env", f"{name}={value}"]
         command += [os.path.join(self.programs, f"shadow.{program}"), *arguments, "--seed", "7"]
-        return run(command + ["--ops", str(ops), "--stall", str(STALL)], SECONDS + 60)
+        return run(command + ["--ops", str(ops), "--stall", str(int(patience(STALL)))], SECONDS + 60)
 
     def plant(self, row):
         """What the checker said, or what is wrong with the row."""

@@ -17,6 +17,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 # program, ranks, arguments, share of the operations, environment
 CONSTELLATIONS = [
     ("seq", 2, ["--memory", "mixed"], 20, {}),
@@ -64,7 +67,7 @@ def play(command, limit):
     """Status, output, operations checked."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        timeout=limit + 60, check=False,
+        timeout=patience(limit + 60), check=False,
     )
     found = DONE.search(done.stdout)
     return done.returncode, done.stdout, int(found[1]) if found else 0
@@ -92,7 +95,7 @@ def main():
     total, faults, begin = 0, 0, time.monotonic()
     for i, (program, ranks, options, share, impair) in enumerate(rows):
         ops = int(arguments.ops * share / shares) + 1
-        command = [arguments.penstock, "run", "-n", str(ranks), "--timeout", str(arguments.limit)]
+        command = [arguments.penstock, "run", "-n", str(ranks), "--timeout", str(int(patience(arguments.limit)))]
         if arguments.udp:
             command += ["--conduit", "udp"]
         if arguments.extoll:

@@ -9,6 +9,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 LINE = r"penstock\[tools\] "
 # argument, environment, status, what stderr matches, what stdout is
 CASES = [
@@ -36,7 +39,7 @@ CASES = [
 def play(program, argument, environment):
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith(("GASNET_", "ALONE"))}
-    return subprocess.run([program, argument], env={**clean, **environment}, timeout=60,
+    return subprocess.run([program, argument], env={**clean, **environment}, timeout=patience(60),
                           capture_output=True, text=True, check=False)
 
 

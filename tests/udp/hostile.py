@@ -23,6 +23,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 SKIPPED = 77
 PORTS = range(40000, 40064)  # all that the namespace hands out
 DATAGRAM_MAX = 65507
@@ -129,7 +132,7 @@ class Flood(threading.Thread):
 
     def done(self, job):
         """Waits until what was aimed is sent; a job that is fed goes on until then."""
-        end = time.monotonic() + FLOOD_WITHIN_S
+        end = time.monotonic() + patience(FLOOD_WITHIN_S)
         while self.sent < self.budget and job.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
 
@@ -234,7 +237,7 @@ def judge(job, flood, problems):
     """Waits for the flood and the job. Answers how many datagrams its ranks dropped and counted, and how much it logged."""
     flood.done(job)
     try:
-        out, err = job.communicate(timeout=300)
+        out, err = job.communicate(timeout=patience(300))
     except subprocess.TimeoutExpired:
         job.kill()
         out, err = job.communicate()
@@ -261,7 +264,7 @@ def ports_now():
 
 
 def run_job(options, flood, rng, connections, problems):
-    command = [options.penstock, "run", "-n", str(RANKS), "--conduit", "udp", "--timeout", "240", options.traffic,
+    command = [options.penstock, "run", "-n", str(RANKS), "--conduit", "udp", "--timeout", str(int(patience(240))), options.traffic,
                str(JOB_S)]
     flood.aim(flood.anywhere, 0)  # before they are there
     job = start_job(command, os.environ)

@@ -17,6 +17,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 LOSSY = {"DROP": "0.1", "DUPLICATE": "0.01", "REORDER": "0.05", "CORRUPT": "0.001"}
 SKIPPED = 77
 # What asks for shared memory, or for a conduit of its own choice, and why it cannot do with frames.
@@ -36,8 +39,8 @@ def commands_of(folder):
 
 
 def patient(command, seconds):
-    """The same with another time limit."""
-    return [str(seconds) if before == "--timeout" else word for before, word in zip([""] + command, command)]
+    """The command with another time limit: a test's command begins with `within` and its seconds."""
+    return [command[0], str(seconds), *command[2:]]
 
 
 def environment_of(options, seed):
@@ -54,7 +57,7 @@ def play(name, command, environment, limit):
     try:
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, timeout=limit + 60, env=environment, check=False,
+            stdin=subprocess.DEVNULL, timeout=patience(2 * limit), env=environment, check=False,
         )
         status, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as hung:
