@@ -39,6 +39,7 @@ VAGUE_RE = re.compile(
 )
 
 HEADER_NAME = re.compile(r"^[\w./*-]+\.(?:c|h|py|cmake|hpp|cpp|in)(?:, [\w./]+)*: +")
+QUOTED = re.compile(r'`[^`]*`|"[^"]*"')
 CODE_LINE = re.compile(r"[;{}]\s*$|^\s*[|+<>=-]{2,}|^\s*\$ ")
 
 
@@ -117,10 +118,10 @@ def prose(source):
                 yield Text(first, " ".join(block), "prose")
             block, first = [], 0
             if line.lstrip().startswith("|") and not fenced:
-                yield Text(number, re.sub(r"`[^`]*`", "`", line.strip(" |")), "prose")
+                yield Text(number, QUOTED.sub("`", line.strip(" |")), "prose")
             continue
         first = first or number
-        block.append(re.sub(r"`[^`]*`", "`", line.strip()))
+        block.append(QUOTED.sub("`", line.strip()))
 
 
 def texts(name, source):
