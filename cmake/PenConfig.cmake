@@ -25,19 +25,6 @@ else()
     set(PEN_HAVE_HWLOC 0)
 endif()
 
-# Types and constants only: the library of PMIx is opened when a program runs under a launcher that
-# speaks it. Distributions keep the header apart, so pkg-config is asked.
-find_package(PkgConfig QUIET)
-if(PkgConfig_FOUND)
-    pkg_check_modules(PEN_PMIX QUIET pmix)
-endif()
-find_path(PEN_PMIX_INCLUDE pmix.h HINTS ${PEN_PMIX_INCLUDE_DIRS})
-if(PEN_PMIX_INCLUDE)
-    set(PEN_HAVE_PMIX 1)
-else()
-    set(PEN_HAVE_PMIX 0)
-endif()
-
 set(PEN_CHECKED ${PENSTOCK_CHECKED})
 set(PEN_ASAN 0)
 set(PEN_TSAN 0)
@@ -50,7 +37,7 @@ endif()
 
 set(names PEN_CHECKED PEN_ASAN PEN_TSAN PEN_HAVE_CMA PEN_HAVE_MEMFD PEN_HAVE_MEMBARRIER
     PEN_HAVE_FUTEX PEN_HAVE_PIDFD PEN_HAVE_GETRANDOM PEN_HAVE_BACKTRACE PEN_HAVE_EVENTFD
-    PEN_HAVE_SINGLE_THREADED PEN_HAVE_HWLOC PEN_HAVE_PMIX)
+    PEN_HAVE_SINGLE_THREADED PEN_HAVE_HWLOC)
 set(PEN_CONFIG_LINES "")
 foreach(name IN LISTS names)
     if(${name})

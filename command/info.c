@@ -79,6 +79,13 @@ static bool siblings_reach(void)
     return tries > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static const char *trouble_with(const char *launcher, bool has_pmix)
+{
+    if (strcmp(launcher, "PMIx") != 0)
+        return ", which Penstock does not speak";
+    return has_pmix ? "" : ", whose library cannot be opened";
+}
+
 static void gather_launcher(info *out)
 {
     pen_foreign foreign = pen_foreign_find(pen_knob_from_process, NULL);
@@ -86,19 +93,16 @@ static void gather_launcher(info *out)
         (void)snprintf(out->launcher, sizeof(out->launcher), "penstock run");
     else if (foreign.launcher != NULL)
         (void)snprintf(out->launcher, sizeof(out->launcher), "%s%s (%s)", foreign.launcher,
-                       out->pmix && strcmp(foreign.launcher, "PMIx") == 0
-                           ? ""
-                           : ", which this build does not speak",
-                       foreign.found);
+                       trouble_with(foreign.launcher, out->pmix), foreign.found);
     else
         (void)snprintf(out->launcher, sizeof(out->launcher), "none");
 }
 
 static void gather_pmix(info *out)
 {
-    const char *why = "this build has none (pmix.h was not there when it was made)";
+    const char *why = NULL;
     char version[INFO_PMIX_LEN];
-    out->pmix = PEN_HAVE_PMIX && pen_pmix_library(version, sizeof(version), &why) != NULL;
+    out->pmix = pen_pmix_library(version, sizeof(version), &why) != NULL;
     (void)snprintf(out->pmix_text, sizeof(out->pmix_text), "%s", out->pmix ? version : why);
 }
 

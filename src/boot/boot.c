@@ -165,14 +165,13 @@ static pen_status refuse_singletons(pen_log *log, const pen_foreign *foreign)
     pen_log_error(
         log,
         "cannot join the job of the %s launcher that started this process (found %s; %s%s%s): "
-        "tried `penstock run` (no PENSTOCK_CONTROL_FD)%s, and this build does not speak %s; start "
-        "with `penstock run -n N`%s, or set PENSTOCK_ALONE=1 to run each process as a job of one",
+        "tried `penstock run` (no PENSTOCK_CONTROL_FD) and PMIx (no PMIX_RANK), and Penstock does "
+        "not speak %s; start with `penstock run -n N` or a launcher that speaks PMIx (Open MPI's "
+        "mpirun, srun --mpi=pmix), or set PENSTOCK_ALONE=1 to run each process as a job of one",
         foreign->launcher, foreign->found,
         foreign->size_name != NULL ? foreign->size_name : "its number of processes is not told",
         foreign->size_name != NULL ? "=" : "", foreign->size != NULL ? foreign->size : "",
-        PEN_HAVE_PMIX ? " and PMIx (no PMIX_RANK)" : "", foreign->launcher,
-        PEN_HAVE_PMIX ? " or a launcher that speaks PMIx (Open MPI's mpirun, srun --mpi=pmix)"
-                      : "");
+        foreign->launcher);
     return PEN_ERR_UNUSABLE;
 }
 
@@ -180,7 +179,7 @@ static pen_status open_foreign(pen_log *log, const pen_boot_needs *needs,
                                const pen_boot_config *config, const pen_foreign *foreign,
                                pen_boot *out, bool *alone)
 {
-    if (!PEN_HAVE_PMIX || strcmp(foreign->launcher, "PMIx") != 0)
+    if (strcmp(foreign->launcher, "PMIx") != 0)
         return refuse_singletons(log, foreign);
     pen_status status = pen_pmix_join(log, foreign, needs, out, alone);
     if (status != PEN_OK || *alone)

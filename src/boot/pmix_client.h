@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_client.h: the few calls of PMIx that we need, from whatever libpmix.so.2 there is when the
  * program runs: the library is neither linked nor wanted otherwise. Calls block unless they say
- * that news tell of their end; news are written to a pipe of the caller's, by threads of PMIx. A
- * build without PMIx's header has none of pmix*.c and steward*.c: PEN_HAVE_PMIX is 0. */
+ * that news tell of their end; news are written to a pipe of the caller's, by threads of PMIx. */
 #ifndef PEN_BOOT_PMIX_CLIENT_H
 #define PEN_BOOT_PMIX_CLIENT_H
 
