@@ -9,6 +9,7 @@ import io
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,15 @@ def run(command, **more):
         **more,
     )
     return done.returncode, done.stdout
+
+
+def tool(name):
+    """The path of a tool that scripts/deps installs; the one of the build folder comes first."""
+    own = os.path.join(ROOT, "build", "venv", "bin", name)
+    found = own if os.access(own, os.X_OK) else shutil.which(name)
+    if not found:
+        raise SystemExit(f"{name} is missing: run scripts/deps test")
+    return found
 
 
 def in_parallel(function, items):
