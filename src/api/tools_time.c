@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools_time.c: ticks, sleeping, giving the processor away. Whether ticks are the processor's
- * counter is decided by the first call that reads them; its rate is measured between that moment
- * and the first conversion, at least MEASURE_NS later. */
+/* tools_time.c: ticks, sleeping, giving the processor away.
+ *
+ * The first call that reads ticks decides whether they are the processor's counter. The counter's
+ * rate is measured from two readings of counter and clock. The first reading is taken when the
+ * library is loaded, so the first conversion has nothing to wait for. While the distance between
+ * the readings is short, a rate that the processor states is used instead, if it agrees with the
+ * measurement. Later conversions measure again over a longer distance, until one second has passed
+ * since the first reading. */
 #include "api/tools.h"
 
 #include "os/os.h"
@@ -11,14 +16,16 @@
 #include <sys/time.h>
 #include <time.h>
 
-#define NS_PER_S   UINT64_C(1000000000)
-#define NS_PER_US  1000
-#define US_PER_S   UINT64_C(1000000)
-#define MEASURE_NS UINT64_C(10000000)
-enum { TRIES = 8, READINGS = 1000, COUNTER = 1, CLOCK = 2 };
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_US 1000
+#define US_PER_S  UINT64_C(1000000)
+#define FINAL_NS  NS_PER_S       /* over this distance the rate is known well enough */
+#define LEAST_NS  UINT64_C(5000) /* over a shorter distance nothing can be measured */
+enum { TRIES = 8, READINGS = 1000, COUNTER = 1, CLOCK = 2, DISTANCE_STEP = 8 };
 
+/* Counter and clock at one moment. The counter was read within window_ns round ns. */
 typedef struct tick_sample {
-    uint64_t ticks, ns;
+    uint64_t ticks, ns, window_ns;
 } tick_sample;
 
 unsigned char pen_tick_source;
@@ -27,31 +34,29 @@ static struct {
     pthread_once_t decide_once, measure_once;
     tick_sample start;
     uint64_t factor;
+    uint64_t again_ticks; /* distance from start at which to measure again; UINT64_MAX: never */
 } ticks = { .decide_once = PTHREAD_ONCE_INIT, .measure_once = PTHREAD_ONCE_INIT };
 
-/* Both clocks at one moment: the pair that was read in the shortest time. */
+/* Takes the reading with the shortest window of some. */
 static tick_sample take_sample(void)
 {
-    tick_sample best = { 0 };
-    uint64_t shortest = UINT64_MAX;
+    tick_sample best = { .window_ns = UINT64_MAX };
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = pen_now_ns(), count = pen_tick_counter(), after = pen_now_ns();
-        if (after - before < shortest) {
-            shortest = after - before;
-            best = (tick_sample){ .ticks = count, .ns = before + shortest / 2 };
-        }
+        if (after - before < best.window_ns)
+            best = (tick_sample){ count, before + (after - before) / 2, after - before };
     }
     return best;
 }
 
+/* Runs when the library is loaded. It takes about a microsecond. */
+static __attribute__((constructor)) void begin(void) { ticks.start = take_sample(); }
+
 static void decide(void)
 {
     unsigned char source = CLOCK;
-    if (pen_tools_counter_usable(NULL)) {
-        ticks.start = take_sample();
-        if (pen_tick_counter() > ticks.start.ticks)
-            source = COUNTER;
-    }
+    if (pen_tools_counter_usable(NULL) && pen_tick_counter() > ticks.start.ticks)
+        source = COUNTER;
     /* relaxed: whoever reads it needs nothing that was written before it */
     __atomic_store_n(&pen_tick_source, source, __ATOMIC_RELAXED);
 }
@@ -64,24 +69,69 @@ static bool is_counter(void)
 
 uint64_t pen_api_ticks(void) { return is_counter() ? pen_tick_counter() : pen_now_ns(); }
 
+/* A reading that is at least LEAST_NS after the first. A process that converts its first ticks
+ * within microseconds after it was started spins here for the rest of them. */
+static tick_sample second_sample(void)
+{
+    tick_sample end;
+    do
+        end = take_sample();
+    while (end.ns < ticks.start.ns + LEAST_NS);
+    return end;
+}
+
+/* What is known of the rate now, with its relative error at most. */
+static pen_tools_rate rate_now(const tick_sample *end)
+{
+    double distance_ns = (double)(end->ns - ticks.start.ns);
+    pen_tools_rate rate = {
+        .hz = (double)(end->ticks - ticks.start.ticks) * (double)NS_PER_S / distance_ns,
+        .bound = (double)(end->window_ns + ticks.start.window_ns) / 2 / distance_ns,
+    };
+    if (rate.bound <= PEN_TOOLS_STATED_BOUND) /* the processor knows it no better */
+        return rate;
+    return pen_tools_rate_choose(rate, pen_tools_counter_stated_hz());
+}
+
+static void use_rate(const tick_sample *end, double hz)
+{
+    const uint64_t distance = end->ticks - ticks.start.ticks;
+    const bool is_final = end->ns - ticks.start.ns >= FINAL_NS;
+    /* relaxed: each word stands for itself */
+    __atomic_store_n(&ticks.factor, pen_tools_tick_factor(hz), __ATOMIC_RELAXED);
+    __atomic_store_n(&ticks.again_ticks, is_final ? UINT64_MAX : distance * DISTANCE_STEP,
+                     __ATOMIC_RELAXED);
+}
+
 static void measure(void)
 {
     const pen_tools_config *config = pen_api_tools_config();
     pen_log *log = pen_api_tools_log();
-    uint64_t now;
-    while ((now = pen_now_ns()) < ticks.start.ns + MEASURE_NS)
-        (void)gasnett_nsleep(ticks.start.ns + MEASURE_NS - now);
-    tick_sample end = take_sample();
-    double measured_hz = (double)(end.ticks - ticks.start.ticks) * (double)NS_PER_S /
-                         (double)(end.ns - ticks.start.ns);
-    double hz = pen_tools_counter_hz(config, measured_hz, NULL, log);
-    ticks.factor = pen_tools_tick_factor(hz);
+    tick_sample end = second_sample();
+    pen_tools_rate rate = rate_now(&end);
+    double hz = pen_tools_counter_hz(config, rate, NULL, log);
+    use_rate(&end, hz);
+    if (hz != rate.hz) /* somebody named this rate: it stays */
+        __atomic_store_n(&ticks.again_ticks, UINT64_MAX, __ATOMIC_RELAXED);
     if (config->tsc_verbose) {
         pen_log voluble = *log; /* who asks is told, whatever else is shown */
         voluble.level = PEN_LOG_INFO;
-        pen_log_info(&voluble, "ticks are the processor's counter, at %.0f Hz (measured: %.0f Hz)",
-                     hz, measured_hz);
+        pen_log_info(&voluble,
+                     "ticks are the processor's counter, at %.0f Hz (measured: %.0f Hz, within "
+                     "%.2g%%)",
+                     hz, rate.hz, 100 * rate.bound);
     }
+}
+
+/* One thread measures; the others go on with the factor that there is. */
+static PEN_COLD void measure_again(uint64_t seen)
+{
+    /* relaxed: only one thread may go on, and it reads nothing that another has written */
+    if (!__atomic_compare_exchange_n(&ticks.again_ticks, &seen, UINT64_MAX, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return;
+    tick_sample end = take_sample();
+    use_rate(&end, rate_now(&end).hz);
 }
 
 uint64_t gasnett_ticks_to_ns(gasnett_tick_t count)
@@ -89,7 +139,10 @@ uint64_t gasnett_ticks_to_ns(gasnett_tick_t count)
     if (!is_counter())
         return count;
     (void)pthread_once(&ticks.measure_once, measure);
-    return pen_tools_ticks_to_ns(count, ticks.factor);
+    uint64_t again = __atomic_load_n(&ticks.again_ticks, __ATOMIC_RELAXED);
+    if (again != UINT64_MAX && pen_tick_counter() - ticks.start.ticks >= again)
+        measure_again(again);
+    return pen_tools_ticks_to_ns(count, __atomic_load_n(&ticks.factor, __ATOMIC_RELAXED));
 }
 
 uint64_t gasnett_ticks_to_us(gasnett_tick_t count)

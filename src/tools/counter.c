@@ -54,6 +54,71 @@ bool pen_tools_counter_usable(const char *clocksource)
     return processor_promises() && !kernel_distrusts(clocksource);
 }
 
+/* ---- the rate that is stated ------------------------------------------------------------------
+ */
+
+#if defined(__x86_64__) || defined(__i386__)
+
+/* The counter runs at a multiple of a crystal whose rate newer processors tell. */
+static double hz_of_crystal(void)
+{
+    const unsigned leaf_counter = 0x15;
+    unsigned divisor, multiplier, crystal_hz, unused;
+    if (__get_cpuid(leaf_counter, &divisor, &multiplier, &crystal_hz, &unused) == 0 || divisor == 0)
+        return 0;
+    return (double)crystal_hz * multiplier / divisor;
+}
+
+/* Several hypervisors tell the rate in kHz. */
+static double hz_of_hypervisor(void)
+{
+    const unsigned leaf_features = 1, hypervisor = 1u << 31;
+    const unsigned leaf_first = 0x40000000, leaf_rate = 0x40000010, hz_per_khz = 1000;
+    unsigned a, b, c, d;
+    if (__get_cpuid(leaf_features, &a, &b, &c, &d) == 0 || (c & hypervisor) == 0)
+        return 0;
+    __cpuid(leaf_first, a, b, c, d);
+    if (a < leaf_rate || a - leaf_first > UINT16_MAX)
+        return 0;
+    __cpuid(leaf_rate, a, b, c, d);
+    return (double)a * hz_per_khz;
+}
+
+static double hz_stated(void)
+{
+    double hz = hz_of_crystal();
+    return hz > 0 ? hz : hz_of_hypervisor();
+}
+
+#elif defined(__aarch64__)
+
+static double hz_stated(void)
+{
+    uint64_t hz;
+    __asm__ __volatile__("mrs %0, cntfrq_el0" : "=r"(hz));
+    return (double)hz;
+}
+
+#else
+
+static double hz_stated(void) { return 0; }
+
+#endif
+
+double pen_tools_counter_stated_hz(void)
+{
+    double hz = hz_stated();
+    return hz >= HZ_MIN && hz <= HZ_MAX ? hz : 0;
+}
+
+pen_tools_rate pen_tools_rate_choose(pen_tools_rate measured, double stated_hz)
+{
+    if (stated_hz <= 0 || measured.bound <= PEN_TOOLS_STATED_BOUND ||
+        fabs(stated_hz - measured.hz) > (measured.bound + PEN_TOOLS_STATED_BOUND) * measured.hz)
+        return measured;
+    return (pen_tools_rate){ .hz = stated_hz, .bound = PEN_TOOLS_STATED_BOUND };
+}
+
 /* ---- rate ------------------------------------------------------------------------------------ */
 
 /* The nominal rate: in the name of the processor's model ("@ 2.20GHz"), else what the first core
@@ -98,11 +163,12 @@ static double rate_wanted(const pen_tools_config *config, double measured_hz, co
     return hz > 0 ? hz : measured_hz;
 }
 
-double pen_tools_counter_hz(const pen_tools_config *config, double measured_hz, const char *cpuinfo,
-                            pen_log *log)
+double pen_tools_counter_hz(const pen_tools_config *config, pen_tools_rate measured,
+                            const char *cpuinfo, pen_log *log)
 {
+    const double measured_hz = measured.hz;
     double hz = rate_wanted(config, measured_hz, cpuinfo, log);
-    double off = fabs(hz - measured_hz) / measured_hz;
+    double off = fabs(hz - measured_hz) / measured_hz - measured.bound;
     if (off > config->tsc_hard_tolerance) {
         pen_log_warn(log,
                      "GASNET_TSC_RATE=%s is %.0f Hz, but the counter runs at %.0f Hz; the latter "

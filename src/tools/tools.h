@@ -32,12 +32,29 @@ extern const pen_knob pen_tools_knobs[];
  */
 bool pen_tools_counter_usable(const char *clocksource);
 
+typedef struct pen_tools_rate {
+    double hz;
+    double bound; /* its relative error, at most */
+} pen_tools_rate;
+
+/* The error that a stated rate may have: crystals are that exact, and the system's clock is slewed
+ * by no more. */
+#define PEN_TOOLS_STATED_BOUND 5e-4
+
+/* The counter's rate in Hz as the processor or its hypervisor states it, at no delay; 0: neither
+ * does. */
+double pen_tools_counter_stated_hz(void);
+
+/* Of a measured rate and a stated one, which may be 0: the stated one, if the measurement allows
+ * it, else the measured one. */
+pen_tools_rate pen_tools_rate_choose(pen_tools_rate measured, double stated_hz);
+
 /* The counter's rate in Hz, as config wants it: measured, as /proc/cpuinfo has it, or given.
- * measured_hz is the truth that the other two are held against: a rate that is off by more than the
- * tolerance draws a warning, by more than the hard tolerance it is not used. cpuinfo: a file; NULL:
- * the usual one. */
-double pen_tools_counter_hz(const pen_tools_config *config, double measured_hz, const char *cpuinfo,
-                            pen_log *log);
+ * The measured rate is the truth that the other two are held against: a rate that is off by more
+ * than the tolerance draws a warning, by more than the hard tolerance it is not used. What may be
+ * an error of the measurement counts for the rate. cpuinfo: a file; NULL: the usual one. */
+double pen_tools_counter_hz(const pen_tools_config *config, pen_tools_rate measured,
+                            const char *cpuinfo, pen_log *log);
 
 /* Converts ticks to nanoseconds by a factor of 32 bits before and 32 behind the point, exact to one
  * part in 10^9, for as long as the result fits. */

@@ -26,7 +26,7 @@ static char *write_file(const char *text)
     return path;
 }
 
-static double rate(const char *wanted, const char *cpuinfo, uint64_t *lines)
+static double rate_within(double bound, const char *wanted, const char *cpuinfo, uint64_t *lines)
 {
     pen_log log;
     pen_log_init(&log, "test");
@@ -35,9 +35,15 @@ static double rate(const char *wanted, const char *cpuinfo, uint64_t *lines)
     assert_int_equal(pen_knob_read(&log, pen_tools_knobs, &config, NULL, NULL), PEN_OK);
     config.tsc_rate = wanted;
     log.line_count = 0;
-    double hz = pen_tools_counter_hz(&config, MEASURED_HZ, cpuinfo, &log);
+    const pen_tools_rate measured = { MEASURED_HZ, bound };
+    double hz = pen_tools_counter_hz(&config, measured, cpuinfo, &log);
     *lines = log.line_count;
     return hz;
+}
+
+static double rate(const char *wanted, const char *cpuinfo, uint64_t *lines)
+{
+    return rate_within(0, wanted, cpuinfo, lines);
 }
 
 static void a_clock_that_the_kernel_fled_to_rules_the_counter_out(void **state)
@@ -86,6 +92,27 @@ static void a_rate_in_hz_is_taken_if_it_is_near_the_truth(void **state)
     assert_int_equal(lines, 1);
 }
 
+static void an_uncertain_measurement_judges_no_rate_within_its_error(void **state)
+{
+    (void)state;
+    uint64_t lines;
+    assert_true(rate_within(0.01, "2004000000", NULL, &lines) == 2004000000.0);
+    assert_int_equal(lines, 0);
+    assert_true(rate_within(0.01, "2100000000", NULL, &lines) == MEASURED_HZ);
+    assert_int_equal(lines, 1);
+}
+
+static void a_stated_rate_is_believed_if_the_measurement_allows_it(void **state)
+{
+    (void)state;
+    const pen_tools_rate rough = { MEASURED_HZ, 0.01 }, fine = { MEASURED_HZ, 1e-4 };
+    assert_true(pen_tools_rate_choose(rough, 2.01e9).hz == 2.01e9);
+    assert_true(pen_tools_rate_choose(rough, 2.01e9).bound == PEN_TOOLS_STATED_BOUND);
+    assert_true(pen_tools_rate_choose(rough, 2.1e9).hz == MEASURED_HZ);   /* it cannot be true */
+    assert_true(pen_tools_rate_choose(rough, 0).hz == MEASURED_HZ);       /* nobody states one */
+    assert_true(pen_tools_rate_choose(fine, 2.0001e9).hz == MEASURED_HZ); /* measured better */
+}
+
 static void cpuinfo_gives_the_nominal_rate_before_the_present_one(void **state)
 {
     (void)state;
@@ -126,6 +153,8 @@ int main(void)
         cmocka_unit_test(the_kernel_s_trust_leaves_it_to_the_processor),
         cmocka_unit_test(by_default_the_rate_is_what_was_measured),
         cmocka_unit_test(a_rate_in_hz_is_taken_if_it_is_near_the_truth),
+        cmocka_unit_test(an_uncertain_measurement_judges_no_rate_within_its_error),
+        cmocka_unit_test(a_stated_rate_is_believed_if_the_measurement_allows_it),
         cmocka_unit_test(cpuinfo_gives_the_nominal_rate_before_the_present_one),
         cmocka_unit_test(ticks_convert_to_nanoseconds_without_overflow),
     };
