@@ -67,12 +67,16 @@ bool pen_seal_mode_parse(const char *text, pen_seal_mode *out)
 
 const char *pen_seal_mode_name(pen_seal_mode mode)
 {
-    static const char *const names[] = {
-#define MODE_NAME(name, word) word,
+    switch (mode) {
+#define MODE_NAME(name, word) \
+    case PEN_SEAL_##name:     \
+        return word;
         PEN_SEAL_MODE_LIST(MODE_NAME)
 #undef MODE_NAME
-    };
-    return (unsigned)mode < sizeof names / sizeof names[0] ? names[mode] : "unknown";
+    case PEN_SEAL_EMPTY:
+        break;
+    }
+    return "unknown";
 }
 
 bool pen_seal_start(bool *has_aes)
@@ -134,8 +138,8 @@ pen_status pen_seal_open(const pen_seal_params *params, const void *salts, size_
 {
     size_t len = sizeof(pen_seal) + (size_t)params->peers * sizeof(seal_peer);
     bool has_aes = false;
-    if (params->self >= params->peers || !pen_seal_start(&has_aes) ||
-        (params->cipher == PEN_SEAL_AES256_GCM && !has_aes))
+    if (params->mode == PEN_SEAL_EMPTY || params->self >= params->peers ||
+        !pen_seal_start(&has_aes) || (params->cipher == PEN_SEAL_AES256_GCM && !has_aes))
         return PEN_ERR_ARGUMENT;
     pen_seal *seal = secret_map(len);
     if (seal == NULL)
@@ -163,6 +167,8 @@ void pen_seal_close(pen_seal *seal)
     pen_seal_wipe(seal, len);
     (void)munmap(seal, len);
 }
+
+bool pen_seal_is_whole(const pen_seal *seal) { return seal->mode != PEN_SEAL_EMPTY; }
 
 static const crypto_aead_aes256gcm_state *expanded_of(pen_seal *seal, uint32_t from)
 {
@@ -205,7 +211,7 @@ bool pen_seal_protect(pen_seal *seal, uint32_t to, void *message, size_t header_
     seal_peer *peer = &seal->peers[to];
     seal_parts part = parts_of(seal, message, header_len, payload_len);
     uint8_t nonce[NONCE_LEN];
-    if (pen_unlikely(peer->sent >= UINT64_MAX - 1))
+    if (pen_unlikely(peer->sent >= UINT64_MAX - 1 || seal->mode == PEN_SEAL_EMPTY))
         return false;
     uint64_t counter = ++peer->sent;
     memcpy(part.open + header_len - PEN_SEAL_COUNTER_LEN, &counter, sizeof counter);
@@ -231,6 +237,8 @@ pen_seal_verdict pen_seal_unprotect(pen_seal *seal, uint32_t from, void *message
     uint8_t nonce[NONCE_LEN];
     uint64_t counter;
     int wrong;
+    if (pen_unlikely(seal->mode == PEN_SEAL_EMPTY))
+        return PEN_SEAL_FORGED;
     if (seal->mode == PEN_SEAL_NONE) /* who could be anybody does not move the window */
         return PEN_SEAL_GENUINE;
     memcpy(&counter, part.open + header_len - PEN_SEAL_COUNTER_LEN, sizeof counter);

@@ -12,7 +12,8 @@
  * tag of PEN_SEAL_TAG_LEN bytes behind it. The tag covers header and payload.
  *
  * Keys lie in memory of their own that no core dump has, that a forked child finds empty, and that
- * is wiped when the seal is closed.
+ * is wiped when the seal is closed. An empty seal refuses everything: it protects nothing and takes
+ * every message for forged, so that a forked child can neither send nor be told anything.
  *
  * Calls that send exclude each other, as do calls that receive; the two kinds may run beside each
  * other. */
@@ -33,9 +34,10 @@ enum {
 };
 
 /* What is done to a message. NONE: neither tag (it is zero) nor check; for networks without
- * strangers. */
+ * strangers. Zero is no mode that can be asked for: it is what an empty seal has. */
 #define PEN_SEAL_MODE_LIST(X) X(NONE, "none") X(AUTH, "auth") X(ENCRYPT, "encrypt")
 typedef enum pen_seal_mode {
+    PEN_SEAL_EMPTY = 0,
 #define PEN_SEAL_MODE_ENUM(name, text) PEN_SEAL_##name,
     PEN_SEAL_MODE_LIST(PEN_SEAL_MODE_ENUM)
 #undef PEN_SEAL_MODE_ENUM
@@ -76,9 +78,12 @@ uint32_t pen_seal_epoch(const uint8_t *job_key);
 pen_status pen_seal_open(const pen_seal_params *params, const void *salts, size_t salt_step,
                          pen_seal **out);
 void pen_seal_close(pen_seal *seal); /* wipes; NULL is fine */
+/* False: this process is a forked child of the one that opened the seal, and the kernel has emptied
+ * it. Nothing may be taken off the parent's sockets. */
+bool pen_seal_is_whole(const pen_seal *seal);
 
 /* Writes the counter at the end of the header and the tag behind the payload. False: the counter
- * is used up, and nothing may be sent. */
+ * is used up, or the seal is empty, and nothing may be sent. */
 bool pen_seal_protect(pen_seal *seal, uint32_t to, void *message, size_t header_len,
                       size_t payload_len);
 

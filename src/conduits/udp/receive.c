@@ -298,6 +298,8 @@ static unsigned receive(udp_link *link, unsigned lanes, unsigned budget)
 unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     udp_link *link = udp_of(base);
+    if (pen_unlikely(udp_is_orphan(link)))
+        return 0;
     /* relaxed: see is_in_poll */
     atomic_store_explicit(&link->poller, (uintptr_t)pthread_self(), memory_order_relaxed);
     /* relaxed: a hint; what a post of this moment leaves, the next poll sends */

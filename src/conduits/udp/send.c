@@ -126,6 +126,8 @@ static void note_unsent(udp_link *link, bool unsent)
 
 void udp_flush(udp_link *link)
 {
+    if (pen_unlikely(udp_is_orphan(link)))
+        return;
     pen_lock_take(&link->send_lock);
     unsigned left = 0;
     for (unsigned i = 0; i < link->bundles_used; i++)
@@ -164,22 +166,27 @@ static bool send_bulk(udp_link *link, pen_peer to, pen_lane lane, const pen_fram
     return udp_socket_send_parts(link, to, parts, sizeof parts / sizeof parts[0]);
 }
 
-pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
+/* Into the peer's bundle, which leaves now if nothing speaks for waiting. False: not now. */
+static bool post_bundled(udp_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
-    udp_link *link = udp_of(base);
-    (void)op; /* all is copied now, so nothing is ever PENDING */
-    pen_lock_take(&link->send_lock);
-    if (frame->body_len >= UDP_BULK_LEN && link->mode == PEN_SEAL_NONE) {
-        bool sent = send_bulk(link, to, lane, frame);
-        pen_lock_drop(&link->send_lock);
-        return sent ? PEN_POST_DONE : PEN_POST_AGAIN;
-    }
     udp_bundle *bundle = bundle_of(link, to);
     bool added = bundle != NULL && bundle_add(link, bundle, lane, frame);
     /* What does not go now goes with the next poll: it is in the bundle. */
     if (added && !(link->config.bundle && is_in_poll(link)) &&
-        ((link->config.bundle && base->may_gather) || !bundle_flush(link, bundle)))
+        ((link->config.bundle && link->base.may_gather) || !bundle_flush(link, bundle)))
         note_unsent(link, true);
+    return added;
+}
+
+pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
+{
+    udp_link *link = udp_of(base);
+    (void)op; /* all is copied now, so nothing is ever PENDING */
+    if (pen_unlikely(udp_is_orphan(link)))
+        return PEN_POST_DONE; /* lost, as any frame may be */
+    pen_lock_take(&link->send_lock);
+    bool is_bulk = frame->body_len >= UDP_BULK_LEN && link->mode == PEN_SEAL_NONE;
+    bool sent = is_bulk ? send_bulk(link, to, lane, frame) : post_bundled(link, to, lane, frame);
     pen_lock_drop(&link->send_lock);
-    return added ? PEN_POST_DONE : PEN_POST_AGAIN;
+    return sent ? PEN_POST_DONE : PEN_POST_AGAIN;
 }

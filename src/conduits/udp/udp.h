@@ -133,6 +133,10 @@ typedef struct udp_link {
 
 static inline udp_link *udp_of(pen_link *link) { return (udp_link *)(void *)link; }
 
+/* A forked child of the rank: its seal is empty, and the sockets are the parent's. It neither sends
+ * nor takes anything off them. */
+static inline bool udp_is_orphan(const udp_link *link) { return !pen_seal_is_whole(link->seal); }
+
 /* What a rank tells the others. */
 typedef struct udp_address {
     uint32_t magic;

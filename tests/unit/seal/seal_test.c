@@ -209,6 +209,7 @@ static void modes_have_names(void **state)
     assert_false(pen_seal_mode_parse("Auth", &mode));
     assert_string_equal(pen_seal_mode_name(PEN_SEAL_AUTH), "auth");
     assert_string_equal(pen_seal_mode_name((pen_seal_mode)77), "unknown");
+    assert_string_equal(pen_seal_mode_name(PEN_SEAL_EMPTY), "unknown");
 }
 
 static void the_epoch_follows_from_the_key(void **state)
@@ -221,6 +222,15 @@ static void the_epoch_follows_from_the_key(void **state)
     job_key[0] ^= 1;
     assert_int_not_equal(pen_seal_epoch(job_key), epoch);
     job_key[0] ^= 1;
+}
+
+static void zero_is_no_mode(void **state)
+{
+    (void)state;
+    pen_seal_params params = params_of(0, (pen_seal_mode)0, PEN_SEAL_CHACHA20_POLY1305);
+    pen_seal *seal = NULL;
+    assert_int_equal(pen_seal_open(&params, salts, sizeof salts[0], &seal), PEN_ERR_ARGUMENT);
+    assert_null(seal);
 }
 
 static void a_rank_outside_the_job_gets_no_seal(void **state)
@@ -269,6 +279,37 @@ static void keys_are_in_no_core_file_and_in_no_child(void **state)
     pair_close(&p);
 }
 
+/* What a child can do with what it finds, as an exit status: 0, nothing. */
+static int try_empty(pen_seal *seal)
+{
+    uint8_t forged[WHOLE] = { 0 }; /* with the tag of a message that has no protection */
+    if (pen_seal_is_whole(seal))
+        return 1;
+    if (pen_seal_protect(seal, 1, forged, HEADER, PAYLOAD))
+        return 2;
+    return pen_seal_unprotect(seal, 1, forged, HEADER, PAYLOAD) == PEN_SEAL_FORGED ? 0 : 3;
+}
+
+static void a_forked_child_can_neither_send_nor_be_told_anything(void **state)
+{
+    (void)state;
+    for (unsigned mode = PEN_SEAL_NONE; mode <= PEN_SEAL_ENCRYPT; mode++) {
+        pair p = pair_open((pen_seal_mode)mode, PEN_SEAL_CHACHA20_POLY1305);
+        if (!has_flag(p.from, " wf")) {
+            pair_close(&p);
+            skip();
+        }
+        assert_true(pen_seal_is_whole(p.from));
+        pid_t child = fork();
+        if (child == 0)
+            _exit(try_empty(p.from));
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        pair_close(&p);
+    }
+}
+
 int main(void)
 {
     for (unsigned i = 0; i < sizeof job_key; i++)
@@ -284,8 +325,10 @@ int main(void)
         cmocka_unit_test(without_protection_nothing_is_checked_and_the_tag_is_zero),
         cmocka_unit_test(modes_have_names),
         cmocka_unit_test(the_epoch_follows_from_the_key),
+        cmocka_unit_test(zero_is_no_mode),
         cmocka_unit_test(a_rank_outside_the_job_gets_no_seal),
         cmocka_unit_test(keys_are_in_no_core_file_and_in_no_child),
+        cmocka_unit_test(a_forked_child_can_neither_send_nor_be_told_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
