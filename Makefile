@@ -26,7 +26,7 @@ help:
 	@echo 'make bench          build and run the benchmarks'
 	@echo 'make bench-check    the same, and fail if an operation costs more than its limit'
 	@echo 'make bench-peers    the same, and compare with MPI, UCX and libfabric in the same run'
-	@echo 'make papers-extoll  experiments of papers, to docs/papers (PAPERS_RANKS=1024: an hour)'
+	@echo 'make papers-extoll  experiments of papers, to docs/results/papers (PAPERS_RANKS=1024: an hour)'
 	@echo 'make papers-extoll-check  the same, and fail where an acceptance value is missed'
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
@@ -93,7 +93,7 @@ PAPERS_RANKS ?= 1024
 papers-extoll papers-extoll-check: configure deps-bench
 	@cmake --build $(R) -j $(JOBS) --target papers
 	@build/venv/bin/python bench/papers/run.py $(R) --ranks $(PAPERS_RANKS) --resume \
-		$(if $(filter %-check,$@),--reuse --check,--docs docs/papers) $(ARGS)
+		$(if $(filter %-check,$@),--reuse --check,--docs docs/results/papers) $(ARGS)
 
 format: deps-test
 	@scripts/check_format --write

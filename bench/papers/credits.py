@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures 1, 2, 3 and 9 of the paper on dynamic credit flow control, with the library's own code
-between simulated ranks (bench/papers/credits). docs/papers/README.md says what they show."""
+between simulated ranks (bench/papers/credits). docs/results/papers/README.md says what they show."""
 
 import concurrent.futures
 import dataclasses

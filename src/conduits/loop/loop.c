@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* loop.c: the conduit of a job of one rank: what it sends, it receives. It needs nothing from the
- * machine, and it is the smallest conduit that is complete: docs/write-a-conduit.md walks through
- * it.
+ * machine, and it is the smallest conduit that is complete: docs/design/write-a-conduit.md walks
+ * through it.
  *
  * Each lane is a ring of slots with one writer (whoever holds the link's post lock) and one reader
  * (whoever holds its poll lock). A lane of its own for each kind of frame is what keeps the promise
