@@ -22,4 +22,30 @@
 #define HAVE_PTHREAD_H               1
 #define HAVE_PTHREAD_SETCONCURRENCY  1
 
+/* Sizes of C's types in bytes. Config headers of other packages define the same names. */
+#ifndef SIZEOF_CHAR
+#    define SIZEOF_CHAR 1
+#endif
+#ifndef SIZEOF_SHORT
+#    define SIZEOF_SHORT 2
+#endif
+#ifndef SIZEOF_INT
+#    define SIZEOF_INT 4
+#endif
+#ifndef SIZEOF_LONG
+#    define SIZEOF_LONG 8
+#endif
+#ifndef SIZEOF_LONG_LONG
+#    define SIZEOF_LONG_LONG 8
+#endif
+#ifndef SIZEOF_VOID_P
+#    define SIZEOF_VOID_P 8
+#endif
+#ifndef SIZEOF_SIZE_T
+#    define SIZEOF_SIZE_T 8
+#endif
+#ifndef SIZEOF_PTRDIFF_T
+#    define SIZEOF_PTRDIFF_T 8
+#endif
+
 #endif

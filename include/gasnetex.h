@@ -13,6 +13,8 @@
 
 #include <penstock/config.h>
 
+#include <penstock/libc.h>
+
 #include <penstock/types.h>
 
 #include <penstock/error.h>

@@ -20,7 +20,8 @@ typedef gex_TM_t gasnet_team_handle_t;
 typedef uint32_t gasnet_image_t;
 typedef gex_Event_t gasnet_coll_handle_t;
 
-#define GASNET_TEAM_ALL            pen_world /* all ranks */
+#define GASNET_TEAM_ALL            pen_world       /* all ranks */
+#define gasnete_coll_team_all      GASNET_TEAM_ALL /* a name that clients use */
 #define GASNET_COLL_INVALID_HANDLE GEX_EVENT_INVALID
 
 /* When data may move: at any time; between the calls of those it concerns; when all have called. */

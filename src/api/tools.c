@@ -67,7 +67,7 @@ const pen_tools_config *pen_api_tools_config(void)
 uint64_t gasnett_release_version(void)
 {
     return GASNET_RELEASE_VERSION_MAJOR * UINT64_C(1000000) +
-           GASNET_RELEASE_VERSION_MINOR * UINT64_C(1000) + GASNET_RELEASE_VERSION_PATCH;
+           GASNET_RELEASE_VERSION_MINOR * UINT64_C(10000) + GASNET_RELEASE_VERSION_PATCH;
 }
 
 const char *gasnett_release_version_str(void) { return GASNETI_RELEASE_VERSION; }
@@ -108,11 +108,13 @@ uint64_t gasnett_getPhysMemSz(int fatal)
     return len;
 }
 
-void gasnett_set_affinity(int rank)
+int gasnett_set_affinity(int rank)
 {
-    if (!pen_tools_bind((unsigned)rank))
-        pen_log_warn(pen_api_tools_log(), "gasnett_set_affinity(%d): cannot bind this thread: %m",
-                     rank);
+    if (pen_tools_bind((unsigned)rank))
+        return 0;
+    pen_log_warn(pen_api_tools_log(), "gasnett_set_affinity(%d): cannot bind this thread: %m",
+                 rank);
+    return 1;
 }
 
 int gasnett_maximize_rlimit(int limit, const char *name)

@@ -5,8 +5,9 @@
 #include "os/os.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 typedef struct bit_name {
@@ -58,36 +59,65 @@ static void PEN_PRINTF(2, 3) put(writer *out, const char *format, ...)
 }
 
 /* The names of the bits that are set; what has no name, as a number. */
-static size_t format_bits(char *buffer, size_t size, uint32_t bits, const bit_name *names)
+static void put_bits(writer *out, uint32_t bits, const bit_name *names)
 {
-    writer out = { .at = buffer, .size = size };
     const char *between = "";
     for (; names->name != NULL; names++) {
         if ((bits & names->bit) == 0)
             continue;
-        put(&out, "%s%s", between, names->name);
+        put(out, "%s%s", between, names->name);
         between = "|";
         bits &= ~names->bit;
     }
-    if (bits != 0 || out.len == 0)
-        put(&out, "%s%#" PRIx32, between, bits);
-    return out.len + 1;
+    if (bits != 0 || out->len == 0)
+        put(out, "%s%#" PRIx32, between, bits);
 }
 
-size_t gasnett_format_dt(char *buffer, size_t size, gex_DT_t type)
+/* A thread's latest texts. All names of the longest table fit into one. */
+enum { TEXTS = 8, TEXT_LEN_MAX = 512 };
+typedef struct texts {
+    unsigned next_i;
+    char text[TEXTS][TEXT_LEN_MAX];
+} texts;
+
+static pthread_once_t texts_once = PTHREAD_ONCE_INIT;
+static pthread_key_t texts_key;
+static bool has_texts_key;
+
+static void make_texts_key(void) { has_texts_key = pthread_key_create(&texts_key, free) == 0; }
+
+/* This thread's. NULL: there is no memory. */
+static texts *texts_here(void)
 {
-    return format_bits(buffer, size, type, types);
+    (void)pthread_once(&texts_once, make_texts_key);
+    if (!has_texts_key)
+        return NULL;
+    texts *here = pthread_getspecific(texts_key);
+    if (here != NULL)
+        return here;
+    here = calloc(1, sizeof *here);
+    if (here != NULL && pthread_setspecific(texts_key, here) != 0) {
+        free(here);
+        return NULL;
+    }
+    return here;
 }
 
-size_t gasnett_format_op(char *buffer, size_t size, gex_OP_t operation)
+static char *format_bits(uint32_t bits, const bit_name *names)
 {
-    return format_bits(buffer, size, operation, operations);
+    static char no_memory[] = "(no memory)";
+    texts *here = texts_here();
+    if (here == NULL)
+        return no_memory;
+    char *text = here->text[here->next_i++ % TEXTS];
+    writer out = { .at = text, .size = TEXT_LEN_MAX };
+    put_bits(&out, bits, names);
+    return text;
 }
 
-size_t gasnett_format_ti(char *buffer, size_t size, gex_TI_t wanted)
-{
-    return format_bits(buffer, size, wanted, fields);
-}
+char *gasnett_format_dt(gex_DT_t type) { return format_bits(type, types); }
+char *gasnett_format_op(gex_OP_t operation) { return format_bits(operation, operations); }
+char *gasnett_format_ti(gex_TI_t wanted) { return format_bits(wanted, fields); }
 
 /* ---- lists of memory ------------------------------------------------------------------------- */
 

@@ -26,7 +26,9 @@ _Static_assert(GASNETT_ATOMIC_REL == GASNETT_ATOMIC_WMB_PRE &&
                "GASNet tools, atomics: release and acquire are fences by other names");
 _Static_assert((gasnett_atomic_val_t)-1 > 0 && (gasnett_atomic_sval_t)-1 < 0 &&
                    GASNETT_ATOMIC_MAX == (gasnett_atomic_val_t)-1 &&
-                   GASNETT_ATOMIC_SIGNED_MIN < 0 && GASNETT_ATOMIC_SIGNED_MAX > 0,
+                   GASNETT_ATOMIC_MAX == UINT32_MAX && GASNETT_ATOMIC_SIGNED_MAX == INT32_MAX &&
+                   GASNETT_ATOMIC_SIGNED_MIN == INT32_MIN && GASNETT_ATOMIC_SIGNED_MIN < 0 &&
+                   GASNETT_ATOMIC_SIGNED_MAX > 0,
                "GASNet tools, atomics: values are unsigned and can be read as signed");
 
 /* ---- one thread: values ---------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
     compile.py use      use.c as C99..C17 and C++11..C++17, in every thread and segment mode
     compile.py order    all pairs of headers, each in both orders
     compile.py tools    the tools alone, from C89 and C++98 with GNU extensions on, in their modes
+    compile.py libc     a client of each header uses the C library without an include of its own
     compile.py refuse   wrong modes do not compile, and a test that says so would notice
 """
 import concurrent.futures
@@ -12,6 +13,7 @@ import itertools
 import os
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.normpath(os.path.join(HERE, "..", "..", "include"))
@@ -31,9 +33,9 @@ def compile_text(compiler, language, standard, flags, source, text=None):
     return done.returncode == 0, " ".join(command), done.stderr
 
 
-def run_all(jobs):
+def run_all(jobs, run=compile_text):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda job: compile_text(*job), jobs))
+        results = list(pool.map(lambda job: run(*job), jobs))
     failed = [(command, said) for good, command, said in results if not good]
     for command, said in failed[:3]:
         print(command, said, sep="\n")
@@ -77,6 +79,32 @@ def tools():
     return run_all(jobs)
 
 
+def compile_and_run(compiler, language, standard, flags):
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "program")
+        command = [compiler, "-x", language, f"-std={standard}", *STRICT, "-Wno-long-long", "-I",
+                   INCLUDE, *flags, "-o", program, os.path.join(HERE, "libc.c")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            done = subprocess.run([program], capture_output=True, text=True, check=False)
+        return done.returncode == 0, " ".join(command), done.stderr
+
+
+def libc():
+    """Nothing is linked with the library: the headers alone have to do."""
+    full = [(name, mode) for name in ("gasnet.h", "gasnetex.h", "gasnet_tools.h") for mode in MODES]
+    jobs = [(*who, "gasnet_tools.h", ["-DGASNETT_LITE_MODE"]) for who in OLD + C + CXX]
+    for who in C + CXX + [("cc", "c", "gnu99"), ("cc", "c", "gnu17")]:
+        jobs += [(*who, name, [f"-D{mode}"]) for name, mode in full]
+    features = ["_GNU_SOURCE", "_DEFAULT_SOURCE", "_POSIX_C_SOURCE=200809L", "_XOPEN_SOURCE=700"]
+    jobs += [("cc", "c", "c11", "gasnet.h", ["-DGASNET_SEQ", f"-D{feature}"])
+             for feature in features]
+    jobs += [("cc", "c", "c11", "gasnet.h", ["-DGASNET_SEQ", "-include", header])
+             for header in ("stdio.h", "stdlib.h", "inttypes.h", "sys/param.h")]
+    jobs = [(*job[:3], [f"-DCLIENT_HEADER=<{job[3]}>", *job[4]]) for job in jobs]
+    return run_all(jobs, compile_and_run)
+
+
 def refuse():
     text = "#include <gasnetex.h>\n"
     wrong = [[], ["-DGASNET_SEQ", "-DGASNET_PAR"],
@@ -98,4 +126,5 @@ def refuse():
 
 
 if __name__ == "__main__":
-    sys.exit(0 if {"use": use, "order": order, "refuse": refuse, "tools": tools}[sys.argv[1]]() else 1)
+    checks = {"use": use, "order": order, "refuse": refuse, "tools": tools, "libc": libc}
+    sys.exit(0 if checks[sys.argv[1]]() else 1)

@@ -5,6 +5,7 @@
  * warnings need either; not run. */
 #include <gasnet.h>
 
+#include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
 
 #ifdef __cplusplus
@@ -135,6 +136,10 @@ int main(int argc, char **argv)
         gasnet_hsl_unlock(&older_lock);
     }
     (void)gasnett_ticks_to_ns(gasnett_ticks_now());
+    gasnet_coll_broadcast(gasnete_coll_team_all, here, 0, here, sizeof(here), 0);
+    (void)fprintf(stderr, "%s %s %s %d\n", gasnett_format_ti(GEX_TI_ALL),
+                  gasnett_format_dt(GEX_DT_I32), gasnett_format_op(GEX_OP_ADD),
+                  gasnett_set_affinity(0));
     gasnet_exit((int)gasneti_mynode);
     return GEX_RANK_INVALID == 0;
 }

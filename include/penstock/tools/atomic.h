@@ -2,7 +2,7 @@
 /* atomic.h: counters that threads change at the same time. Six families of calls differ in name
  * and width only:
  *
- *     gasnett_atomic_          gasnett_strongatomic_          64 bits
+ *     gasnett_atomic_          gasnett_strongatomic_          32 bits
  *     gasnett_atomic32_        gasnett_strongatomic32_        32 bits
  *     gasnett_atomic64_        gasnett_strongatomic64_        64 bits
  *
@@ -63,17 +63,17 @@ typedef struct pen_atomic64 {
     volatile pen_alias64 value;
 } pen_atomic64;
 
-typedef pen_atomic64 gasnett_atomic_t;
-typedef uint64_t gasnett_atomic_val_t;
-typedef int64_t gasnett_atomic_sval_t;
+typedef pen_atomic32 gasnett_atomic_t;
+typedef uint32_t gasnett_atomic_val_t;
+typedef int32_t gasnett_atomic_sval_t;
 typedef pen_atomic32 gasnett_atomic32_t;
 typedef pen_atomic64 gasnett_atomic64_t;
-typedef pen_atomic64 gasnett_strongatomic_t;
+typedef pen_atomic32 gasnett_strongatomic_t;
 typedef pen_atomic32 gasnett_strongatomic32_t;
 typedef pen_atomic64 gasnett_strongatomic64_t;
 
-#define GASNETT_ATOMIC_MAX                ((gasnett_atomic_val_t)~UINT64_C(0))
-#define GASNETT_ATOMIC_SIGNED_MAX         ((gasnett_atomic_sval_t)(~UINT64_C(0) >> 1))
+#define GASNETT_ATOMIC_MAX                ((gasnett_atomic_val_t)~UINT32_C(0))
+#define GASNETT_ATOMIC_SIGNED_MAX         ((gasnett_atomic_sval_t)(~UINT32_C(0) >> 1))
 #define GASNETT_ATOMIC_SIGNED_MIN         (-GASNETT_ATOMIC_SIGNED_MAX - 1)
 #define GASNETT_HAVE_ATOMIC_ADD_SUB       1
 #define GASNETT_HAVE_ATOMIC_CAS           1
@@ -82,10 +82,10 @@ typedef pen_atomic64 gasnett_strongatomic64_t;
 
 #define PEN_ATOMIC32_INIT(v)              { (uint32_t)(v) }
 #define PEN_ATOMIC64_INIT(v)              { (uint64_t)(v) }
-#define gasnett_atomic_init(v)            PEN_ATOMIC64_INIT(v)
+#define gasnett_atomic_init(v)            PEN_ATOMIC32_INIT(v)
 #define gasnett_atomic32_init(v)          PEN_ATOMIC32_INIT(v)
 #define gasnett_atomic64_init(v)          PEN_ATOMIC64_INIT(v)
-#define gasnett_strongatomic_init(v)      PEN_ATOMIC64_INIT(v)
+#define gasnett_strongatomic_init(v)      PEN_ATOMIC32_INIT(v)
 #define gasnett_strongatomic32_init(v)    PEN_ATOMIC32_INIT(v)
 #define gasnett_strongatomic64_init(v)    PEN_ATOMIC64_INIT(v)
 

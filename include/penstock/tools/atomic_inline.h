@@ -176,10 +176,10 @@ PEN_ATOMIC_WIDTH(64)
     {                                                                                           \
         return pen_atomic##bits##_cas(p, old, value, flags, threads);                           \
     }
-PEN_ATOMIC_FAMILY(gasnett_atomic, 64, PEN_TOOLS_THREADED)
+PEN_ATOMIC_FAMILY(gasnett_atomic, 32, PEN_TOOLS_THREADED)
 PEN_ATOMIC_FAMILY(gasnett_atomic32, 32, PEN_TOOLS_THREADED)
 PEN_ATOMIC_FAMILY(gasnett_atomic64, 64, PEN_TOOLS_THREADED)
-PEN_ATOMIC_FAMILY(gasnett_strongatomic, 64, 1)
+PEN_ATOMIC_FAMILY(gasnett_strongatomic, 32, 1)
 PEN_ATOMIC_FAMILY(gasnett_strongatomic32, 32, 1)
 PEN_ATOMIC_FAMILY(gasnett_strongatomic64, 64, 1)
 

@@ -16,12 +16,12 @@ extern "C" {
 /* How many threads of a process may use the library at a time; 1 in GASNET_SEQ. */
 #define GASNETT_MAX_THREADS GASNETI_MAX_THREADS
 
-/* Writes a data type, an operation or a set of GEX_TI_... as text, like "GEX_OP_ADD|GEX_OP_MAX".
- *   buffer  receives it, cut to size bytes with the 0 behind it; NULL: not wanted
- * Returns how many bytes all of it needs. Context: any. They do not poll. */
-PEN_API size_t gasnett_format_dt(char *buffer, size_t size, gex_DT_t type);
-PEN_API size_t gasnett_format_op(char *buffer, size_t size, gex_OP_t operation);
-PEN_API size_t gasnett_format_ti(char *buffer, size_t size, gex_TI_t fields);
+/* A data type, an operation or a set of GEX_TI_... as text, like "GEX_OP_ADD|GEX_OP_MAX". The text
+ * is the library's. It stays as it is until the same thread has made eight more of these calls.
+ * Context: any. They do not poll. */
+PEN_API char *gasnett_format_dt(gex_DT_t type);
+PEN_API char *gasnett_format_op(gex_OP_t operation);
+PEN_API char *gasnett_format_ti(gex_TI_t fields);
 
 /* Writes lists of memory as text; buffer has as many bytes as the function beside it says.
  * The first returns the sum of the lengths. Context: any. They do not poll. */

@@ -58,9 +58,9 @@ GEX_INLINE int gasnett_count0s_uintptr_t(uintptr_t value)
 
 #if !PEN_TOOLS_LITE
 
-/* The release as one number, greater for later ones: major * 10^6 + minor * 10^3 + patch; and as
- * text. Of the library that runs, while GASNETT_RELEASE_VERSION_... tell of the headers.
- * Context: any. */
+/* The release as one number, greater for later ones: major * 10^6 + minor * 10^4 + patch, as
+ * 2025080000 for 2025.8.0; and as text. Of the library that runs, while GASNETT_RELEASE_VERSION_...
+ * tell of the headers. Context: any. */
 PEN_API uint64_t gasnett_release_version(void);
 PEN_API const char *gasnett_release_version_str(void);
 
@@ -86,9 +86,9 @@ PEN_API const char *gasnett_performance_warning_str(void);
 
 /* Binds the calling thread to one of the processors it may use.
  *   rank  chosen modulo their number
- * Deprecated: `taskset` and launchers do it better. Context: no handler. */
+ * Returns 0 on success. Deprecated: `taskset` and launchers do it better. Context: no handler. */
 #    define GASNETT_SET_AFFINITY_SUPPORT 1
-PEN_API void gasnett_set_affinity(int rank);
+PEN_API int gasnett_set_affinity(int rank);
 
 /* Raises this process's limits as far as it may: memory, data, stack, processor time, files. Those
  * for which GASNET_MAXIMIZE_<name> is "no" stay, <name> like RLIMIT_DATA.

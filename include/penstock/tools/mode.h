@@ -14,6 +14,8 @@
 
 #include <gasnet_portable_platform.h>
 
+#include <penstock/libc.h>
+
 #include <penstock/abi.h>
 
 #if defined(GASNETT_THREAD_SAFE) && defined(GASNETT_THREAD_SINGLE)
