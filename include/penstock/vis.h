@@ -181,11 +181,12 @@ PEN_API int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t des
 #define GEX_VIS_MAX_PEERCOMPLETION 127
 
 /* Names a handler at the target of this thread's next put of this chapter, to be run when all of
- * the put has arrived: an active message, a Medium without arguments, that carries the len bytes at
- * source, at most GEX_VIS_MAX_PEERCOMPLETION. source may be changed on return. That put then waits,
- * in every form, until it is done. A put that GEX_FLAG_IMMEDIATE refuses is not the next one. flags
- * has to be 0. Deprecated: send the message after the put. Context: no handler. Does not poll.
- * GASNet-EX, chapter "Vector, Indexed & Strided". */
+ * the put has arrived. It is run like a handler of a Medium Reply without arguments, so it is
+ * registered with GEX_FLAG_AM_MEDIUM and GEX_FLAG_AM_REPLY and sends nothing; its payload is the
+ * len bytes at source, at most GEX_VIS_MAX_PEERCOMPLETION. source may be changed on return. That
+ * put then waits, in every form, until it is done. A put that GEX_FLAG_IMMEDIATE refuses is not the
+ * next one. flags has to be 0. Deprecated: send the message after the put. Context: no handler.
+ * Does not poll. GASNet-EX, chapter "Vector, Indexed & Strided". */
 PEN_API void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source,
                                               size_t len, gex_Flags_t flags);
 

@@ -38,6 +38,7 @@ pen_status pen_am_open(pen_job *job)
     pen_am_fill_runs(am);
     job->am = am;
     pen_am_flights_open(job);
+    pen_am_register_tell(job);
     return PEN_OK;
 }
 

@@ -87,6 +87,7 @@ typedef enum pen_am_internal {
     PEN_AM_INT_COLL_CREDIT,
     PEN_AM_INT_ATOMIC,
     PEN_AM_INT_ATOMIC_DONE,
+    PEN_AM_INT_TELL,
     PEN_AM_INT_COUNT
 } pen_am_internal;
 
@@ -344,6 +345,12 @@ int pen_am_send_internal(pen_job *job, uint32_t jobrank, pen_lane lane, pen_am_i
 int pen_am_send_internal_for(pen_job *job, uint32_t jobrank, pen_am_internal index,
                              unsigned arg_count, const int32_t *args, const void *body,
                              uint32_t body_len, pen_op *op);
+
+/* Runs a client's handler at a rank as if a Medium reply without arguments had come there, although
+ * nobody asked. It travels as a request, so waits for room, and polls meanwhile. To oneself: runs
+ * the handler at once. Never in a handler. payload: aligned for any type, and writable, since the
+ * handler may write it. */
+void pen_am_tell(pen_job *job, uint32_t jobrank, uint8_t handler, void *payload, uint32_t len);
 
 /* One answer for all peers and argument counts: symmetric, and the same before and after attaching.
  */

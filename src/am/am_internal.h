@@ -192,6 +192,7 @@ static inline pen_token pen_am_token_of(pen_job *job, pen_peer from, pen_lane la
 }
 
 void pen_am_fill_runs(pen_am *am); /* deliver_head.c */
+void pen_am_register_tell(pen_job *job);
 
 /* deliver.c: any frame, and what is wrong with it, if anything is. */
 void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,

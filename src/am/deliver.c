@@ -255,3 +255,45 @@ void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *
     else
         am_run_internal(job, &frame);
 }
+
+/* ---- a reply that nobody asked for ----------------------------------------------------------- */
+
+static void am_run_tell(pen_job *job, pen_peer from, uint8_t handler, void *payload, uint32_t len)
+{
+    am_frame frame = { .body = payload, .body_len = len, .from = from, .lane = PEN_LANE_REPLY };
+    uint64_t word =
+        pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, PEN_LANE_REPLY, PEN_WIRE_BODY), handler, 0, len);
+    frame.words = &word;
+    frame.head_len = sizeof word;
+    frame.head = word;
+    am_run_payload(job, &frame, PEN_AM_MEDIUM, payload, len);
+}
+
+static void am_handle_tell(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
+                           uint32_t body_len)
+{
+    if (arg_count != 1 || args[0] < PEN_AM_HANDLER_FIRST || args[0] >= PEN_AM_HANDLERS)
+        pen_am_drop(token->job);
+    else
+        am_run_tell(token->job, token->from, (uint8_t)args[0], body, body_len);
+}
+
+void pen_am_register_tell(pen_job *job)
+{
+    pen_am_register_internal(job, PEN_AM_INT_TELL, am_handle_tell);
+}
+
+void pen_am_tell(pen_job *job, uint32_t jobrank, uint8_t handler, void *payload, uint32_t len)
+{
+    if (jobrank == job->rank) {
+        am_run_tell(job, job->rank, handler, payload, len);
+        return;
+    }
+    const int32_t args[] = { handler };
+    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    while (pen_am_send_internal(job, jobrank, PEN_LANE_REQUEST, PEN_AM_INT_TELL, 1, args, payload,
+                                len) != 0) {
+        pen_job_count(job, &job->counters.again_room);
+        pen_wait_step(&waiter);
+    }
+}

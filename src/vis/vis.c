@@ -126,8 +126,8 @@ static vis_reach reach_of(const pen_job *job, uint32_t ep_index, uint32_t jobran
 struct pen_vis_peer {
     bool is_set;
     uint8_t handler;
-    size_t len;
-    char payload[PEN_VIS_PAYLOAD_MAX];
+    uint32_t len;
+    _Alignas(16) char payload[PEN_VIS_PAYLOAD_MAX];
 };
 
 void pen_vis_set_peer_completion(pen_thread *thread, uint8_t handler, const void *payload,
@@ -140,7 +140,8 @@ void pen_vis_set_peer_completion(pen_thread *thread, uint8_t handler, const void
             pen_job_fatal(thread->job,
                           "cannot note the handler of a thread's next put: out of memory");
     }
-    *thread->vis = (struct pen_vis_peer){ .is_set = true, .handler = handler, .len = len };
+    *thread->vis =
+        (struct pen_vis_peer){ .is_set = true, .handler = handler, .len = (uint32_t)len };
     if (len != 0)
         memcpy(thread->vis->payload, payload, len);
 }
@@ -153,12 +154,10 @@ static bool peer_is_told(const pen_thread *thread, const pen_vis_call *call)
 static PEN_COLD void tell_peer(pen_thread *thread, const pen_vis_call *call)
 {
     /* A copy: sending polls, and a handler's poll must find the thread's state settled. */
-    const struct pen_vis_peer peer = *thread->vis;
-    uint64_t words[PEN_AM_WORDS(0)];
+    struct pen_vis_peer peer = *thread->vis;
     thread->vis->is_set = false;
-    /* Whatever the put's endpoints are: only primordial ones have messages. */
-    (void)pen_am_request_medium(&thread->job->world, pen_team_jobrank(call->team, call->rank),
-                                peer.handler, peer.payload, peer.len, 0, 0, words);
+    pen_am_tell(thread->job, pen_team_jobrank(call->team, call->rank), peer.handler, peer.payload,
+                peer.len);
 }
 
 typedef enum outcome { NOTHING_LEFT, STARTED, REFUSED } outcome;

@@ -308,13 +308,17 @@ static void immediate(gex_Rank_t peer, char *remote)
 /* ---- telling the target ---------------------------------------------------------------------- */
 
 static check_count arrivals;
+static int tells;
 static char *mine;
 
 static void arrived(gex_Token_t token, void *payload, size_t len)
 {
     gex_Token_Info_t info;
-    gex_Token_Info(token, &info, GEX_TI_SRCRANK);
+    gex_Token_Info(token, &info, GEX_TI_ALL);
     const unsigned seed = info.gex_srcrank + 50;
+    CHECK(!info.gex_is_req && !info.gex_is_long && info.gex_entry->gex_index == HANDLER,
+          "GASNet-EX VIS: the peer completion handler runs as for a Medium reply");
+    CHECK((uintptr_t)payload % 16 == 0, "GASNet-EX AM: a payload is aligned for any type");
     CHECK(len == GEX_VIS_MAX_PEERCOMPLETION && check_filled(payload, len, seed),
           "GASNet-EX VIS: the peer completion handler gets its payload");
     for (int i = 0; i < 100; i++)
@@ -336,19 +340,20 @@ static void tell_target(gex_Rank_t peer, char *remote)
     memset(payload, 0, sizeof payload);
     gex_Event_Wait(gex_VIS_StridedPutNB(ex_tm, peer, remote, far_strides, source, near_strides, 8,
                                         counts, 1, 0));
-    CHECK_WAIT(arrivals, 1);
+    const int told = ++tells;
+    CHECK_WAIT(arrivals, told);
     ex_barrier();
     gex_VIS_StridedPutBlocking(ex_tm, peer, remote, far_strides, source, near_strides, 8, counts, 1,
                                0);
     ex_barrier();
-    CHECK_EQ(check_counted(&arrivals), 1, "GASNet-EX VIS: ... once, for the next put");
+    CHECK_EQ(check_counted(&arrivals), told, "GASNet-EX VIS: ... once, for the next put");
 }
 
 int main(int argc, char **argv)
 {
     ex_begin(&argc, &argv, 0);
     gex_AM_Entry_t entries[] = { { HANDLER, (gex_AM_Fn_t)arrived,
-                                   GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 0, NULL, NULL } };
+                                   GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY, 0, NULL, NULL } };
     ex_register(entries, 1);
     mine = ex_attach(LEN);
     for (unsigned step = 0; step < 2; step++) { /* oneself, then the neighbour */
@@ -366,5 +371,7 @@ int main(int argc, char **argv)
         ex_barrier();
     }
     tell_target(check_next(1), ex_base(check_next(1)));
+    ex_barrier();
+    tell_target((gex_Rank_t)check_rank, mine);
     return check_end();
 }

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { TOLD_HANDLER = 248, HEARD_HANDLER = 249 };
+enum { ASKED_HANDLER = 247, TOLD_HANDLER = 248, HEARD_HANDLER = 249 };
 
 /* What the message says: these bytes of the stripe, gaps and all, are the put's and its writer's.
  */
@@ -17,7 +17,8 @@ typedef struct news {
 } news;
 
 static shared_tally seen[RANKS_MAX][THREADS_MAX];
-static _Atomic uint64_t heard[THREADS_MAX]; /* answers, by thread */
+#define ANSWERED (UINT64_C(1) << 32)
+static _Atomic uint64_t heard[THREADS_MAX]; /* by thread: 0, or ANSWERED and what was answered */
 
 static uint64_t digest(const news *n) { return random_mix2(n->hash ^ n->at, n->op); }
 
@@ -40,34 +41,57 @@ static void on_told(gex_Token_t token, void *payload, size_t len)
                     "%" PRIu64 " of its stripe: they are not",
                     shadow.rank, from, n.extent, n.at);
     tally_add(&seen[from][n.thread], digest(&n));
-    (void)gex_AM_ReplyShort1(token, HEARD_HANDLER, 0, (gex_AM_Arg_t)n.thread);
 }
 
-static void on_heard(gex_Token_t token, gex_AM_Arg_t thread)
+/* on_told runs for a reply and can answer nothing, so whoever told asks how often it has run. */
+static void on_asked(gex_Token_t token, gex_AM_Arg_t thread)
+{
+    gex_Token_Info_t info;
+    (void)gex_Token_Info(token, &info, GEX_TI_SRCRANK);
+    const unsigned i = (unsigned)thread % THREADS_MAX;
+    const uint64_t count =
+        atomic_load_explicit(&seen[info.gex_srcrank % RANKS_MAX][i].count, memory_order_acquire);
+    (void)gex_AM_ReplyShort2(token, HEARD_HANDLER, 0, thread, (gex_AM_Arg_t)(uint32_t)count);
+}
+
+static void on_heard(gex_Token_t token, gex_AM_Arg_t thread, gex_AM_Arg_t count)
 {
     (void)token;
-    /* release: pairs with the acquire in vis_told_wait; the target has read the stripe */
-    atomic_fetch_add_explicit(&heard[(unsigned)thread % THREADS_MAX], 1, memory_order_release);
+    /* release: pairs with the acquire in answer_of; the target has read the stripe */
+    atomic_store_explicit(&heard[(unsigned)thread % THREADS_MAX], ANSWERED | (uint32_t)count,
+                          memory_order_release);
+}
+
+static uint32_t answer_of(const worker *w, gex_Rank_t target)
+{
+    uint64_t answer;
+    atomic_store_explicit(&heard[w->index], 0, memory_order_relaxed); /* nothing is under way */
+    (void)gex_AM_RequestShort1(shadow.world, target, ASKED_HANDLER, 0, (gex_AM_Arg_t)w->index);
+    for (unsigned polls = 0;
+         (answer = atomic_load_explicit(&heard[w->index], memory_order_acquire)) == 0;)
+        poll_once(&polls);
+    return (uint32_t)answer;
 }
 
 void vis_told_wait(const worker *w)
 {
-    uint64_t told = 0;
     for (gex_Rank_t target = 0; target < shadow.size; target++)
-        told += w->told[target].count;
-    for (unsigned polls = 0; atomic_load_explicit(&heard[w->index], memory_order_acquire) < told;)
-        poll_once(&polls);
+        while (w->told[target].count != 0 &&
+               answer_of(w, target) != (uint32_t)w->told[target].count)
+            ;
 }
 
 void vis_told_register(void)
 {
     gex_AM_Entry_t entries[] = {
-        { TOLD_HANDLER, (gex_AM_Fn_t)on_told, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 0, NULL,
+        { ASKED_HANDLER, (gex_AM_Fn_t)on_asked, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQUEST, 1, NULL,
+          "asked" },
+        { TOLD_HANDLER, (gex_AM_Fn_t)on_told, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY, 0, NULL,
           "told" },
-        { HEARD_HANDLER, (gex_AM_Fn_t)on_heard, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REPLY, 1, NULL,
+        { HEARD_HANDLER, (gex_AM_Fn_t)on_heard, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REPLY, 2, NULL,
           "heard" },
     };
-    if (gex_EP_RegisterHandlers(shadow.endpoint, entries, 2) != GASNET_OK)
+    if (gex_EP_RegisterHandlers(shadow.endpoint, entries, 3) != GASNET_OK)
         mismatch_at(shadow.rank, 0, 0, "the handlers of told puts cannot be registered");
 }
 
