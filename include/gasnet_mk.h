@@ -52,8 +52,8 @@ typedef struct {
  *   client  its owner
  *   args    the device; free for other use afterwards
  *   flags   0
- * Not collective. Returns GASNET_OK; GASNET_ERR_BAD_ARG, also when there is no such device;
- * GASNET_ERR_RESOURCE when this build or this job has no devices of that class, which a line says.
+ * Not collective. Returns GASNET_OK; GASNET_ERR_BAD_ARG, also when there is no such device, or when
+ * this build or this job has no devices of that class, which a line says; GASNET_ERR_RESOURCE.
  * Context: no handler. Does not poll.
  * GASNet-EX, chapter "Memory Kinds". */
 PEN_API int gex_MK_Create(gex_MK_t *kind, gex_Client_t client, const gex_MK_Create_args_t *args,

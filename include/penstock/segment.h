@@ -97,10 +97,10 @@ PEN_API void *gex_Segment_QueryCData(gex_Segment_t segment);
  *   client        its owner
  *   capabilities  what it is for, some of GEX_EP_CAPABILITY_...: an operation that needs another
  *                 one, of our endpoint or the target's, ends the job; not GEX_EP_CAPABILITY_AM,
- *                 which the primordial endpoint alone has
+ *                 which the primordial endpoint alone has (GASNET_ERR_BAD_ARG)
  *   flags         0, or some of GEX_FLAG_HINT_ACCEL_..., which change nothing
  * Not collective. Returns GASNET_OK; GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE when the process has
- * GASNET_MAXEPS endpoints, or for the capability above. Context: no handler. Does not poll.
+ * GASNET_MAXEPS endpoints. Context: no handler. Does not poll.
  * GASNet-EX, chapter "Endpoints". */
 PEN_API int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client,
                           gex_EP_Capabilities_t capabilities, gex_Flags_t flags);
@@ -172,8 +172,8 @@ PEN_API gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, v
                                                void **local, uintptr_t *len, gex_Flags_t flags);
 
 /* As gex_EP_QueryBoundSegmentNB, and waits. Deprecated there.
- * Returns 0, or non-zero when no segment is bound. Context: no handler. Blocks and polls.
- * GASNet-EX, chapter "Segments". */
+ * Returns 0; or non-zero when no segment is bound, and then writes nothing. Context: no handler.
+ * Blocks and polls. GASNet-EX, chapter "Segments". */
 PEN_API int gex_Segment_QueryBound(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
                                    uintptr_t *len);
 

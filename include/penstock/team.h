@@ -44,7 +44,7 @@ PEN_API size_t gex_TM_Split(gex_TM_t *team, gex_TM_t parent, int color, int key,
  *   parent        a team that all whom the list names are in; no pair
  *   members       all members of the caller's new team, each once, the same on all of them; ranks
  *                 in the parent, or in the job with GEX_FLAG_RANK_IS_JOBRANK
- *   member_count  0: the caller takes part, and is in no new team
+ *   member_count  0: the caller takes part, and is in no new team; team_count is ignored then
  *   scratch       addresses of scratch memory, each in the segment bound to that endpoint: as the
  *                 flag says, of every member (GEX_FLAG_TM_GLOBAL_SCRATCH), of each of the caller's
  *                 teams (GEX_FLAG_TM_LOCAL_SCRATCH), one for all (GEX_FLAG_TM_SYMMETRIC_SCRATCH)
@@ -76,8 +76,8 @@ PEN_API size_t gex_TM_Dup(gex_TM_t *team, gex_TM_t old, void *scratch, size_t sc
  *   scratch  receives the scratch memory that was lent to it, as an address; may be NULL
  *   flags    0; GEX_FLAG_GLOBALLY_QUIESCED: the caller knows that every member is through with the
  *            team, so that they need not meet
- * Collective over the team. Returns non-zero if scratch memory is given back, else 0. Context: no
- * handler. Blocks and polls, unless GEX_FLAG_GLOBALLY_QUIESCED is set.
+ * Collective over the team. Returns non-zero if *scratch was written, else 0. Context: no handler.
+ * Blocks and polls, unless GEX_FLAG_GLOBALLY_QUIESCED is set.
  * GASNet-EX, chapter "Teams". */
 PEN_API int gex_TM_Destroy(gex_TM_t team, gex_Memvec_t *scratch, gex_Flags_t flags);
 

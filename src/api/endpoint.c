@@ -20,7 +20,7 @@ int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client, gex_EP_Capabilities_t
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
                               "flags 0x%x: only GEX_FLAG_HINT_ACCEL_... are taken", flags);
     if ((capabilities & GEX_EP_CAPABILITY_AM) != 0)
-        return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
                               "capabilities 0x%x: only the primordial endpoint has active "
                               "messages; leave out GEX_EP_CAPABILITY_AM",
                               capabilities);
@@ -125,9 +125,16 @@ gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, void **ow
 int gex_Segment_QueryBound(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,
                            uintptr_t *len)
 {
+    void *owner_base, *local_base;
     uintptr_t bytes;
-    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, rank, owner, local, &bytes, 0));
+    gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, rank, &owner_base, &local_base, &bytes, 0));
+    if (bytes == 0)
+        return 1;
+    if (owner != NULL)
+        *owner = owner_base;
+    if (local != NULL)
+        *local = local_base;
     if (len != NULL)
         *len = bytes;
-    return bytes == 0;
+    return 0;
 }

@@ -33,7 +33,7 @@ static int refuse_class(const char *call, const char *device, unsigned class)
 {
     char names[NAMES_LEN_MAX];
     list_devices(names, sizeof names, class);
-    return pen_api_refuse(GASNET_ERR_RESOURCE, call,
+    return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
                           "no device of class GEX_MK_CLASS_%s: PENSTOCK_DEVICE is %s, and this "
                           "build has for that class: %s; set PENSTOCK_DEVICE to one of these",
                           class_names[class], device != NULL ? device : "not set",

@@ -73,9 +73,9 @@ size_t gex_TM_Split(gex_TM_t *team, gex_TM_t parent, int color, int key, void *s
     static const char call[] = "gex_TM_Split";
     pen_thread *thread = enter(call, parent);
     check_flags(call, flags, SPLIT_FLAGS);
-    if (flags & SIZE_FLAGS)
-        return SCRATCH_LEN;
     bool joins = team != NULL;
+    if (flags & SIZE_FLAGS)
+        return joins ? SCRATCH_LEN : 0;
     if (joins && color < 0)
         pen_api_misuse(call, "color %d: must not be negative", color);
     pen_team *made = pen_team_split(thread, parent, joins, color, key, call);
@@ -165,10 +165,12 @@ size_t gex_TM_Create(gex_TM_t *teams, size_t team_count, gex_TM_t parent,
     static const char call[] = "gex_TM_Create";
     pen_thread *thread = enter(call, parent);
     check_flags(call, flags, CREATE_FLAGS);
+    if (member_count == 0) /* the caller is in no new team, whatever it says of their number */
+        team_count = 0;
     if (many(flags & KIND_FLAGS) || (team_count != 0 && (flags & SIZE_FLAGS) == 0))
         check_kind(call, scratch, scratch_size, flags);
     if (flags & SIZE_FLAGS)
-        return SCRATCH_LEN;
+        return member_count != 0 ? SCRATCH_LEN : 0;
     if ((teams == NULL && team_count != 0) || (members == NULL && member_count != 0))
         pen_api_misuse(call, "%zu new teams at %p, %zu members at %p", team_count, (void *)teams,
                        member_count, (void *)members);
@@ -189,10 +191,9 @@ int gex_TM_Destroy(gex_TM_t team, gex_Memvec_t *scratch, gex_Flags_t flags)
         pen_api_misuse(call, "the primordial team ends with the job");
     gex_Memvec_t lent = team->scratch;
     pen_team_destroy(thread, team, (flags & GEX_FLAG_GLOBALLY_QUIESCED) != 0);
-    if (lent.gex_len == 0)
+    if (lent.gex_len == 0 || scratch == NULL)
         return 0;
-    if (scratch != NULL)
-        *scratch = lent;
+    *scratch = lent;
     return 1;
 }
 

@@ -9,6 +9,7 @@
  * GASNET_MAXEPS
  */
 #include <gasnet.h>
+#include <gasnet_mk.h>
 
 #include "conformance/check.h"
 #include "conformance/ex.h"
@@ -72,6 +73,19 @@ static void bind(int index)
           "GASNet-EX Endpoints: the bound segment");
 }
 
+static void refuse_absent_kinds(void)
+{
+    static const gex_MK_Class_t absent[] = { GEX_MK_CLASS_CUDA_UVA, GEX_MK_CLASS_HIP,
+                                             GEX_MK_CLASS_ZE };
+    for (unsigned i = 0; i < sizeof absent / sizeof absent[0]; i++) {
+        gex_MK_t kind = GEX_MK_INVALID;
+        gex_MK_Create_args_t args = { .gex_class = absent[i] };
+        CHECK_EQ(gex_MK_Create(&kind, ex_client, &args, 0), GASNET_ERR_BAD_ARG,
+                 "GASNet-EX Memory Kinds: a class that this job lacks");
+        CHECK(kind == GEX_MK_INVALID, "GASNet-EX Memory Kinds: an error has no result");
+    }
+}
+
 static void refuse(void)
 {
     gex_EP_t none = GEX_EP_INVALID;
@@ -86,9 +100,10 @@ static void refuse(void)
              "GASNet-EX Endpoints: flags exist");
     CHECK_EQ(gex_EP_Create(&none, GEX_CLIENT_INVALID, GEX_EP_CAPABILITY_RMA, 0), GASNET_ERR_BAD_ARG,
              "GASNet-EX Endpoints: a client is needed");
-    CHECK_EQ(gex_EP_Create(&none, ex_client, GEX_EP_CAPABILITY_ALL, 0), GASNET_ERR_RESOURCE,
+    CHECK_EQ(gex_EP_Create(&none, ex_client, GEX_EP_CAPABILITY_ALL, 0), GASNET_ERR_BAD_ARG,
              "GASNet-EX Endpoints: active messages are the primordial one's");
     CHECK(none == GEX_EP_INVALID, "GASNet-EX Endpoints: an error has no result");
+    refuse_absent_kinds();
     CHECK_EQ(gex_Segment_Create(&other, ex_client, NULL, 4096, GEX_MK_HOST, 0), GASNET_OK,
              "GASNet-EX Segments: gex_Segment_Create");
     CHECK_EQ(gex_EP_BindSegment(eps[5], other, 0), GASNET_ERR_BAD_ARG,

@@ -29,6 +29,11 @@ static void touch(gex_Token_t token, void *buffer, size_t len, gex_AM_Arg_t seed
 static void create(void)
 {
     int adopt = check_rank % 2;
+    void *owner = &adopt, *local = own;
+    uintptr_t len = 17;
+    CHECK(gex_Segment_QueryBound(ex_tm, (gex_Rank_t)check_rank, &owner, &local, &len) != 0 &&
+              owner == &adopt && local == own && len == 17,
+          "GASNet-EX Segments: QueryBound that finds nothing writes nothing");
     gex_Segment_t segment = GEX_SEGMENT_INVALID;
     CHECK_EQ(gex_Segment_Create(&segment, ex_client, adopt ? own : NULL, LEN, GEX_MK_HOST, 0),
              GASNET_OK, "GASNet-EX Segments: gex_Segment_Create");

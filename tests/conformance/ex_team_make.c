@@ -163,7 +163,9 @@ static void from_a_list_of_a_child(gex_Flags_t flags)
             members[rank - 1].gex_rank = list.jobranks[rank - 1];
     }
     if (gex_TM_QueryRank(parent) == 0) {
-        gex_TM_Create(NULL, 0, parent, NULL, 0, NULL, 0, flags);
+        gex_TM_t untouched = parent; /* who names no member gets no team, whatever else it says */
+        gex_TM_Create(&untouched, 3, parent, NULL, 0, NULL, 0, flags);
+        CHECK(untouched == parent, "GASNet-EX Teams: no members, no team");
     } else {
         gex_TM_Create(&team, 1, parent, members, list.count, NULL, 0, PLAIN | flags);
         ex_team_is(team, &list, PLAIN | flags);
@@ -208,6 +210,10 @@ static void ask(void)
         CHECK_EQ(gex_TM_Dup(&team, ex_tm, NULL, 0, sizes[i]), answers[i], "Teams: so does a copy");
         CHECK(team == ex_tm, "GASNet-EX Teams: a question makes no team");
     }
+    CHECK_EQ(gex_TM_Split(NULL, ex_tm, 0, 0, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED), 0,
+             "GASNet-EX Teams: who is in no new team needs no scratch memory");
+    CHECK_EQ(gex_TM_Create(NULL, 1, ex_tm, NULL, 0, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_MIN), 0,
+             "GASNet-EX Teams: who is in no new team needs no scratch memory");
     CHECK(answers[0] <= answers[1], "GASNet-EX Teams: the smallest size is no more than another");
     scratch_len = answers[1];
 }
@@ -234,7 +240,8 @@ static void lent_to_a_split(char *base)
     CHECK(gex_TM_Destroy(team, &untouched, 0) == 0 && untouched.gex_len == 1,
           "GASNet-EX Teams: with GEX_FLAG_TM_NO_SCRATCH nothing is lent");
     gex_TM_Split(&team, ex_tm, 0, 0, base, scratch_len, 0);
-    CHECK(gex_TM_Destroy(team, NULL, 0) != 0, "GASNet-EX Teams: who gets it may say so by NULL");
+    CHECK_EQ(gex_TM_Destroy(team, NULL, 0), 0,
+             "GASNet-EX Teams: where nothing is written nothing is said to be");
 }
 
 static void lent_to_a_list(char *base)

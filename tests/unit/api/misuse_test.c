@@ -129,7 +129,7 @@ static void refuse_silently(void)
     gex_AM_Entry_t low = { 100, (gex_AM_Fn_t)start_twice, 0, 0, NULL, "low" };
     EXPECT(gex_System_GetVerboseErrors() == 1);
     gex_System_SetVerboseErrors(0);
-    EXPECT(gex_EP_Create(&other, job.client, GEX_EP_CAPABILITY_ALL, 0) == GASNET_ERR_RESOURCE);
+    EXPECT(gex_EP_Create(&other, job.client, GEX_EP_CAPABILITY_ALL, 0) == GASNET_ERR_BAD_ARG);
     EXPECT(gex_EP_RegisterHandlers(job.endpoint, &low, 1) == GASNET_ERR_BAD_ARG);
     EXPECT(gasnet_set_waitmode(17) == GASNET_ERR_BAD_ARG);
 }
