@@ -18,6 +18,7 @@ typedef enum pen_control_kind {
     PEN_CONTROL_RESIGNED,     /* it is no member any more, until it joins again */
     PEN_CONTROL_MEET,         /* all of this host are in the start-up barrier; code: see boot.c */
     PEN_CONTROL_START_FAILED, /* text: the call that failed, up to exec; code: its errno */
+    PEN_CONTROL_BLOCKED,      /* it waits for rank `code`, which has left; text: in which call */
     /* the supervisor's */
     PEN_CONTROL_GO = 16, /* all ranks have left: go on with your exit */
     PEN_CONTROL_NOTED,   /* the rank is known to have resigned */

@@ -13,14 +13,18 @@ enum {
     STATUS_NOT_EXECUTABLE = 126,
     STATUS_NOT_FOUND = 127,
     CRASH_GRACE_MS = 400,       /* after a crash all is gone within a second */
+    LEAVE_NOTICE_MS = 2000,     /* after the first rank left */
     SECOND_SIGNAL_MS_MIN = 200, /* timeout(1) and shells signal twice in a row and mean it once */
 };
 
 void pen_exit_rule_init(pen_exit_rule *rule, pen_exit_rank *ranks, uint32_t size,
-                        uint64_t exit_timeout_ns)
+                        uint64_t exit_timeout_ns, uint64_t leave_limit_ns)
 {
     memset(ranks, 0, size * sizeof(*ranks));
-    *rule = (pen_exit_rule){ .ranks = ranks, .size = size, .exit_timeout_ns = exit_timeout_ns };
+    *rule = (pen_exit_rule){ .ranks = ranks,
+                             .size = size,
+                             .exit_timeout_ns = exit_timeout_ns,
+                             .leave_limit_ns = leave_limit_ns };
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -50,15 +54,16 @@ static int status_of(const pen_exit_event *cause)
         return cause->code == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
     case PEN_EXIT_TIME_LIMIT:
         return STATUS_TIME_LIMIT;
-    default: /* our output cannot be written, or we cannot start ranks */
+    default: /* ranks wait for others in vain; output cannot be written; ranks cannot be started */
         return raise_of(cause) != 0 ? 128 + raise_of(cause) : 1;
     }
 }
 
-/* The program ended the job, or a user did: then handlers get the exit time-out to finish. */
+/* No rank has crashed: handlers get the exit time-out to finish, and output to be written. */
 static bool is_orderly(pen_exit_kind kind)
 {
-    return kind == PEN_EXIT_CALLED || kind == PEN_EXIT_LEFT || kind == PEN_EXIT_SIGNALLED;
+    return kind == PEN_EXIT_CALLED || kind == PEN_EXIT_LEFT || kind == PEN_EXIT_SIGNALLED ||
+           kind == PEN_EXIT_BLOCKED || kind == PEN_EXIT_LEAVE_LIMIT;
 }
 
 static unsigned decide(pen_exit_rule *rule, const pen_exit_event *cause, uint64_t now_ns)
@@ -69,6 +74,7 @@ static unsigned decide(pen_exit_rule *rule, const pen_exit_event *cause, uint64_
         .decided = true, .cause = *cause, .status = status_of(cause), .raise = raise_of(cause)
     };
     rule->phase = PEN_EXIT_ENDING;
+    rule->notice_ns = 0;
     uint64_t grace_ns =
         is_orderly(cause->kind) ? rule->exit_timeout_ns : CRASH_GRACE_MS * (SECOND_NS / 1000);
     rule->deadline_ns = now_ns + grace_ns;
@@ -112,6 +118,11 @@ static void rank_resigned(pen_exit_rule *rule, uint32_t rank)
     rule->joined--;
 }
 
+static uint64_t leave_deadline(const pen_exit_rule *rule, uint64_t now_ns)
+{
+    return rule->leave_limit_ns != 0 ? now_ns + rule->leave_limit_ns : 0;
+}
+
 static unsigned rank_left(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
 {
     pen_exit_rank *rank = &rule->ranks[event->rank];
@@ -125,14 +136,24 @@ static unsigned rank_left(pen_exit_rule *rule, const pen_exit_event *event, uint
     rule->left++;
     if (rule->left == rule->size) {
         rule->phase = PEN_EXIT_GOING;
-        rule->deadline_ns = 0;
+        rule->deadline_ns = rule->notice_ns = 0;
         return PEN_EXIT_DO_GO;
     }
     if (rule->phase == PEN_EXIT_RUNNING) {
         rule->phase = PEN_EXIT_LEAVING;
-        rule->deadline_ns = now_ns + rule->exit_timeout_ns;
+        rule->deadline_ns = leave_deadline(rule, now_ns);
+        rule->notice_ns = now_ns + LEAVE_NOTICE_MS * (SECOND_NS / 1000);
     }
     return 0;
+}
+
+/* A rank says so again and again, so nothing is lost if it is heard before the other's word. */
+static unsigned rank_blocked(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
+{
+    bool is_rank = event->code >= 0 && (uint32_t)event->code < rule->size;
+    if (!is_rank || !rule->ranks[event->code].left || rule->ranks[event->rank].word)
+        return 0;
+    return decide(rule, event, now_ns);
 }
 
 static unsigned rank_failed(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
@@ -203,26 +224,24 @@ static unsigned one_event(pen_exit_rule *rule, const pen_exit_event *event, uint
     case PEN_EXIT_RESIGNED:
         rank_resigned(rule, event->rank);
         return 0;
-    case PEN_EXIT_CALLED:
-        rule->ranks[event->rank].word = true;
-        return decide(rule, event, now_ns);
     case PEN_EXIT_LEFT:
         return rank_left(rule, event, now_ns);
     case PEN_EXIT_DIED:
     case PEN_EXIT_ENDED:
         return rank_gone(rule, event, now_ns);
+    case PEN_EXIT_BLOCKED:
+        return rank_blocked(rule, event, now_ns);
     case PEN_EXIT_SIGNALLED:
         return signalled(rule, event, now_ns);
     case PEN_EXIT_TIME_LIMIT:
         return time_limit(rule, event, now_ns);
+    case PEN_EXIT_CALLED:
     case PEN_EXIT_NOT_STARTED:
         rule->ranks[event->rank].word = true;
         return decide(rule, event, now_ns);
-    case PEN_EXIT_OUTPUT:
-    case PEN_EXIT_LAUNCH_FAILED:
+    default:
         return decide(rule, event, now_ns);
     }
-    return 0;
 }
 
 /* ---- order of what arrived together ---------------------------------------------------------- */
@@ -260,6 +279,8 @@ static int precedence(const pen_exit_rule *rule, const pen_exit_event *events, s
         return 1; /* decides whether a handshake was owed */
     if (is_death(event) && !announced(rule, events, count, event->rank))
         return event->kind == PEN_EXIT_DIED ? 2 : 3;
+    if (event->kind == PEN_EXIT_BLOCKED)
+        return 6; /* an effect of the word by which the rank left */
     return is_death(event) ? 5 : 4;
 }
 
@@ -267,7 +288,7 @@ unsigned pen_exit_rule_events(pen_exit_rule *rule, pen_exit_event *events, size_
                               uint64_t now_ns)
 {
     unsigned todo = 0;
-    for (int turn = 0; turn <= 5; turn++) {
+    for (int turn = 0; turn <= 6; turn++) {
         for (size_t i = 0; i < count; i++) {
             if (precedence(rule, events, count, &events[i]) == turn) {
                 todo |= one_event(rule, &events[i], now_ns);
@@ -279,29 +300,56 @@ unsigned pen_exit_rule_events(pen_exit_rule *rule, pen_exit_event *events, size_
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-unsigned pen_exit_rule_tick(pen_exit_rule *rule, uint64_t now_ns, bool held)
+uint64_t pen_exit_rule_next(const pen_exit_rule *rule)
 {
-    if (rule->deadline_ns == 0 || now_ns < rule->deadline_ns)
-        return 0;
-    bool may_hold =
-        rule->phase == PEN_EXIT_LEAVING ||
-        (rule->phase == PEN_EXIT_ENDING && rule->verdict.cause.kind != PEN_EXIT_SIGNALLED &&
-         is_orderly(rule->verdict.cause.kind));
-    if (held && may_hold) {
-        rule->deadline_ns = now_ns + rule->exit_timeout_ns;
+    if (rule->deadline_ns == 0 || rule->notice_ns == 0)
+        return rule->deadline_ns | rule->notice_ns;
+    return rule->deadline_ns < rule->notice_ns ? rule->deadline_ns : rule->notice_ns;
+}
+
+void pen_exit_rule_postpone(pen_exit_rule *rule, uint64_t ns)
+{
+    if (rule->deadline_ns != 0)
+        rule->deadline_ns += ns;
+    if (rule->notice_ns != 0)
+        rule->notice_ns += ns;
+}
+
+static unsigned leave_limit(pen_exit_rule *rule, uint64_t now_ns)
+{
+    pen_exit_event cause = { PEN_EXIT_LEAVE_LIMIT, 0, 0 };
+    while (cause.rank + 1 < rule->size && !rule->ranks[cause.rank].left)
+        cause.rank++;
+    return decide(rule, &cause, now_ns);
+}
+
+static unsigned deadline(pen_exit_rule *rule, uint64_t now_ns, bool held)
+{
+    bool leaving = rule->phase == PEN_EXIT_LEAVING;
+    bool ends_orderly = rule->phase == PEN_EXIT_ENDING &&
+                        rule->verdict.cause.kind != PEN_EXIT_SIGNALLED &&
+                        is_orderly(rule->verdict.cause.kind);
+    if (held && (leaving || ends_orderly)) {
+        rule->deadline_ns = leaving ? leave_deadline(rule, now_ns) : now_ns + rule->exit_timeout_ns;
         return 0;
     }
-    if (rule->phase == PEN_EXIT_LEAVING) {
-        pen_exit_event cause = { PEN_EXIT_LEFT, 0, 0 };
-        while (cause.rank + 1 < rule->size && !rule->ranks[cause.rank].left)
-            cause.rank++;
-        unsigned todo = decide(rule, &cause, now_ns);
-        rule->deadline_ns = now_ns + CRASH_GRACE_MS * (SECOND_NS / 1000);
-        return (todo & ~(unsigned)PEN_EXIT_DO_EXPLAIN) | PEN_EXIT_DO_LATE;
-    }
+    if (leaving)
+        return leave_limit(rule, now_ns);
     rule->phase = PEN_EXIT_KILLING;
     rule->deadline_ns = 0;
     return PEN_EXIT_DO_KILL;
+}
+
+unsigned pen_exit_rule_tick(pen_exit_rule *rule, uint64_t now_ns, bool held)
+{
+    unsigned todo = 0;
+    if (rule->notice_ns != 0 && now_ns >= rule->notice_ns) {
+        rule->notice_ns = 0;
+        todo = PEN_EXIT_DO_NOTICE;
+    }
+    if (rule->deadline_ns != 0 && now_ns >= rule->deadline_ns)
+        todo |= deadline(rule, now_ns, held);
+    return todo;
 }
 
 int pen_exit_rule_tell(const pen_exit_rule *rule, uint32_t rank)

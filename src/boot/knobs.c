@@ -12,6 +12,9 @@ const pen_knob pen_boot_knobs[] = {
       "Run as a job of one even under another launcher." },
     { "GASNET_SUPERNODE_MAXSIZE", PEN_KNOB_INT, "0", offsetof(pen_boot_config, block_most),
       "Ranks of a host that share memory at most, under a PMIx launcher; 0: all of them." },
+    { "PENSTOCK_LEAVE_TIMEOUT", PEN_KNOB_SECONDS, "60", offsetof(pen_boot_config, leave_timeout),
+      "How long a job waits for the other ranks once one has exited or returned from main with 0; "
+      "then they are ended by force and the job fails. 0: without a limit." },
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 
@@ -54,6 +57,13 @@ pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out)
     if (status == PEN_OK)
         status = pen_knob_read(log, supervisor_knobs, out, NULL, NULL);
     return status;
+}
+
+uint64_t pen_boot_leave_limit_ns(const pen_boot_config *config)
+{
+    const double most = 1e9; /* seconds: beyond that nobody waits, and nothing overflows */
+    double seconds = config->leave_timeout < most ? config->leave_timeout : most;
+    return (uint64_t)(1e9 * seconds);
 }
 
 double pen_boot_exit_timeout(const pen_boot_config *config, uint32_t ranks)

@@ -16,6 +16,7 @@ typedef struct pen_boot_config {
     int64_t block_most;           /* GASNET_SUPERNODE_MAXSIZE; 0: no bound */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */
     double exit_timeout;          /* GASNET_EXITTIMEOUT; 0: not set, made of the three below */
+    double leave_timeout;         /* PENSTOCK_LEAVE_TIMEOUT; 0: no limit */
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
 } pen_boot_config;
 
@@ -34,5 +35,8 @@ pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out);
 
 /* Seconds for an orderly end of so many ranks. */
 double pen_boot_exit_timeout(const pen_boot_config *config, uint32_t ranks);
+
+/* Nanoseconds for which those who have left with 0 wait for the others; 0: without a limit. */
+uint64_t pen_boot_leave_limit_ns(const pen_boot_config *config);
 
 #endif

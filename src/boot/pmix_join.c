@@ -85,6 +85,7 @@ static bool begin(joining *j, bool *alone)
     if (error != NULL)
         return refuse(j, "PMIx_Get of the number of processes", error);
     s->exit_timeout_ns = (uint64_t)(1e9 * pen_boot_exit_timeout(&s->config, s->size));
+    s->leave_limit_ns = pen_boot_leave_limit_ns(&s->config);
     *alone = s->size == 1;
     if (*alone)
         pen_steward_finish(s);

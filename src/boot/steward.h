@@ -27,6 +27,7 @@ typedef struct pen_steward {
     pid_t pid;
     double timeout_s; /* for joining */
     uint64_t until_ns, exit_timeout_ns;
+    uint64_t leave_limit_ns; /* 0: none */
     pen_boot_config config;
     _Atomic(const char *) doing; /* for who waits for us in vain */
     int news[2], result[2];      /* pipes: from PMIx and the hook; to the thread that joins */
@@ -50,7 +51,8 @@ typedef struct pen_steward {
     _Atomic uint32_t hook_done;
     int code; /* what was decided */
     char note[PEN_CONTROL_TEXT_MAX];
-    uint64_t leave_ns, end_ns, loss_ns; /* deadlines; 0: none */
+    uint64_t leave_ns, notice_ns, end_ns, loss_ns; /* deadlines; 0: none */
+    bool leaving;                                  /* the leave limit runs */
     uint32_t lost_rank;
     bool lost_resigned; /* it had left the job before */
     uint32_t meetings;  /* of blocks, so far */

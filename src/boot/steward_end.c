@@ -17,8 +17,9 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define NOTIFY_NS (2 * SECOND_NS) /* for PMIx to pass a word on */
 #define LOSS_NS   (3 * SECOND_NS) /* for the launcher to end a job that has lost a process */
+#define NOTICE_NS (2 * SECOND_NS) /* after the first rank has left */
 #define LATE_NS   (SECOND_NS / 2) /* beyond the exit time-out, which the rank minds itself */
-enum { LATE_NAMED_MAX = 8 };
+enum { RANKS_NAMED_MAX = 8 };
 
 typedef struct rank_text {
     char text[112];
@@ -110,7 +111,7 @@ void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
         return;
     s->over = true;
     s->code = code == 0 || (code & 0xff) != 0 ? code & 0xff : 1; /* a failure stays one */
-    s->leave_ns = s->loss_ns = 0;
+    s->leave_ns = s->notice_ns = s->loss_ns = 0;
     s->end_ns = pen_now_ns() + s->exit_timeout_ns + LATE_NS;
     pen_steward_lines_say(s, PEN_CONTROL_END, s->code, line);
     if (from == PEN_STEWARD_FROM_HERE && s->block_count > 1)
@@ -154,12 +155,20 @@ void pen_steward_word(pen_steward *s, pen_control_kind kind, int code)
 
 /* ---- leaving together ------------------------------------------------------------------------ */
 
+static uint64_t leave_deadline(const pen_steward *s, uint64_t now_ns)
+{
+    return s->leave_limit_ns != 0 ? now_ns + s->leave_limit_ns : 0;
+}
+
 void pen_steward_left(pen_steward *s)
 {
     if (s->over)
         return;
-    if (s->leave_ns == 0)
-        s->leave_ns = pen_now_ns() + s->exit_timeout_ns;
+    if (!s->leaving) {
+        s->leaving = true;
+        s->notice_ns = pen_now_ns() + NOTICE_NS;
+        s->leave_ns = leave_deadline(s, pen_now_ns());
+    }
     bool all = s->left;
     for (uint32_t i = 0; i < s->line_count; i++)
         all = all && s->lines[i].left;
@@ -179,7 +188,7 @@ void pen_steward_go(pen_steward *s)
     if (s->over)
         return;
     s->over = true;
-    s->leave_ns = s->loss_ns = 0;
+    s->leave_ns = s->notice_ns = s->loss_ns = 0;
     if (pen_steward_is_first(s))
         pen_steward_lines_say(s, PEN_CONTROL_GO, 0, NULL);
     pen_steward_finish(s);
@@ -198,22 +207,51 @@ static bool excused(const pen_steward *s)
     return false;
 }
 
+/* The block's ranks that have left, or have not: "rank 1", "ranks 0, 2 and more". */
+typedef struct ranks_text {
+    char text[RANKS_NAMED_MAX * 12 + 32];
+    unsigned count;
+} ranks_text;
+
+static ranks_text ranks_that(const pen_steward *s, bool left)
+{
+    ranks_text out = { .text = "" };
+    char numbers[RANKS_NAMED_MAX * 12 + 1] = "";
+    size_t len = 0;
+    for (uint32_t i = 0; i <= s->line_count; i++) {
+        bool ours = i == s->line_count;
+        uint32_t rank = ours ? s->rank : s->lines[i].rank;
+        if ((ours ? s->left : s->lines[i].left) == left && out.count++ < RANKS_NAMED_MAX)
+            len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u",
+                                    out.count > 1 ? ", " : "", rank);
+    }
+    if (out.count == 0)
+        (void)snprintf(out.text, sizeof(out.text), "ranks of other hosts");
+    else
+        (void)snprintf(out.text, sizeof(out.text), "%s %s%s", out.count == 1 ? "rank" : "ranks",
+                       numbers, out.count > RANKS_NAMED_MAX ? " and more" : "");
+    return out;
+}
+
+static void notice(pen_steward *s)
+{
+    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
+    char limit[48] = "without a limit";
+    if (s->leave_limit_ns != 0)
+        (void)snprintf(limit, sizeof(limit), "for up to %g s", (double)s->leave_limit_ns / 1e9);
+    pen_log_warn(&s->log, "%s %s left with 0, %s %s not; the job waits %s (PENSTOCK_LEAVE_TIMEOUT)",
+                 left.text, left.count == 1 ? "has" : "have", stay.text,
+                 stay.count == 1 ? "has" : "have", limit);
+}
+
 static void too_late(pen_steward *s)
 {
-    char late[LATE_NAMED_MAX * 12 + 40] = "";
-    size_t len = 0;
-    unsigned count = 0;
-    for (uint32_t i = 0; i < s->line_count; i++)
-        if (!s->lines[i].left && count++ < LATE_NAMED_MAX)
-            len += (size_t)snprintf(late + len, sizeof(late) - len, " %u", s->lines[i].rank);
-    if (!s->left && count++ < LATE_NAMED_MAX)
-        (void)snprintf(late + len, sizeof(late) - len, " %u", s->rank);
-    pen_log_warn(&s->log,
-                 "ranks ended with 0 and %s%s%s had not %.1f s later; ending the job (meet in a "
-                 "barrier before the end, or raise GASNET_EXITTIMEOUT)",
-                 count == 0 ? "those of other hosts" : "ranks", late,
-                 count > LATE_NAMED_MAX ? " and more" : "", (double)s->exit_timeout_ns / 1e9);
-    pen_steward_decide(s, 0, PEN_STEWARD_FROM_HERE, NULL);
+    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
+    pen_log_error(&s->log,
+                  "%s left with 0 and %s had not %g s later: ended by force (meet in a barrier "
+                  "before the end, or raise PENSTOCK_LEAVE_TIMEOUT)",
+                  left.text, stay.text, (double)s->leave_limit_ns / 1e9);
+    pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */
@@ -280,7 +318,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 
 uint64_t pen_steward_deadline(const pen_steward *s)
 {
-    return earlier(earlier(s->leave_ns, s->end_ns), s->loss_ns);
+    return earlier(earlier(s->leave_ns, s->end_ns), earlier(s->notice_ns, s->loss_ns));
 }
 
 void pen_steward_tick(pen_steward *s, uint64_t now_ns)
@@ -290,10 +328,14 @@ void pen_steward_tick(pen_steward *s, uint64_t now_ns)
         _exit(s->code); /* whatever keeps it */
     if (s->loss_ns != 0 && now_ns >= s->loss_ns)
         loss_final(s);
+    if (s->notice_ns != 0 && now_ns >= s->notice_ns && !s->over) {
+        s->notice_ns = 0;
+        notice(s);
+    }
     if (s->leave_ns == 0 || now_ns < s->leave_ns || s->loss_ns != 0)
         return;
     if (excused(s))
-        s->leave_ns = now_ns + s->exit_timeout_ns;
+        s->leave_ns = leave_deadline(s, now_ns);
     else
         too_late(s);
 }

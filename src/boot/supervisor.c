@@ -45,8 +45,7 @@ static void stop_all(pen_supervisor *s, bool from_terminal)
     uint64_t stopped_ns = pen_now_ns() - since_ns;
     if (s->limit_ns != 0)
         s->limit_ns += stopped_ns;
-    if (s->rule.deadline_ns != 0)
-        s->rule.deadline_ns += stopped_ns;
+    pen_exit_rule_postpone(&s->rule, stopped_ns);
 }
 
 static void signal_take(pen_supervisor *s, const struct signalfd_siginfo *info)
@@ -94,7 +93,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 
 static int wait_ms(const pen_supervisor *s)
 {
-    uint64_t next_ns = earlier(earlier(s->rule.deadline_ns, s->limit_ns), s->prompt_ns);
+    uint64_t next_ns = earlier(earlier(pen_exit_rule_next(&s->rule), s->limit_ns), s->prompt_ns);
     next_ns = earlier(earlier(next_ns, s->drain_ns), s->far_ns);
     if (s->kill_ns != 0)
         next_ns = earlier(next_ns, s->kill_ns + UNKILLABLE_NS);

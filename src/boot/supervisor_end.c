@@ -36,6 +36,12 @@ void pen_super_word(pen_supervisor *s, uint32_t rank, const pen_control *message
     case PEN_CONTROL_LEAVE:
         pen_super_event(s, PEN_EXIT_LEFT, rank, message->code);
         break;
+    case PEN_CONTROL_BLOCKED:
+        /* The first such word is the one that is explained. */
+        if (s->ranks[rank].waits_in[0] == '\0')
+            memcpy(s->ranks[rank].waits_in, message->text, sizeof(s->ranks[rank].waits_in));
+        pen_super_event(s, PEN_EXIT_BLOCKED, rank, message->code);
+        break;
     case PEN_CONTROL_START_FAILED:
         pen_super_event(s, PEN_EXIT_NOT_STARTED, rank, message->code);
         memcpy(s->ranks[rank].note, message->text, sizeof(s->ranks[rank].note));
@@ -156,8 +162,8 @@ static void act(pen_supervisor *s, unsigned todo)
     }
     if ((todo & PEN_EXIT_DO_GO) != 0)
         go(s);
-    if ((todo & PEN_EXIT_DO_LATE) != 0)
-        pen_super_explain_late(s);
+    if ((todo & PEN_EXIT_DO_NOTICE) != 0)
+        pen_super_notice(s);
     if ((todo & PEN_EXIT_DO_TELL) != 0)
         tell_all(s);
     if ((todo & PEN_EXIT_DO_KILL) != 0)
@@ -205,7 +211,8 @@ static bool excused(pen_supervisor *s)
 
 void pen_super_tick(pen_supervisor *s, uint64_t now_ns)
 {
-    if (s->rule.deadline_ns != 0 && now_ns >= s->rule.deadline_ns)
+    uint64_t next_ns = pen_exit_rule_next(&s->rule);
+    if (next_ns != 0 && now_ns >= next_ns)
         act(s, pen_exit_rule_tick(&s->rule, now_ns, excused(s)));
 }
 

@@ -25,9 +25,10 @@ typedef struct pen_super_rank {
     int control;
     int stream[PEN_STREAMS]; /* -1: ended, or the rank writes where we do */
     pen_lines lines[PEN_STREAMS];
-    char note[PEN_CONTROL_TEXT_MAX]; /* its own word on why it ends */
-    uint32_t host;                   /* its number in a job of several */
-    bool stopped;                    /* as last looked, or as its agent says */
+    char note[PEN_CONTROL_TEXT_MAX];     /* its own word on why it ends */
+    char waits_in[PEN_CONTROL_TEXT_MAX]; /* and on the call that a rank has left without */
+    uint32_t host;                       /* its number in a job of several */
+    bool stopped;                        /* as last looked, or as its agent says */
 } pen_super_rank;
 
 struct pen_spread;
@@ -202,7 +203,7 @@ void pen_super_sweep(pen_supervisor *s); /* kills what ranks left behind */
 
 /* supervisor_report.c */
 void pen_super_explain(pen_supervisor *s);
-void pen_super_explain_late(pen_supervisor *s);
+void pen_super_notice(pen_supervisor *s); /* who has left, and for whom the job waits */
 void pen_super_report(pen_supervisor *s); /* what each rank does, for the time limit */
 
 #define pen_super_say(s, level, ...)                   \

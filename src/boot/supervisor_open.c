@@ -275,7 +275,8 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
     if (call != NULL)
         return complain(s, call);
     pen_exit_rule_init(&s->rule, s->exit_ranks, options->size,
-                       (uint64_t)(1e9 * pen_boot_exit_timeout(&config, options->size)));
+                       (uint64_t)(1e9 * pen_boot_exit_timeout(&config, options->size)),
+                       pen_boot_leave_limit_ns(&config));
     status = s->ops->open(s);
     if (status != PEN_OK)
         return status;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LATE_NAMED_MAX = 8 };
+enum { RANKS_NAMED_MAX = 8 };
 
 /* "rank 3 (host n17, pid 4711)" */
 typedef struct rank_text {
@@ -101,6 +101,60 @@ static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
                   strerror(why), hint);
 }
 
+/* "rank 1" or "ranks 0, 2 and more", of those that have left with 0, or have not. */
+typedef struct ranks_text {
+    char text[RANKS_NAMED_MAX * 12 + 32];
+    unsigned count;
+} ranks_text;
+
+static ranks_text ranks_that(const pen_supervisor *s, bool left)
+{
+    ranks_text out = { .text = "" };
+    char numbers[RANKS_NAMED_MAX * 12 + 1] = "";
+    size_t len = 0;
+    for (uint32_t rank = 0; rank < s->started; rank++) {
+        const pen_exit_rank *row = &s->exit_ranks[rank];
+        bool named = left ? row->left : s->ranks[rank].alive && !row->word;
+        if (named && out.count++ < RANKS_NAMED_MAX)
+            len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u",
+                                    out.count > 1 ? ", " : "", rank);
+    }
+    (void)snprintf(out.text, sizeof(out.text), "%s %s%s", out.count == 1 ? "rank" : "ranks",
+                   numbers, out.count > RANKS_NAMED_MAX ? " and more" : "");
+    return out;
+}
+
+void pen_super_notice(pen_supervisor *s)
+{
+    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
+    char limit[48] = "without a limit";
+    if (s->rule.leave_limit_ns != 0)
+        (void)snprintf(limit, sizeof(limit), "for up to %g s",
+                       (double)s->rule.leave_limit_ns / 1e9);
+    pen_super_say(s, PEN_LOG_WARN,
+                  "%s %s left with 0, %s %s not; the job waits %s (PENSTOCK_LEAVE_TIMEOUT)",
+                  left.text, left.count == 1 ? "has" : "have", stay.text,
+                  stay.count == 1 ? "has" : "have", limit);
+}
+
+static void explain_leave_limit(pen_supervisor *s)
+{
+    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
+    pen_super_say(s, PEN_LOG_ERROR,
+                  "%s left with 0 and %s had not %g s later: ended by force (meet in a barrier "
+                  "before the end, or raise PENSTOCK_LEAVE_TIMEOUT)",
+                  left.text, stay.text, (double)s->rule.leave_limit_ns / 1e9);
+}
+
+static void explain_blocked(pen_supervisor *s, const pen_exit_event *cause)
+{
+    rank_text who = rank_of(s, cause->rank), other = rank_of(s, (uint32_t)cause->code);
+    pen_super_say(s, PEN_LOG_ERROR,
+                  "%s waits in %s for %s, which has left with 0 and will not take part; ending the "
+                  "job",
+                  who.text, s->ranks[cause->rank].waits_in, other.text);
+}
+
 void pen_super_explain(pen_supervisor *s)
 {
     const pen_exit_event *cause = &s->rule.verdict.cause;
@@ -117,6 +171,12 @@ void pen_super_explain(pen_supervisor *s)
         break;
     case PEN_EXIT_NOT_STARTED:
         explain_not_started(s, cause);
+        break;
+    case PEN_EXIT_BLOCKED:
+        explain_blocked(s, cause);
+        break;
+    case PEN_EXIT_LEAVE_LIMIT:
+        explain_leave_limit(s);
         break;
     case PEN_EXIT_SIGNALLED:
         pen_super_say(s, PEN_LOG_ERROR, "%s received (host %s, pid %d); ending the job",
@@ -136,26 +196,6 @@ void pen_super_explain(pen_supervisor *s)
     default: /* whoever could not start the ranks has said so */
         break;
     }
-}
-
-void pen_super_explain_late(pen_supervisor *s)
-{
-    char late[LATE_NAMED_MAX * 12 + 8];
-    size_t len = 0;
-    unsigned count = 0;
-    for (uint32_t rank = 0; rank < s->started; rank++) {
-        if (!s->ranks[rank].alive || s->exit_ranks[rank].word)
-            continue;
-        if (count++ < LATE_NAMED_MAX)
-            len += (size_t)snprintf(late + len, sizeof(late) - len, "%s%u", count > 1 ? ", " : "",
-                                    rank);
-    }
-    pen_super_say(s, PEN_LOG_WARN,
-                  "%s ended with 0 and %s %s%s had not %.1f s later; ending the job (meet in a "
-                  "barrier before the end, or raise GASNET_EXITTIMEOUT)",
-                  rank_of(s, s->rule.verdict.cause.rank).text, count == 1 ? "rank" : "ranks",
-                  count > 0 ? late : "?", count > LATE_NAMED_MAX ? " and more" : "",
-                  (double)s->rule.exit_timeout_ns / 1e9);
 }
 
 /* ---- the time limit's report ----------------------------------------------------------------- */

@@ -27,7 +27,8 @@ void supervisor_open(eng_world *world)
         if (epoll_ctl(world->lines, EPOLL_CTL_ADD, world->ranks[rank].control, &event) != 0)
             abort();
     }
-    pen_exit_rule_init(&world->rule, world->rule_ranks, world->plan.ranks, EXIT_TIMEOUT_NS);
+    pen_exit_rule_init(&world->rule, world->rule_ranks, world->plan.ranks, EXIT_TIMEOUT_NS,
+                       EXIT_TIMEOUT_NS);
 }
 
 void supervisor_close(eng_world *world)
@@ -74,7 +75,7 @@ static void act(eng_world *world, unsigned things)
         tell_all(world, PEN_CONTROL_END, world->rule.verdict.status);
     if ((things & PEN_EXIT_DO_KILL) != 0)
         kill_rest(world);
-    if ((things & PEN_EXIT_DO_LATE) != 0)
+    if (world->rule.verdict.cause.kind == PEN_EXIT_LEAVE_LIMIT)
         engine_fail(world, "some ranks leave, and the others go on for ever");
 }
 

@@ -39,9 +39,10 @@ static bool event_of(const pen_control *word, uint32_t rank, pen_exit_event *out
         pen_control_kind word;
         pen_exit_kind event;
     } rows[] = {
-        { PEN_CONTROL_JOINED, PEN_EXIT_JOINED }, { PEN_CONTROL_EXIT, PEN_EXIT_CALLED },
-        { PEN_CONTROL_LEAVE, PEN_EXIT_LEFT },    { PEN_CONTROL_RESIGNED, PEN_EXIT_RESIGNED },
-        { PEN_CONTROL_NOTED, PEN_EXIT_DIED },    { PEN_CONTROL_END, PEN_EXIT_ENDED },
+        { PEN_CONTROL_JOINED, PEN_EXIT_JOINED },   { PEN_CONTROL_EXIT, PEN_EXIT_CALLED },
+        { PEN_CONTROL_LEAVE, PEN_EXIT_LEFT },      { PEN_CONTROL_RESIGNED, PEN_EXIT_RESIGNED },
+        { PEN_CONTROL_NOTED, PEN_EXIT_DIED },      { PEN_CONTROL_END, PEN_EXIT_ENDED },
+        { PEN_CONTROL_BLOCKED, PEN_EXIT_BLOCKED },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (word->kind == (uint32_t)rows[i].word) {
@@ -73,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     pen_exit_rule rule;
     bool somebody_died = false;
     uint64_t now_ns = 1;
-    pen_exit_rule_init(&rule, ranks, RANKS, 1000);
+    pen_exit_rule_init(&rule, ranks, RANKS, 1000, 2000);
     for (const uint8_t *at = bytes, *end = bytes + len; end - at >= 2;) {
         uint32_t rank = at[0] % RANKS;
         size_t word_len = at[1] < WORD_LEN_MAX ? at[1] : sizeof(pen_control),

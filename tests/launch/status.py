@@ -43,7 +43,6 @@ TABLE = {
     "gasnet_exit_256_is_no_success": (2, ["join", "1:gasnet_exit=256", "hang"], 1, r"gasnet_exit\(256\)"),
     "gasnet_exit_255": (2, ["join", "1:gasnet_exit=255", "hang"], 255, r"gasnet_exit\(255\)"),
     "gasnet_exit_while_others_are_deaf": (2, ["join", "deaf", "barrier", "1:gasnet_exit=6", "hang"], 6, "gasnet_exit"),
-    "left_with_0_and_one_stays": (2, ["join", "handler", "barrier", "1:hang"], 0, "rank 1 had not"),
 }
 
 
@@ -192,6 +191,22 @@ class Rules(LaunchTest):
         _, err = job.communicate(timeout=30)
         self.assertEqual((job.returncode, err), (0, b""))
 
+    def test_one_that_stays_beyond_the_leave_limit_is_ended_by_force(self):
+        env = support.environment(PENSTOCK_LEAVE_TIMEOUT="0.5")
+        for launch in (run, fork):
+            steps = ("join", "handler", "barrier", "1:text=said", "1:flush", "1:hang")
+            job = launch(2, *steps, env=env)
+            self.expect(job, 1, "rank 0 left with 0 and rank 1 had not 0.5 s later: ended by force")
+            self.assertEqual((job.err.count("\n"), job.out.strip()), (1, "said"), job.err)
+
+    def test_one_that_stays_is_named_after_two_seconds_and_waited_for(self):
+        job = run(3, "join", "barrier", "1:sleep=4", "1:text=done", "1:exit=3")
+        self.expect(job, 3, r"ranks 0, 2 have left with 0, rank 1 has not; the job waits for up to 60 s",
+                    "rank 1 .* exited with status 3")
+        self.assertEqual((job.err.count("\n"), job.out.strip()), (2, "done"), job.err)
+        job = run(2, "join", "barrier", "1:sleep=3", env=support.environment(PENSTOCK_LEAVE_TIMEOUT="0"))
+        self.expect(job, 0, "rank 0 has left with 0, rank 1 has not; the job waits without a limit")
+
     def test_stopped_rank_is_waited_for_when_the_others_have_left(self):
         job = start(launch_command(2, "join", "pid", "flush", "barrier", "1:sleep=0.5"))
         pids = support.pids_of(job.stdout, 2)
@@ -200,7 +215,8 @@ class Rules(LaunchTest):
         self.assertIsNone(job.poll())
         os.kill(pids[1], signal.SIGCONT)
         _, err = job.communicate(timeout=30)
-        self.assertEqual((job.returncode, err), (0, b""))
+        self.assertEqual(job.returncode, 0, err)
+        self.assertRegex(err, rb"rank 0 has left with 0, rank 1 has not")
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ def run(ranks, *steps, options=(), **more):
     return Job(launch_command(ranks, *steps, options=options), **more)
 
 
-def fork(ranks, *steps, **more):
-    return Job([RANK, *steps], env=environment(GASNET_PSHM_NODES=str(ranks)), **more)
+def fork(ranks, *steps, env=None, **more):
+    return Job([RANK, *steps], env={**(env or environment()), "GASNET_PSHM_NODES": str(ranks)}, **more)
 
 
 def start(command, **more):

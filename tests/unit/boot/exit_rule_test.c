@@ -17,6 +17,7 @@
 enum { SIZE = 4, EVENTS_MAX = 14 };
 #define MS               UINT64_C(1000000)
 #define EXIT_TIMEOUT     (1000 * MS)
+#define LEAVE_LIMIT      (60000 * MS)
 #define ALL              SIZE       /* as a rank: the event happens to each */
 #define BATCH            (SIZE + 1) /* as a rank of JOINED: what follows arrives together */
 #define EVENT(kind, ...) { PEN_EXIT_##kind, __VA_ARGS__ }
@@ -176,6 +177,42 @@ static const fault faults[] = {
       PEN_EXIT_LEFT,
       0,
       { JOINED_ALL, EVENT(LEFT, 0, 3), EVENT(LEFT, 1, 5), EVENT(LEFT, 2, 5) } },
+    { "waits for one that has left with 0",
+      1,
+      0,
+      PEN_EXIT_BLOCKED,
+      0,
+      { JOINED_ALL, EVENT(LEFT, 2, 0), EVENT(BLOCKED, 0, 2) } },
+    { "waits for one that has left with 0, heard in one round",
+      1,
+      0,
+      PEN_EXIT_BLOCKED,
+      0,
+      { JOINED_ALL, TOGETHER, EVENT(BLOCKED, 0, 2), EVENT(LEFT, 2, 0) } },
+    { "says to wait for one that has not left",
+      0,
+      0,
+      PEN_EXIT_JOINED,
+      0,
+      { JOINED_ALL, EVENT(BLOCKED, 0, 2), EVENT(LEFT, ALL, 0), EVENT(ENDED, ALL, 0) } },
+    { "says to wait for a rank that does not exist",
+      0,
+      0,
+      PEN_EXIT_JOINED,
+      0,
+      { JOINED_ALL, EVENT(LEFT, 2, 0), EVENT(BLOCKED, 0, SIZE), EVENT(BLOCKED, 0, -1) } },
+    { "waits for one that has left, and then exits with 3",
+      1,
+      0,
+      PEN_EXIT_BLOCKED,
+      0,
+      { JOINED_ALL, EVENT(LEFT, 2, 0), EVENT(BLOCKED, 0, 2), EVENT(LEFT, 0, 3) } },
+    { "a death in the round in which another waits in vain",
+      139,
+      0,
+      PEN_EXIT_DIED,
+      1,
+      { JOINED_ALL, EVENT(LEFT, 2, 0), TOGETHER, EVENT(BLOCKED, 0, 2), EVENT(DIED, 1, SIGSEGV) } },
     { "another status than announced",
       4,
       0,
@@ -284,7 +321,7 @@ static void each_fault_has_its_status_and_its_cause(void **state)
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         const fault *f = &faults[i];
         rig r = rig_open();
-        pen_exit_rule_init(&r.rule, r.ranks, SIZE, EXIT_TIMEOUT);
+        pen_exit_rule_init(&r.rule, r.ranks, SIZE, EXIT_TIMEOUT, LEAVE_LIMIT);
         for (const pen_exit_event *event = f->events; !is_end(event); event++) {
             if (event->kind == PEN_EXIT_JOINED && event->rank == BATCH)
                 r.batching = true;
@@ -308,7 +345,7 @@ static void each_fault_has_its_status_and_its_cause(void **state)
 static void open_joined(rig *r)
 {
     *r = rig_open();
-    pen_exit_rule_init(&r->rule, r->ranks, SIZE, EXIT_TIMEOUT);
+    pen_exit_rule_init(&r->rule, r->ranks, SIZE, EXIT_TIMEOUT, LEAVE_LIMIT);
     happen(r, (pen_exit_event)EVENT(JOINED, ALL, 1));
 }
 
@@ -326,34 +363,67 @@ static void all_are_let_go_when_all_have_left(void **state)
     assert_int_equal(r.rule.deadline_ns, 0);
 }
 
-static void those_who_stay_are_ended_after_the_exit_timeout_and_that_is_success(void **state)
+static void two_seconds_after_the_first_has_left_it_is_said_once_who_has_not(void **state)
 {
     (void)state;
     rig r;
     open_joined(&r);
     uint64_t left_ns = r.now_ns;
     happen(&r, (pen_exit_event)EVENT(LEFT, 2, 0));
-    assert_int_equal(r.rule.deadline_ns, left_ns + EXIT_TIMEOUT);
-    assert_int_equal(pen_exit_rule_tick(&r.rule, left_ns + EXIT_TIMEOUT - 1, false), 0);
-    unsigned todo = pen_exit_rule_tick(&r.rule, left_ns + EXIT_TIMEOUT, false);
-    assert_int_equal(todo, PEN_EXIT_DO_LATE | PEN_EXIT_DO_TELL);
-    assert_int_equal(pen_exit_rule_tell(&r.rule, 1), SIGQUIT);
-    assert_int_equal(pen_exit_rule_tell(&r.rule, 2), 0);
-    assert_int_equal(pen_exit_rule_status(&r.rule), 0);
-    assert_int_equal(r.rule.verdict.cause.rank, 2);
+    happen(&r, (pen_exit_event)EVENT(LEFT, 3, 0));
+    assert_int_equal(pen_exit_rule_next(&r.rule), left_ns + 2000 * MS);
+    assert_int_equal(pen_exit_rule_tick(&r.rule, left_ns + 2000 * MS - 1, false), 0);
+    assert_int_equal(pen_exit_rule_tick(&r.rule, left_ns + 2000 * MS, false), PEN_EXIT_DO_NOTICE);
+    assert_int_equal(pen_exit_rule_tick(&r.rule, left_ns + 9000 * MS, false), 0);
+    assert_int_equal(pen_exit_rule_next(&r.rule), left_ns + LEAVE_LIMIT);
 }
 
-static void stopped_ranks_and_slow_readers_restart_the_exit_timeout(void **state)
+static void those_who_stay_beyond_the_leave_limit_fail_the_job(void **state)
+{
+    (void)state;
+    rig r;
+    open_joined(&r);
+    uint64_t left_ns = r.now_ns;
+    happen(&r, (pen_exit_event)EVENT(LEFT, 2, 0));
+    (void)pen_exit_rule_tick(&r.rule, left_ns + 2000 * MS, false);
+    assert_int_equal(pen_exit_rule_tick(&r.rule, left_ns + LEAVE_LIMIT - 1, false), 0);
+    unsigned todo = pen_exit_rule_tick(&r.rule, left_ns + LEAVE_LIMIT, false);
+    assert_int_equal(todo, PEN_EXIT_DO_EXPLAIN | PEN_EXIT_DO_TELL);
+    assert_int_equal(pen_exit_rule_tell(&r.rule, 1), SIGQUIT);
+    assert_int_equal(pen_exit_rule_tell(&r.rule, 2), 0);
+    assert_int_equal(pen_exit_rule_status(&r.rule), 1);
+    assert_int_equal(r.rule.verdict.cause.kind, PEN_EXIT_LEAVE_LIMIT);
+    assert_int_equal(r.rule.verdict.cause.rank, 2);
+    /* What they printed is to be delivered, so they get the time for an orderly end. */
+    assert_int_equal(r.rule.deadline_ns, left_ns + LEAVE_LIMIT + EXIT_TIMEOUT);
+}
+
+static void without_a_leave_limit_the_others_are_waited_for(void **state)
+{
+    (void)state;
+    rig r = rig_open();
+    pen_exit_rule_init(&r.rule, r.ranks, SIZE, EXIT_TIMEOUT, 0);
+    happen(&r, (pen_exit_event)EVENT(JOINED, ALL, 1));
+    uint64_t left_ns = r.now_ns;
+    happen(&r, (pen_exit_event)EVENT(LEFT, 2, 0));
+    assert_int_equal(pen_exit_rule_tick(&r.rule, left_ns + 2000 * MS, false), PEN_EXIT_DO_NOTICE);
+    assert_int_equal(pen_exit_rule_next(&r.rule), 0);
+    assert_int_equal(pen_exit_rule_tick(&r.rule, left_ns + 1000000 * MS, false), 0);
+}
+
+static void stopped_ranks_and_slow_readers_restart_the_leave_limit(void **state)
 {
     (void)state;
     rig r;
     open_joined(&r);
     happen(&r, (pen_exit_event)EVENT(LEFT, 2, 0));
-    uint64_t late_ns = r.now_ns + 2 * EXIT_TIMEOUT;
-    assert_int_equal(pen_exit_rule_tick(&r.rule, late_ns, true), 0);
-    assert_int_equal(r.rule.deadline_ns, late_ns + EXIT_TIMEOUT);
-    assert_int_equal(pen_exit_rule_tick(&r.rule, late_ns + EXIT_TIMEOUT, false),
-                     PEN_EXIT_DO_LATE | PEN_EXIT_DO_TELL);
+    uint64_t late_ns = r.now_ns + 2 * LEAVE_LIMIT;
+    assert_int_equal(pen_exit_rule_tick(&r.rule, late_ns, true), PEN_EXIT_DO_NOTICE);
+    assert_int_equal(r.rule.deadline_ns, late_ns + LEAVE_LIMIT);
+    pen_exit_rule_postpone(&r.rule, 5 * MS);
+    assert_int_equal(r.rule.deadline_ns, late_ns + LEAVE_LIMIT + 5 * MS);
+    assert_int_equal(pen_exit_rule_tick(&r.rule, late_ns + LEAVE_LIMIT + 5 * MS, false),
+                     PEN_EXIT_DO_EXPLAIN | PEN_EXIT_DO_TELL);
 }
 
 static void nothing_excuses_a_rank_after_a_crash(void **state)
@@ -411,7 +481,7 @@ static void ranks_are_told_in_the_way_they_understand(void **state)
 {
     (void)state;
     rig r = rig_open();
-    pen_exit_rule_init(&r.rule, r.ranks, SIZE, EXIT_TIMEOUT);
+    pen_exit_rule_init(&r.rule, r.ranks, SIZE, EXIT_TIMEOUT, LEAVE_LIMIT);
     happen(&r, (pen_exit_event)EVENT(JOINED, 1, 1));
     happen(&r, (pen_exit_event)EVENT(CALLED, 1, 0));
     happen(&r, (pen_exit_event)EVENT(JOINED, 2, 1));
@@ -443,8 +513,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fault_has_its_status_and_its_cause),
         cmocka_unit_test(all_are_let_go_when_all_have_left),
-        cmocka_unit_test(those_who_stay_are_ended_after_the_exit_timeout_and_that_is_success),
-        cmocka_unit_test(stopped_ranks_and_slow_readers_restart_the_exit_timeout),
+        cmocka_unit_test(two_seconds_after_the_first_has_left_it_is_said_once_who_has_not),
+        cmocka_unit_test(those_who_stay_beyond_the_leave_limit_fail_the_job),
+        cmocka_unit_test(without_a_leave_limit_the_others_are_waited_for),
+        cmocka_unit_test(stopped_ranks_and_slow_readers_restart_the_leave_limit),
         cmocka_unit_test(nothing_excuses_a_rank_after_a_crash),
         cmocka_unit_test(verdict_is_explained_once),
         cmocka_unit_test(second_signal_kills_at_once_unless_it_follows_on_the_heels_of_the_first),
