@@ -30,10 +30,6 @@ int command_help(char **arguments);
 
 void command_print_help(FILE *out, const command *about);
 
-/* The nearest of several words to what was typed, or NULL when none is near. words ends with NULL.
- */
-const char *command_nearest(const char *typed, const char *const *words);
-
 /* "penstock[<who>] error: unknown option --x; did you mean --y? (see `penstock help <who>`)".
  * Answers COMMAND_USAGE. nearest may be NULL. */
 int command_unknown(const char *who, const char *kind, const char *typed, const char *nearest);

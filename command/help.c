@@ -2,6 +2,7 @@
 /* help.c: `penstock help`, and the table of subcommands that it prints. */
 #include "command/command.h"
 
+#include "base/nearest.h"
 #include "diag/log.h"
 
 #include <stdbool.h>
@@ -116,7 +117,7 @@ int command_help(char **arguments)
         if (about == NULL || about->usage == NULL) {
             const char *words[] = { "run", "perf", "info", "help", NULL };
             return command_unknown("penstock", "command", arguments[0],
-                                   command_nearest(arguments[0], words));
+                                   pen_nearest(arguments[0], words));
         }
     }
     command_print_help(stdout, about);

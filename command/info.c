@@ -2,6 +2,7 @@
 /* info.c: `penstock info`: gathers what decides how a job runs here. */
 #include "command/info.h"
 
+#include "base/nearest.h"
 #include "boot/foreign.h"
 #include "boot/pmix.h"
 #include "boot/supervisor.h"
@@ -139,7 +140,7 @@ static bool has_usable(const info *from)
 static int usage_error(const char *typed)
 {
     const char *const words[] = { "--json", "-n", "--help", NULL };
-    return command_unknown("info", "option", typed, command_nearest(typed, words));
+    return command_unknown("info", "option", typed, pen_nearest(typed, words));
 }
 
 static bool ranks_of(const char *text, uint32_t *out)

@@ -2,6 +2,7 @@
 /* main.c: `penstock`: finds the subcommand. */
 #include "command/command.h"
 
+#include "base/nearest.h"
 #include "pen_config.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ static int unknown_command(const char *typed)
         words[count++] = row->name;
     words[count] = NULL;
     return command_unknown("penstock", typed[0] == '-' ? "option" : "command", typed,
-                           command_nearest(typed, words));
+                           pen_nearest(typed, words));
 }
 
 int main(int argc, char **argv)

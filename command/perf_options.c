@@ -2,6 +2,7 @@
 /* perf_options.c: takes the command line of `penstock perf` apart. */
 #include "command/perf_options.h"
 
+#include "base/nearest.h"
 #include "command/command.h"
 #include "knob/knob.h"
 
@@ -91,7 +92,7 @@ static bool take_operation(parser *p, char *word, bool *unknown)
         return true;
     *unknown = true;
     p->problem->unknown = word;
-    p->problem->nearest = command_nearest(word, words);
+    p->problem->nearest = pen_nearest(word, words);
     return false;
 }
 
@@ -108,7 +109,7 @@ static bool take_option(parser *p, char *name)
         found |= strcmp(name, *word) == 0;
     if (!found) {
         p->problem->unknown = name;
-        p->problem->nearest = command_nearest(name, known);
+        p->problem->nearest = pen_nearest(name, known);
         return false;
     }
     if (*p->at == NULL)

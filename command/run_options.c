@@ -2,6 +2,7 @@
 /* run_options.c: takes the command line of `penstock run` apart. */
 #include "command/run_options.h"
 
+#include "base/nearest.h"
 #include "boot/supervisor.h"
 #include "command/command.h"
 #include "knob/knob.h"
@@ -144,7 +145,7 @@ static bool unknown(parser *p)
         words[i] = options[i].name;
     words[OPTIONS] = NULL;
     p->problem->unknown = *p->at;
-    p->problem->nearest = command_nearest(*p->at, words);
+    p->problem->nearest = pen_nearest(*p->at, words);
     return false;
 }
 

@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* registry.c: finds a conduit by name, or the best one for a job. */
 #include "base/compiler.h"
+#include "base/nearest.h"
 #include "conduit/conduit.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { REASONS_LEN_MAX = 512 };
+enum { REASONS_LEN_MAX = 512, NAMES_MAX = 32 };
+
+/* A conduit's name is the one that GASNet's clients know, where they know one: compat/conduits.
+ * These words are understood as well. */
+static const struct {
+    const char *word, *name;
+} other_words[] = { { "shm", "smp" } };
 
 static const pen_conduit *find_among(const pen_conduit *const *table, const char *name)
 {
+    for (size_t i = 0; i < sizeof other_words / sizeof other_words[0]; i++) {
+        if (strcmp(other_words[i].word, name) == 0)
+            name = other_words[i].name;
+    }
     for (; *table != NULL; table++) {
         if (strcmp((*table)->name, name) == 0)
             return *table;
@@ -47,17 +58,34 @@ static void list_add(char list[REASONS_LEN_MAX], const char *between, const char
                    second);
 }
 
+static void say_unknown(pen_log *log, const pen_conduit *const *table, const char *wanted)
+{
+    char list[REASONS_LEN_MAX] = "";
+    const char *names[NAMES_MAX + 1];
+    size_t count = 0;
+    for (; *table != NULL && count < NAMES_MAX; table++) {
+        names[count++] = (*table)->name;
+        list_add(list, ", ", (*table)->name, "");
+    }
+    names[count] = NULL;
+    const char *near = pen_nearest(wanted, names);
+    if (near != NULL)
+        pen_log_error(log,
+                      "cannot use conduit \"%s\": this build has none of that name; did you mean "
+                      "\"%s\"? It has: %s",
+                      wanted, near, list);
+    else
+        pen_log_error(log,
+                      "cannot use conduit \"%s\": this build has none of that name; it has: %s",
+                      wanted, list[0] != '\0' ? list : "none at all");
+}
+
 static pen_status choose_wanted(pen_log *log, const pen_conduit *const *table, const char *wanted,
                                 pen_peer peers, const pen_conduit **out)
 {
     const pen_conduit *conduit = find_among(table, wanted);
     if (conduit == NULL) {
-        char names[REASONS_LEN_MAX] = "";
-        for (; *table != NULL; table++)
-            list_add(names, ", ", (*table)->name, "");
-        pen_log_error(log,
-                      "cannot use conduit \"%s\": this build has none of that name; it has: %s",
-                      wanted, names[0] != '\0' ? names : "none at all");
+        say_unknown(log, table, wanted);
         return PEN_ERR_UNUSABLE;
     }
     const char *why_not;
@@ -65,7 +93,7 @@ static pen_status choose_wanted(pen_log *log, const pen_conduit *const *table, c
         pen_log_error(log,
                       "cannot use conduit %s for %u ranks: %s; choose another with "
                       "PENSTOCK_CONDUIT, or leave the choice to Penstock",
-                      wanted, (unsigned)peers, why_not);
+                      conduit->name, (unsigned)peers, why_not);
         return PEN_ERR_UNUSABLE;
     }
     *out = conduit;

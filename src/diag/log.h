@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* log.h: one line per message, always of the form
- *     penstock[rank 3 host n17 shm] error: cannot ...: reason; what to do
+ *     penstock[rank 3 host n17 smp] error: cannot ...: reason; what to do
  * The context is passed in: a line names who speaks, and nothing here is global. */
 #ifndef PEN_DIAG_LOG_H
 #define PEN_DIAG_LOG_H

@@ -107,7 +107,7 @@ static const _Atomic uint32_t *near_sleeping(void *ctx, pen_peer peer)
 pen_status pen_job_open_near(pen_job *job)
 {
     const pen_host_page *page = job->boot.page;
-    const pen_conduit *conduit = pen_conduit_find("shm");
+    const pen_conduit *conduit = pen_conduit_find("smp");
     if (conduit == NULL) /* built without: the network reaches neighbours as well */
         return PEN_OK;
     job->near_host = job->host;

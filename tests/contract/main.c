@@ -33,36 +33,36 @@ static const struct variant {
         NO_THREADS,   /* what it walks is the same in many, and takes long */
     } threads;
 } variants[] = {
-    { "shm",
+    { "smp",
       "channels woken by the bell",
       3,
-      { "PENSTOCK_SHM_EAGER=0", "PENSTOCK_SHM_PARK=4" },
+      { "PENSTOCK_SMP_EAGER=0", "PENSTOCK_SMP_PARK=4" },
       NULL,
       ANYHOW },
-    { "shm",
+    { "smp",
       "two channels, claimed",
       5,
-      { "PENSTOCK_SHM_CHANNELS=2", "PENSTOCK_SHM_PARK=4" },
+      { "PENSTOCK_SMP_CHANNELS=2", "PENSTOCK_SMP_PARK=4" },
       NULL,
       ANYHOW },
-    { "shm", "parking at once", 12, { "PENSTOCK_SHM_PARK=1" }, NULL, ANYHOW },
-    { "shm",
+    { "smp", "parking at once", 12, { "PENSTOCK_SMP_PARK=1" }, NULL, ANYHOW },
+    { "smp",
       "parking, barriers in vain",
       12,
-      { "PENSTOCK_SHM_PARK=1" },
+      { "PENSTOCK_SMP_PARK=1" },
       start_unfenced,
       THREADS_ONLY },
-    { "shm", "counters about to wrap", 2, { NULL }, start_near_wrap, ANYHOW },
-    { "shm",
+    { "smp", "counters about to wrap", 2, { NULL }, start_near_wrap, ANYHOW },
+    { "smp",
       "claimed channels about to wrap",
       3,
-      { "PENSTOCK_SHM_CHANNELS=1" },
+      { "PENSTOCK_SMP_CHANNELS=1" },
       start_near_wrap,
       ANYHOW },
-    { "shm",
+    { "smp",
       "without membarrier",
       3,
-      { "PENSTOCK_SHM_EAGER=0", "PENSTOCK_SHM_PARK=2" },
+      { "PENSTOCK_SMP_EAGER=0", "PENSTOCK_SMP_PARK=2" },
       start_fenced,
       ANYHOW },
     { "extoll",
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;
     const char *word = argc > (threads ? 2 : 1) ? argv[threads ? 2 : 1] : NULL;
     for (unsigned i = 0; pen_builtin_conduits[i] != NULL; i++)
-        if (wanted == NULL || strcmp(wanted, pen_builtin_conduits[i]->name) == 0)
+        if (wanted == NULL || pen_conduit_find(wanted) == pen_builtin_conduits[i])
             run_conduit(pen_builtin_conduits[i], threads, word);
     if (run_count == 0) {
         fprintf(stderr, "no conduit called %s, or no test with %s in its name\n",

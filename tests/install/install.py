@@ -305,7 +305,7 @@ class Launchers(Installed):
 
     def test_print_without_running(self):
         said = run([self.in_tree("bin/gasnetrun_smp"), "-t", "-n", "3", "-E", "A,B", "x", "y"])
-        self.assertEqual(said, f"{TREE}/bin/penstock run -n 3 --conduit shm --env A --env B -- x y\n")
+        self.assertEqual(said, f"{TREE}/bin/penstock run -n 3 --conduit smp --env A --env B -- x y\n")
 
     def test_refuse_what_makes_no_sense(self):
         self.refused("how many ranks?", "gasnetrun_smp", self.program)

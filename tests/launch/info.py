@@ -39,7 +39,7 @@ class Info(LaunchTest):
         self.assertEqual((rows["GASNET_EXITTIMEOUT_MAX"]["value"], rows["GASNET_EXITTIMEOUT_MAX"]["origin"]),
                          ("5", "default"))  # fmt: skip
         modules = {row["module"] for row in told["variables"]}
-        self.assertLessEqual({"boot", "job", "progress", "coll", "api", "shm"}, modules)
+        self.assertLessEqual({"boot", "job", "progress", "coll", "api", "smp"}, modules)
 
     def test_text_says_the_same(self):
         told = json.loads(penstock("info", "--json").out)

@@ -49,12 +49,12 @@ static void every_option_is_understood(void **state)
     run_problem problem;
     entries set;
     assert_true(PARSE("-n", "4", "--timeout", "10m", "--tag", "--env", "A=1", "--env", "PATH",
-                      "--conduit", "shm", "--checked", "--stats", "--verbose", "--hosts", "a,b:2",
+                      "--conduit", "smp", "--checked", "--stats", "--verbose", "--hosts", "a,b:2",
                       "prog", "-n", "9"));
     assert_int_equal(options.ranks, 4);
     assert_true(options.timeout_s > 599.9 && options.timeout_s < 600.1);
     assert_true(options.tag && options.checked && options.stats && options.verbose);
-    assert_string_equal(options.conduit, "shm");
+    assert_string_equal(options.conduit, "smp");
     assert_int_equal(set.count, 2);
     assert_string_equal(set.entry[0], "A=1");
     assert_string_equal(set.entry[1], "PATH");

@@ -20,12 +20,12 @@ typedef struct shm_address { /* what ranks must agree on before they touch each 
 } shm_address;
 
 static const pen_knob knobs[] = {
-    { "PENSTOCK_SHM_CHANNELS", PEN_KNOB_INT, "32", offsetof(shm_config, channels),
+    { "PENSTOCK_SMP_CHANNELS", PEN_KNOB_INT, "32", offsetof(shm_config, channels),
       "Peers from which a rank receives through a channel of their own (1 to 32); others use its "
       "inbox." },
-    { "PENSTOCK_SHM_EAGER", PEN_KNOB_INT, "8", offsetof(shm_config, eager),
+    { "PENSTOCK_SMP_EAGER", PEN_KNOB_INT, "8", offsetof(shm_config, eager),
       "In jobs of at most so many ranks all channels are polled from the start." },
-    { "PENSTOCK_SHM_PARK", PEN_KNOB_INT, "4096", offsetof(shm_config, park_polls),
+    { "PENSTOCK_SMP_PARK", PEN_KNOB_INT, "4096", offsetof(shm_config, park_polls),
       "Polls after which a channel that nobody used is no longer polled until its next message; 0: "
       "never." },
     { 0 },
@@ -88,7 +88,7 @@ static pen_status shm_connect(pen_link *base, const void *blobs, pen_peer count)
             host->log(
                 host->ctx, PEN_LOG_ERROR,
                 "cannot share memory with rank %u: it lays it out differently; start all ranks "
-                "with the same build and the same PENSTOCK_SHM_ variables",
+                "with the same build and the same PENSTOCK_SMP_ variables",
                 peer);
             return PEN_ERR_UNUSABLE;
         }
@@ -108,7 +108,7 @@ static pen_status check_config(const pen_host *host, const shm_config *config)
         return PEN_OK;
     host->log(
         host->ctx, PEN_LOG_ERROR,
-        "cannot use PENSTOCK_SHM_CHANNELS=%lld, PENSTOCK_SHM_EAGER=%lld, PENSTOCK_SHM_PARK=%lld: "
+        "cannot use PENSTOCK_SMP_CHANNELS=%lld, PENSTOCK_SMP_EAGER=%lld, PENSTOCK_SMP_PARK=%lld: "
         "out of range; channels are 1 to 32, the others not negative",
         (long long)config->channels, (long long)config->eager, (long long)config->park_polls);
     return PEN_ERR_ARGUMENT;
@@ -229,7 +229,7 @@ static pen_status shm_open(const pen_link_params *params, pen_link **out)
 
 const pen_conduit pen_conduit_shm = {
     .abi = PEN_CONDUIT_ABI,
-    .name = "shm",
+    .name = "smp",
     .summary = "shared memory between the ranks of one host",
     .knobs = knobs,
     .config_len = sizeof(shm_config),

@@ -18,9 +18,9 @@
 #include "conduits/shm/layout.h"
 
 typedef struct shm_config {
-    int64_t channels;   /* PENSTOCK_SHM_CHANNELS: that a rank reads; 1..SHM_CHANNELS_MAX */
-    int64_t eager;      /* PENSTOCK_SHM_EAGER: ranks of jobs that poll all channels at once */
-    int64_t park_polls; /* PENSTOCK_SHM_PARK: polls until idle channels are parked; 0: never */
+    int64_t channels;   /* PENSTOCK_SMP_CHANNELS: that a rank reads; 1..SHM_CHANNELS_MAX */
+    int64_t eager;      /* PENSTOCK_SMP_EAGER: ranks of jobs that poll all channels at once */
+    int64_t park_polls; /* PENSTOCK_SMP_PARK: polls until idle channels are parked; 0: never */
     /* Not variables, for tests: */
     uint32_t position_start; /* where all counters start */
     bool fenced;             /* do as if the kernel had no membarrier */

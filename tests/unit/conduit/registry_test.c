@@ -91,6 +91,8 @@ static void an_unknown_name_is_answered_with_the_known_ones(void **state)
     assert_null(out.chosen);
     assert_non_null(strstr(out.text, "\"fast\""));
     assert_non_null(strstr(out.text, "stale, low, small, silent"));
+    assert_null(strstr(out.text, "did you mean"));
+    assert_non_null(strstr(choose(all, "smzll", 2).text, "did you mean \"small\"? It has: stale"));
 }
 
 static void an_unusable_one_says_why(void **state)

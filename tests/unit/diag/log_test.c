@@ -47,11 +47,11 @@ static void a_rank_says_who_and_where_it_is(void **state)
     (void)state;
     tap at = open_tap("run");
     at.log.rank = 3;
-    (void)snprintf(at.log.conduit, sizeof at.log.conduit, "shm");
+    (void)snprintf(at.log.conduit, sizeof at.log.conduit, "smp");
     errno = EADDRINUSE;
     pen_log_error(&at.log, "cannot bind port %d: %m; choose another", 5000);
     assert_int_equal(errno, EADDRINUSE);
-    assert_string_equal(drain(&at), "penstock[rank 3 host n17 shm] error: cannot bind port 5000: "
+    assert_string_equal(drain(&at), "penstock[rank 3 host n17 smp] error: cannot bind port 5000: "
                                     "Address already in use; choose another\n");
 }
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nearest.c: what a mistyped word may have meant. */
-#include "command/command.h"
-
-#include "diag/log.h"
+#include "base/nearest.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { WORD_LEN_MAX = 32 };
+enum { WORD_LEN_MAX = 64 };
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
@@ -33,7 +31,7 @@ static unsigned distance(const char *a, const char *b)
     return row[b_len];
 }
 
-const char *command_nearest(const char *typed, const char *const *words)
+const char *pen_nearest(const char *typed, const char *const *words)
 {
     const char *best = NULL;
     unsigned best_distance = (unsigned)strlen(typed) / 3 + 1; /* farther is another word */
@@ -48,19 +46,4 @@ const char *command_nearest(const char *typed, const char *const *words)
         }
     }
     return best;
-}
-
-int command_unknown(const char *who, const char *kind, const char *typed, const char *nearest)
-{
-    pen_log log;
-    pen_log_init(&log, strcmp(who, "penstock") == 0 ? "command" : who);
-    bool sub = strcmp(who, "penstock") != 0;
-    if (nearest != NULL)
-        pen_log_error(&log,
-                      "unknown %s \"%s\"; did you mean \"%s\"? `penstock help%s%s` lists them",
-                      kind, typed, nearest, sub ? " " : "", sub ? who : "");
-    else
-        pen_log_error(&log, "unknown %s \"%s\"; `penstock help%s%s` lists them", kind, typed,
-                      sub ? " " : "", sub ? who : "");
-    return COMMAND_USAGE;
 }
