@@ -13,7 +13,7 @@ R       = build/release
 export JOBS
 
 .PHONY: help run test test-long sim fuzz bench bench-check bench-peers papers-extoll \
-        papers-extoll-check build install format reference check clean \
+        papers-extoll-check build install format reference docs check clean \
         distclean deps deps-test deps-bench configure
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
 	@echo 'make format         lay the sources out with clang-format'
+	@echo 'make docs           build the site of the documents, build/site/html'
 	@echo 'make reference     write the tables of docs/reference anew, from headers and tests'
 	@echo 'make clean          remove the build folders (distclean: the Python tools too)'
 
@@ -97,6 +98,10 @@ papers-extoll papers-extoll-check: configure deps-bench
 
 format: deps-test
 	@scripts/check_format --write
+
+docs:
+	@scripts/deps docs
+	@scripts/make_site
 
 reference:
 	@scripts/make_coverage

@@ -5,6 +5,8 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
+import importlib.machinery
+import importlib.util
 import io
 import json
 import os
@@ -114,6 +116,15 @@ def tool(name):
     if not found:
         raise SystemExit(f"{name} is missing: run scripts/deps test")
     return found
+
+
+def script(name):
+    """A script of this folder as a module, for others that need its functions."""
+    path = os.path.join(ROOT, "scripts", name)
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def in_parallel(function, items):
