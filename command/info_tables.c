@@ -6,9 +6,9 @@
 #include "boot/knobs.h"
 #include "coll/barrier.h"
 #include "job/job.h"
+#include "link/impair.h"
 #include "progress/progress.h"
 #include "tools/tools.h"
-#include "wrap/impair.h"
 
 #include <stddef.h>
 
@@ -27,7 +27,7 @@ void info_tables(info *out)
     table_add(out, "coll", pen_coll_knobs);
     table_add(out, "api", pen_api_knobs);
     table_add(out, "tools", pen_tools_knobs);
-    table_add(out, "wrap", pen_impair_knobs);
+    table_add(out, "link", pen_impair_knobs);
     for (size_t i = 0; i < out->conduit_count; i++)
         table_add(out, out->conduits[i].name, pen_conduit_find(out->conduits[i].name)->knobs);
 }

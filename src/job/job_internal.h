@@ -4,10 +4,10 @@
 #define PEN_JOB_JOB_INTERNAL_H
 
 #include "job/job.h"
+#include "link/impair.h"
 #include "reliable/reliable.h"
-#include "wrap/impair.h"
 
-/* Reads the tables of job/, progress/, the conduit and wrap/; the process's own variables win over
+/* Reads the tables of job/, progress/, the conduit and link/; the process's own variables win over
  * the console's. */
 pen_status pen_job_read_config(pen_job *job, const pen_job_params *params);
 pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out);

@@ -80,8 +80,7 @@ pen_status pen_rel_init(pen_rel_core *core, const pen_rel_config *config, const 
     rel_chain_init(&core->active);
     rel_chain_init(&core->reading);
     rel_chain_init(&core->finished);
-    for (unsigned lane = 0; lane < PEN_LANES; lane++)
-        core->held_next[lane] = &core->held_first[lane];
+    pen_lanes_init(&core->kept, out->alloc, out->release, out->ctx);
     share_out(core);
     core->peers = (pen_rel_peer *)out->alloc(out->ctx, config->peers * sizeof *core->peers,
                                              _Alignof(pen_rel_peer));
@@ -115,10 +114,7 @@ void pen_rel_close(pen_rel_core *core)
     forget_records(core, &core->reading);
     forget_records(core, &core->finished);
     rel_records_close(core);
-    pen_rel_delivery unread;
-    pen_rel_held *held;
-    while ((held = pen_rel_next_held(core, PEN_LANES_ALL, &unread)) != NULL)
-        core->out.release(core->out.ctx, held);
+    pen_lanes_close(&core->kept);
     core->out.release(core->out.ctx, core->peers);
     core->peers = NULL;
 }

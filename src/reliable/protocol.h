@@ -27,12 +27,12 @@
 #define PEN_RELIABLE_PROTOCOL_H
 
 #include "conduit/conduit.h"
+#include "link/lanes.h"
 #include "reliable/pace.h"
 #include "reliable/window.h"
 #include "reliable/wire.h"
 
 typedef struct pen_rel_record pen_rel_record; /* a frame that is not acknowledged */
-typedef struct pen_rel_held pen_rel_held;     /* a frame that the engine has not asked for */
 
 /* Where outputs go, and memory comes from. */
 typedef struct pen_rel_out {
@@ -131,10 +131,10 @@ typedef struct pen_rel_core {
     uint32_t acks_due;         /* peers that are owed an acknowledgement */
     bool may_gather;           /* for send(): the frame may wait for company; see pen_link */
     uint32_t quota[PEN_LANES]; /* what one peer may have on its way and in our keeping */
-    size_t record_bytes, held_bytes;
+    size_t record_bytes;
     pen_rel_chain reading;            /* acknowledged, but the link below still reads them */
     pen_rel_spare spare, large_spare; /* memory of records, to be used again */
-    pen_rel_held *held_first[PEN_LANES], **held_next[PEN_LANES];
+    pen_lanes kept;                   /* frames that the engine has not asked for */
     pen_rel_chain finished; /* acknowledged ones of borrowed bodies: see pen_rel_take_finished */
     pen_rel_counts counts;
 } pen_rel_core;
@@ -151,7 +151,7 @@ typedef struct pen_rel_delivery {
 typedef enum pen_rel_result {
     PEN_REL_NOTHING, /* for the engine */
     PEN_REL_DELIVER, /* now, then pen_rel_consumed */
-    PEN_REL_KEPT,    /* nobody asked for it; see pen_rel_next_held */
+    PEN_REL_KEPT,    /* nobody asked for it; see pen_rel_next_kept */
 } pen_rel_result;
 
 /* PEN_ERR_MEMORY if there is none. */
@@ -173,8 +173,8 @@ void pen_rel_consumed(pen_rel_core *core, uint64_t now_ns, const pen_rel_deliver
 
 /* The oldest frame kept for one of those lanes, the later lanes first; NULL: none. The caller
  * delivers it, then says so. */
-pen_rel_held *pen_rel_next_held(pen_rel_core *core, unsigned lanes, pen_rel_delivery *out);
-void pen_rel_held_consumed(pen_rel_core *core, uint64_t now_ns, pen_rel_held *held,
+pen_kept *pen_rel_next_kept(pen_rel_core *core, unsigned lanes, pen_rel_delivery *out);
+void pen_rel_kept_consumed(pen_rel_core *core, uint64_t now_ns, pen_kept *kept,
                            const pen_rel_delivery *delivery);
 
 /* Time has passed. idle: nothing arrived lately, so acknowledgements need not wait for company. */

@@ -5,14 +5,6 @@
 
 #include <string.h>
 
-struct pen_rel_held {
-    pen_rel_held *next;
-    pen_peer from;
-    pen_lane lane;
-    uint32_t head_len, body_len, charge, size;
-    _Alignas(REL_ALIGN) unsigned char bytes[]; /* the head, padded, then the body */
-};
-
 /* A frame of the link below, once it was read. */
 typedef struct arrival {
     pen_rel_head head;
@@ -72,55 +64,33 @@ static bool split(const arrival *in, const pen_frame *frame, pen_rel_delivery *o
 static bool keep(pen_rel_core *core, const pen_rel_delivery *delivery)
 {
     static const size_t parts[PEN_LANES] = { 2, 3, 4 };
-    uint32_t body_off = (uint32_t)pen_align_up(delivery->head_len, REL_ALIGN);
-    uint32_t size = (uint32_t)sizeof(pen_rel_held) + body_off + delivery->body_len;
-    if (core->held_bytes + size > core->config.memory_max / 4 * parts[delivery->lane])
+    const pen_frame frame = { delivery->head, delivery->body, delivery->head_len,
+                              delivery->body_len };
+    size_t size = pen_lanes_charge(frame.head_len, frame.body_len);
+    if (core->kept.len + size > core->config.memory_max / 4 * parts[delivery->lane])
         return false;
-    pen_rel_held *held = (pen_rel_held *)core->out.alloc(core->out.ctx, size, REL_ALIGN);
-    if (held == NULL)
-        return false;
-    *held = (pen_rel_held){ .from = delivery->from,
-                            .lane = delivery->lane,
-                            .head_len = delivery->head_len,
-                            .body_len = delivery->body_len,
-                            .charge = delivery->charge,
-                            .size = size };
-    memcpy(held->bytes, delivery->head, delivery->head_len);
-    if (delivery->body_len != 0)
-        memcpy(held->bytes + body_off, delivery->body, delivery->body_len);
-    core->held_bytes += size;
-    *core->held_next[held->lane] = held;
-    core->held_next[held->lane] = &held->next;
-    return true;
+    return pen_lanes_keep(&core->kept, delivery->from, delivery->lane, &frame, delivery->charge);
 }
 
-pen_rel_held *pen_rel_next_held(pen_rel_core *core, unsigned lanes, pen_rel_delivery *out)
+pen_kept *pen_rel_next_kept(pen_rel_core *core, unsigned lanes, pen_rel_delivery *out)
 {
-    for (unsigned lane = PEN_LANES; lane-- > 0;) {
-        pen_rel_held *held = core->held_first[lane];
-        if (held == NULL || (lanes & PEN_LANE_BIT(lane)) == 0)
-            continue;
-        core->held_first[lane] = held->next;
-        if (held->next == NULL)
-            core->held_next[lane] = &core->held_first[lane];
-        out->from = held->from;
-        out->lane = held->lane;
-        out->head_len = held->head_len;
-        out->body_len = held->body_len;
-        out->charge = held->charge;
-        memcpy(out->head, held->bytes, held->head_len);
-        out->body =
-            held->body_len != 0 ? held->bytes + pen_align_up(held->head_len, REL_ALIGN) : NULL;
-        return held;
-    }
-    return NULL;
+    pen_kept *kept = pen_lanes_take(&core->kept, lanes);
+    if (kept == NULL)
+        return NULL;
+    out->from = kept->from;
+    out->lane = kept->lane;
+    out->head_len = kept->head_len;
+    out->body_len = kept->body_len;
+    out->charge = (uint32_t)kept->tag;
+    memcpy(out->head, pen_kept_head(kept), kept->head_len);
+    out->body = pen_kept_body(kept);
+    return kept;
 }
 
-void pen_rel_held_consumed(pen_rel_core *core, uint64_t now_ns, pen_rel_held *held,
+void pen_rel_kept_consumed(pen_rel_core *core, uint64_t now_ns, pen_kept *kept,
                            const pen_rel_delivery *delivery)
 {
-    core->held_bytes -= held->size;
-    core->out.release(core->out.ctx, held);
+    pen_lanes_give(&core->kept, kept);
     pen_rel_consumed(core, now_ns, delivery);
 }
 

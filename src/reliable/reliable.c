@@ -8,11 +8,11 @@
 #include "reliable/reliable.h"
 
 #include "base/bytes.h"
+#include "link/host.h"
 #include "os/os.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +27,7 @@ typedef struct reliable_link {
     pen_link base; /* first: the engine sees a pen_link */
     pen_link *inner;
     const pen_host *host; /* the engine's */
+    pen_lender lender;    /* of what the link below borrows */
     pen_lock lock;        /* guards the core */
     pen_rel_core core;
     unsigned lanes, room; /* of the poll that runs */
@@ -51,20 +52,15 @@ static uint64_t poll_now(reliable_link *link)
 
 static void hand_up(reliable_link *link, pen_rel_delivery *in)
 {
-    const pen_host *host = link->host;
     link->events++;
     link->room -= link->room != 0;
-    if (in->body_len == 0 && in->lane < PEN_LANE_CONTROL && host->deliver_head[in->lane] != NULL)
-        host->deliver_head[in->lane](host->ctx, in->from, in->head, in->head_len);
-    else
-        host->deliver(host->ctx, in->from, in->lane, in->head, in->head_len, in->body,
-                      in->body_len);
+    pen_host_hand(link->host, in->from, in->lane, in->head, in->head_len, in->body, in->body_len);
 }
 
 static void lent_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head,
                          uint32_t head_len, void *body, uint32_t body_len)
 {
-    reliable_link *link = (reliable_link *)ctx;
+    reliable_link *link = (reliable_link *)((const pen_lender *)ctx)->owner;
     pen_frame frame = { head, body, head_len, body_len };
     pen_rel_delivery delivery;
     uint64_t now_ns = poll_now(link);
@@ -82,73 +78,28 @@ static void lent_deliver(void *ctx, pen_peer from, pen_lane lane, const void *he
     pen_lock_drop(&link->lock);
 }
 
-static void lent_peer_lost(void *ctx, pen_peer peer, pen_status why)
+/* The link below delivers to us; its other calls go on to the engine's host. */
+static void turn_host(reliable_link *link, pen_host *lent)
 {
-    const pen_host *host = ((reliable_link *)ctx)->host;
-    host->peer_lost(host->ctx, peer, why);
+    pen_lender_init(&link->lender, link->host, link);
+    pen_host_lend(&link->lender, lent);
+    lent->deliver = lent_deliver;
+    lent->deliver_head[PEN_LANE_REQUEST] = lent->deliver_head[PEN_LANE_REPLY] = NULL;
 }
 
-static uint64_t lent_now_ns(void *ctx) { return clock_of((reliable_link *)ctx); }
+/* ---- what the protocol asks for ---------------------------------------------------------------
+ */
 
-static void lent_log(void *ctx, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void lent_log(void *ctx, int level, const char *format, ...)
+static void *out_alloc(void *ctx, size_t len, size_t align)
 {
-    const pen_host *host = ((reliable_link *)ctx)->host;
-    char line[LINE_LEN_MAX];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    host->log(host->ctx, level, "%s", line);
-}
-
-static void *lent_alloc(void *ctx, size_t len, size_t align)
-{
-    const pen_host *host = ((reliable_link *)ctx)->host;
+    const pen_host *host = ((const reliable_link *)ctx)->host;
     return host->alloc(host->ctx, len, align);
 }
 
-static void lent_release(void *ctx, void *memory)
+static void out_release(void *ctx, void *memory)
 {
-    const pen_host *host = ((reliable_link *)ctx)->host;
+    const pen_host *host = ((const reliable_link *)ctx)->host;
     host->release(host->ctx, memory);
-}
-
-static void *lent_shared(void *ctx, size_t *len_out)
-{
-    const pen_host *host = ((reliable_link *)ctx)->host;
-    return host->shared(host->ctx, len_out);
-}
-
-static void lent_wake(void *ctx, pen_peer peer)
-{
-    const pen_host *host = ((reliable_link *)ctx)->host;
-    host->wake(host->ctx, peer);
-}
-
-static const _Atomic uint32_t *lent_sleeping(void *ctx, pen_peer peer)
-{
-    const pen_host *host = ((reliable_link *)ctx)->host;
-    return host->sleeping(host->ctx, peer);
-}
-
-static void turn_host(reliable_link *link, pen_host *lent)
-{
-    *lent = (pen_host){
-        .ctx = link,
-        .deliver = lent_deliver,
-        .peer_lost = lent_peer_lost,
-        .now_ns = lent_now_ns,
-        .log = lent_log,
-        .alloc = lent_alloc,
-        .release = lent_release,
-        .shared = lent_shared,
-        .wake = lent_wake,
-        .counters = link->host->counters,
-        .sleeping = link->host->sleeping != NULL ? lent_sleeping : NULL,
-    };
 }
 
 static pen_post out_send(void *ctx, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
@@ -209,18 +160,18 @@ static pen_post reliable_post(pen_link *base, pen_peer to, pen_lane lane, const 
 }
 
 /* What was kept for lanes that are asked for now. */
-static void deliver_held(reliable_link *link)
+static void deliver_kept(reliable_link *link)
 {
     pen_rel_delivery delivery;
     while (link->room != 0) {
         pen_lock_take(&link->lock);
-        pen_rel_held *held = pen_rel_next_held(&link->core, link->lanes, &delivery);
+        pen_kept *kept = pen_rel_next_kept(&link->core, link->lanes, &delivery);
         pen_lock_drop(&link->lock);
-        if (held == NULL)
+        if (kept == NULL)
             return;
         hand_up(link, &delivery);
         pen_lock_take(&link->lock);
-        pen_rel_held_consumed(&link->core, poll_now(link), held, &delivery);
+        pen_rel_kept_consumed(&link->core, poll_now(link), kept, &delivery);
         pen_lock_drop(&link->lock);
     }
 }
@@ -250,7 +201,7 @@ static unsigned reliable_poll(pen_link *base, unsigned lanes, unsigned budget)
     link->events = 0;
     link->now_ns = 0;
     link->has_arrivals = false;
-    deliver_held(link);
+    deliver_kept(link);
     (void)link->inner->ops->poll(link->inner, PEN_LANES_ALL, budget);
     tick(link);
     return link->events;
@@ -377,7 +328,7 @@ pen_status pen_reliable_open(pen_link *inner, pen_host *lent, const pen_host *ho
         (reliable_link *)host->alloc(host->ctx, sizeof *link, _Alignof(reliable_link));
     pen_status status = PEN_ERR_MEMORY;
     if (link != NULL) {
-        pen_rel_out output = { link, out_send, lent_alloc, lent_release };
+        pen_rel_out output = { link, out_send, out_alloc, out_release };
         memset(link, 0, sizeof *link);
         link->host = host;
         status = pen_rel_init(&link->core, &config, &output);

@@ -32,7 +32,7 @@ void check_pair(const eng_world *world, uint32_t self, uint32_t peer, bool is_en
         const pen_rel_lane *out = &sender->peers[peer].lanes[lane];
         const pen_rel_lane *in = &receiver->peers[self].lanes[lane];
         bool is_used_up =
-            out->sent == in->accepted && in->accepted == in->consumed && receiver->held_bytes == 0;
+            out->sent == in->accepted && in->accepted == in->consumed && receiver->kept.len == 0;
         if (!credits_hold(out, in, receiver->quota[lane]) || (is_end && !is_used_up))
             engine_fail(world,
                         "credits of lane %u from rank %u to %u: sent %u, limit %u; accepted %u, "
@@ -54,9 +54,8 @@ void check_rank(const eng_world *world, uint32_t self)
     if (core->record_bytes > core->config.memory_max)
         engine_fail(world, "rank %u keeps %zu bytes to send again, more than %zu", self,
                     core->record_bytes, core->config.memory_max);
-    if (core->held_bytes > core->config.memory_max ||
-        core->held_bytes > quota * world->plan.ranks * 4)
-        engine_fail(world, "rank %u keeps %zu bytes for lanes that wait", self, core->held_bytes);
+    if (core->kept.len > core->config.memory_max || core->kept.len > quota * world->plan.ranks * 4)
+        engine_fail(world, "rank %u keeps %zu bytes for lanes that wait", self, core->kept.len);
     if (atomic_load(&port->backlog.queued) > BACKLOG_MAX)
         engine_fail(world, "rank %u has a backlog of %u frames", self,
                     atomic_load(&port->backlog.queued));

@@ -118,7 +118,7 @@ static bool has_errands(const eng_rank *rank)
         rank->inbox.count != 0 || rank->left_count != 0)
         return true;
     const pen_rel_core *core = pen_reliable_core(progress->ports[0].link);
-    return core->acks_due != 0 || core->held_bytes != 0;
+    return core->acks_due != 0 || core->kept.len != 0;
 }
 
 /* Polls that find nothing are left out: its clock goes on to the next thing that is due. */

@@ -106,11 +106,11 @@ static void post(bench *b, reader *in)
 static void take_held(bench *b, unsigned lanes)
 {
     pen_rel_delivery delivery;
-    pen_rel_held *held = pen_rel_next_held(&b->core, lanes, &delivery);
+    pen_kept *held = pen_rel_next_kept(&b->core, lanes, &delivery);
     if (held == NULL)
         return;
     look_at(&delivery, NULL, 0);
-    pen_rel_held_consumed(&b->core, b->now_ns, held, &delivery);
+    pen_rel_kept_consumed(&b->core, b->now_ns, held, &delivery);
 }
 
 static void happen(bench *b, reader *in)
@@ -125,7 +125,7 @@ static void happen(bench *b, reader *in)
         pen_rel_tick(&b->core, b->now_ns += (uint64_t)next(in) * 1000000, next(in) % 2 != 0);
     else
         take_held(b, next(in));
-    if (b->core.record_bytes > MEMORY_MAX || b->core.held_bytes > MEMORY_MAX)
+    if (b->core.record_bytes > MEMORY_MAX || b->core.kept.len > MEMORY_MAX)
         abort();
 }
 

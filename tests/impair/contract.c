@@ -8,8 +8,8 @@
  */
 #include "contract/contract.h"
 
+#include "link/impair.h"
 #include "reliable/reliable.h"
-#include "wrap/impair.h"
 
 #include <stdio.h>
 #include <string.h>

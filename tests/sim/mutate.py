@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mutate.py SRC OUT | --list: copies of src/reliable with faults, each behind sim_is("<name>"), so that
+"""mutate.py SRC OUT | --list: copies of src/reliable and of what it keeps
+frames with (src/link/lanes.c), with faults, each behind sim_is("<name>"), so that
 one program has them all; and their names, in OUT/mutants.h. A mutant whose line is gone is an error.
 """
 
@@ -13,7 +14,7 @@ FILES = sorted(
     "reliable/" + name
     for name in os.listdir(os.path.join(FOLDER, "../../src/reliable"))
     if name.endswith((".c", ".h")) and not name.startswith("reliable.")
-)
+) + ["link/lanes.c"]
 
 
 def unless(name):
@@ -83,8 +84,8 @@ MUTANTS = [
     ("frames_not_consumed", "receive.c", r"    side->consumed \+= delivery->charge;", "-"),
     ("lanes_ignored", "receive.c", r"bool is_wanted = (\(lanes & [^;]*);",
      r"""bool is_wanted = sim_is("lanes_ignored") || \1;"""),
-    ("kept_is_lost", "receive.c", r"    \*core->held_next\[held->lane\] = held;", "-"),
-    ("kept_not_counted_off", "receive.c", r"    core->held_bytes -= held->size;", "-"),
+    ("kept_is_lost", "../link/lanes.c", r"    \*lanes->last_next\[lane\] = kept;", "-"),
+    ("kept_not_counted_off", "../link/lanes.c", r"    lanes->len -= [^;]*;", "-"),
     ("no_room_but_acknowledged", "receive.c", r"        core->counts\.unkept\+\+;",
      r"""        if (sim_is("no_room_but_acknowledged"))
             pen_rel_window_add(&peer->window, in->head.sequence);
@@ -121,11 +122,12 @@ def main():
         print(";".join(FILES), end="")
         return
     source, out = sys.argv[1], sys.argv[2]
-    os.makedirs(os.path.join(out, "reliable"), exist_ok=True)
+    for folder in ("reliable", "link"):
+        os.makedirs(os.path.join(out, folder), exist_ok=True)
     for name in FILES:
         with open(os.path.join(source, name), encoding="utf-8") as file:
             text = file.read()
-        text = mutate(text, [row for row in MUTANTS if "reliable/" + row[1] == name])
+        text = mutate(text, [row for row in MUTANTS if os.path.normpath("reliable/" + row[1]) == name])
         text = text.replace("#include", '#include <stdbool.h>\nbool sim_is(const char *name);\n#include', 1)
         with open(os.path.join(out, name), "w", encoding="utf-8") as file:
             file.write(text)

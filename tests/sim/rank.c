@@ -314,10 +314,10 @@ void sim_rank_left(void *ctx, pen_peer self, pen_op *op)
 static void take_held(sim_rank *rank, uint32_t *room)
 {
     pen_rel_delivery in;
-    pen_rel_held *held;
-    while (*room != 0 && (held = pen_rel_next_held(&rank->core, rank->lanes, &in)) != NULL) {
+    pen_kept *held;
+    while (*room != 0 && (held = pen_rel_next_kept(&rank->core, rank->lanes, &in)) != NULL) {
         take(rank, &in);
-        pen_rel_held_consumed(&rank->core, rank->world->network.now_ns, held, &in);
+        pen_rel_kept_consumed(&rank->core, rank->world->network.now_ns, held, &in);
         --*room;
     }
 }
@@ -343,10 +343,10 @@ static void check_bounds(sim_rank *rank)
 {
     const sim_plan *plan = &rank->world->plan;
     size_t fixed = plan->ranks * sizeof(pen_rel_peer) + spare_len(plan);
-    if (rank->core.record_bytes > plan->memory_max || rank->core.held_bytes > plan->memory_max ||
+    if (rank->core.record_bytes > plan->memory_max || rank->core.kept.len > plan->memory_max ||
         rank->bytes > fixed + 2 * plan->memory_max)
         sim_fail(rank->world, "rank %u has %zu bytes, of these %zu and %zu for frames", rank->self,
-                 rank->bytes, rank->core.record_bytes, rank->core.held_bytes);
+                 rank->bytes, rank->core.record_bytes, rank->core.kept.len);
     const pen_rel_peer *peer = &rank->core.peers[sim_below(rank->world->dice, plan->ranks)];
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
         if (pen_rel_after(peer->lanes[lane].sent, peer->lanes[lane].limit))
@@ -356,9 +356,9 @@ static void check_bounds(sim_rank *rank)
 /* Frames are kept that the next poll may ask for. */
 static bool has_held(const sim_rank *rank)
 {
-    const pen_rel_held *const *first = (const pen_rel_held *const *)rank->core.held_first;
-    return first[PEN_LANE_CONTROL] != NULL || first[PEN_LANE_REPLY] != NULL ||
-           (first[PEN_LANE_REQUEST] != NULL && rank->backlog_first == NULL);
+    const uint32_t *count = rank->core.kept.count;
+    return count[PEN_LANE_CONTROL] != 0 || count[PEN_LANE_REPLY] != 0 ||
+           (count[PEN_LANE_REQUEST] != 0 && rank->backlog_first == NULL);
 }
 
 static bool is_busy(const sim_rank *rank)
@@ -564,7 +564,7 @@ void sim_ranks_check_end(sim_world *world)
         sim_rank *rank = &world->ranks[self];
         for (pen_peer to = 0; to < world->plan.ranks; to++)
             check_pair(world, self, to);
-        if (rank->core.held_bytes != 0 || rank->core.acks_due != 0 ||
+        if (rank->core.kept.len != 0 || rank->core.acks_due != 0 ||
             (pen_rel_has_work(&rank->core) && !world->plan.has_hostile) ||
             !pen_rel_is_settled(&rank->core))
             sim_fail(world, "rank %u has something left", self);

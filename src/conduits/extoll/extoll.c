@@ -5,6 +5,7 @@
 #include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
+#include "link/host.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -58,9 +59,10 @@ static void free_frames(extoll_link *link)
         if (link->from != NULL && link->from[i].buffer != NULL)
             host->release(host->ctx, link->from[i].buffer);
     }
-    for (unsigned lane = 0; lane < PEN_LANES; lane++)
-        free_buffers(host, link->self_first[lane]);
     free_buffers(host, link->buffers);
+    pen_lanes_close(&link->own);
+    pen_lanes_close(&link->stash);
+    pen_lanes_close(&link->waiting);
 }
 
 static void extoll_close(pen_link *base)
@@ -73,9 +75,13 @@ static void extoll_close(pen_link *base)
     if (link->card != NULL)
         pen_card_close(link->card);
     free_frames(link);
-    void *const memory[] = { link->to,          link->from,          link->stash,
-                             link->tx_ring,     link->data_receiver, link->control_receiver,
-                             link->data_sender, link->control_sender };
+    void *const memory[] = { link->to,
+                             link->from,
+                             link->tx_ring,
+                             link->data_receiver,
+                             link->control_receiver,
+                             link->data_sender,
+                             link->control_sender };
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         if (memory[i] != NULL)
             host->release(host->ctx, memory[i]);
@@ -104,9 +110,7 @@ static pen_status connect_peer(extoll_link *link, pen_peer peer, const extoll_ad
 {
     const pen_host *host = link->base.host;
     extoll_peer *to = &link->to[peer];
-    const _Atomic uint32_t *sleeping =
-        host->sleeping != NULL ? host->sleeping(host->ctx, peer) : NULL;
-    to->sleeping = sleeping != NULL ? sleeping : &link->always;
+    to->sleeping = pen_host_sleep_word(host, peer, &link->always);
     to->rank = peer;
     to->source_i = extoll_source_i(link, peer);
     to->refused = PEN_LANES;
@@ -197,14 +201,13 @@ static bool open_tables(extoll_link *link)
 {
     const pen_host *host = link->base.host;
     size_t peers = link->peers;
-    link->stash_len = link->plan.data_slots + link->plan.control_slots;
+    uint32_t slots = link->plan.data_slots + link->plan.control_slots;
     link->to = alloc_zeroed(host, peers * sizeof *link->to);
     link->from = alloc_zeroed(host, peers * PEN_LANES * sizeof *link->from);
     link->tx_ring =
         host->alloc(host->ctx, peers * PEN_LANES * sizeof *link->tx_ring, PEN_CACHE_LINE);
-    link->stash = host->alloc(host->ctx, (link->stash_len + 1) * sizeof *link->stash,
-                              PEN_CACHE_LINE); /* pages that nobody writes cost nothing */
-    return link->to != NULL && link->from != NULL && link->tx_ring != NULL && link->stash != NULL;
+    return link->to != NULL && link->from != NULL && link->tx_ring != NULL &&
+           pen_lanes_reserve(&link->stash, slots, EXTOLL_PAYLOAD_MAX);
 }
 
 static pen_status open_card(extoll_link *link)
@@ -291,12 +294,9 @@ static extoll_link *alloc_link(const pen_link_params *params)
     atomic_init(&link->rma_work, 0);
     pen_lock_init(&link->lock, params->concurrency);
     link->held_to = EXTOLL_NONE;
-    link->stash_free = EXTOLL_NONE;
-    link->waiting = (extoll_list){ EXTOLL_NONE, EXTOLL_NONE };
-    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
-        link->stashed[lane] = link->waiting;
-        link->self_last[lane] = &link->self_first[lane];
-    }
+    pen_lanes_init(&link->own, host->alloc, host->release, host->ctx);
+    pen_lanes_init(&link->stash, host->alloc, host->release, host->ctx);
+    pen_lanes_init(&link->waiting, host->alloc, host->release, host->ctx);
     return link;
 }
 

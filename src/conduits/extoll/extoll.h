@@ -7,7 +7,6 @@
  *   send.c      frames under way, credits for their packets; credit packets
  *   poll.c      the mailbox is emptied: packets into frames, straight away
  *   receive.c   packets into frames, whatever they are; the stash
- *   self.c      frames of a rank to itself, which need no card
  *   rma.c       registered memory, put, get, and the notifications that frames wait for
  *   count.c     what is counted of each peer
  *   packet.h    what a packet says
@@ -27,6 +26,7 @@
 #include "conduit/conduit.h"
 #include "conduits/extoll/packet.h"
 #include "credit/credit.h"
+#include "link/lanes.h"
 #include "os/lock.h"
 
 #include <card.h>
@@ -64,7 +64,7 @@ typedef struct extoll_plan {
     pen_card_config card;
 } extoll_plan;
 
-/* Memory for a frame on its way: of the one being sent or received, or of one to ourselves. */
+/* Memory for a frame on its way: of the one being sent or received. */
 typedef struct extoll_buffer {
     struct extoll_buffer *next;
     uint32_t head_len, body_len;
@@ -142,21 +142,6 @@ typedef struct extoll_rx {                    /* the frame of one lane that come
     bool is_active;
 } extoll_rx;
 
-/* A packet whose lane was not asked for, or a frame that waits for its data. Either has its slot
- * still. */
-typedef struct extoll_stashed {
-    uint32_t next;
-    pen_peer from;
-    uint8_t mtt, tag, lane;
-    uint32_t len;
-    uint64_t number;
-    uint64_t payload[EXTOLL_PAYLOAD_MAX / 8];
-} extoll_stashed;
-
-typedef struct extoll_list {
-    uint32_t first, last;
-} extoll_list;
-
 typedef struct extoll_link {
     pen_link base; /* first: the engine sees a pen_link */
     extoll_plan plan;
@@ -181,9 +166,8 @@ typedef struct extoll_link {
     uint32_t uncommitted;
     uint64_t held_word; /* a credit packet that the card did not take; its peer, or EXTOLL_NONE */
     pen_peer held_to;
-    extoll_buffer *self_first[PEN_LANES], **self_last[PEN_LANES];
-    uint32_t self_count[PEN_LANES];
-    _Atomic uint32_t self_total; /* relaxed: polls look again */
+    pen_lanes own;              /* frames to ourselves, which need no card; see extoll_number */
+    _Atomic uint32_t own_total; /* relaxed: polls look again */
 
     pen_region *regions; /* ours */
     char *bounce;        /* EXTOLL_BOUNCES of them, and a line for fences */
@@ -198,14 +182,11 @@ typedef struct extoll_link {
     bool has_rma;       /* all ranks have */
 
     PEN_CACHE_ALIGNED extoll_rx *from; /* guarded by the poll lock, as is what follows */
-    extoll_stashed *stash;
-    uint32_t stash_len, stash_used, stash_free;
-    extoll_list stashed[PEN_LANES];
-    uint32_t stashed_count; /* in all of them */
-    extoll_list waiting;    /* frames that came before the data of their puts */
-    uint32_t quiet;         /* polls without a look at the notifications */
-    bool touched;           /* this poll, or one before it, has left something to be sent */
-    bool stale;             /* the card may not know of all packets that were read */
+    pen_lanes stash;   /* packets whose lane was not asked for; each has its slot still */
+    pen_lanes waiting; /* frames that came before the data of their puts, with their last slot */
+    uint32_t quiet;    /* polls without a look at the notifications */
+    bool touched;      /* this poll, or one before it, has left something to be sent */
+    bool stale;        /* the card may not know of all packets that were read */
     _Alignas(16) uint64_t copy[EXTOLL_COPY_LEAD + EXTOLL_PAYLOAD_MAX / 8]; /* of a packet */
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];
 } extoll_link;
@@ -249,11 +230,6 @@ PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /
 
 /* ---- count.c ---- */
 extern const pen_count_ops extoll_count;
-
-/* ---- self.c ---- */
-pen_post extoll_self_post(extoll_link *link, pen_lane lane, const pen_frame *frame,
-                          bool behind_puts); /* under lock */
-unsigned extoll_self_poll(extoll_link *link, unsigned lanes, unsigned budget);
 
 /* ---- rma.c ---- */
 extern const pen_rma_ops extoll_rma;

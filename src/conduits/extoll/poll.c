@@ -64,8 +64,8 @@ static inline bool take_all(extoll_link *link, const extoll_packet *packet, unsi
     }
     ++*delivered;
     if (is_short)
-        extoll_deliver(link, packet->from, packet->lane, extoll_copy_of(link), packet->len, NULL,
-                       0);
+        pen_host_hand(link->base.host, packet->from, packet->lane, extoll_copy_of(link),
+                      packet->len, NULL, 0);
     else
         extoll_deliver_whole(link, packet->from, packet->lane, extoll_begin_head_len(begin),
                              extoll_begin_body_len(begin));
@@ -198,9 +198,9 @@ static inline bool has_more_than_mail(extoll_link *link)
 {
     /* relaxed: what this thread began it sees, and polls look again */
     return atomic_load_explicit(&link->rma_work, memory_order_relaxed) != 0 ||
-           link->waiting.first != EXTOLL_NONE ||
-           atomic_load_explicit(&link->self_total, memory_order_relaxed) != 0 ||
-           link->stashed_count != 0 || ++link->quiet % RMA_LOOK_EVERY == 0;
+           link->waiting.total != 0 ||
+           atomic_load_explicit(&link->own_total, memory_order_relaxed) != 0 ||
+           link->stash.total != 0 || ++link->quiet % RMA_LOOK_EVERY == 0;
 }
 
 /* Operations of RMA, frames to ourselves, what was put aside; answers events, frames among them. */
@@ -208,11 +208,11 @@ static __attribute__((noinline)) unsigned poll_more(extoll_link *link, unsigned 
                                                     unsigned budget, unsigned *frames)
 {
     unsigned events = extoll_rma_poll(link);
-    if (atomic_load_explicit(&link->self_total, memory_order_relaxed) != 0)
-        *frames = extoll_self_poll(link, lanes, budget);
-    if (link->stashed_count != 0 && *frames < budget)
+    if (atomic_load_explicit(&link->own_total, memory_order_relaxed) != 0)
+        *frames = extoll_poll_own(link, lanes, budget);
+    if (link->stash.total != 0 && *frames < budget)
         *frames += extoll_unstash(link, lanes, budget - *frames);
-    if (link->waiting.first != EXTOLL_NONE && *frames < budget)
+    if (link->waiting.total != 0 && *frames < budget)
         *frames += extoll_unwait(link, lanes, budget - *frames);
     return events + *frames;
 }

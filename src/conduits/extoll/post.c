@@ -110,6 +110,19 @@ static pen_post post_after(extoll_link *link, extoll_peer *to, pen_lane lane,
     return PEN_POST_DONE;
 }
 
+/* ---- frames to ourselves --------------------------------------------------------------------- */
+
+/* They take no slot of the mailbox, which has room for peers only. */
+static pen_post post_own(extoll_link *link, pen_lane lane, const pen_frame *frame, bool behind_puts)
+{
+    uint64_t number = behind_puts ? extoll_rma_number(link, link->base.self) : 0;
+    if (link->own.count[lane] == EXTOLL_SELF_MAX ||
+        !pen_lanes_keep(&link->own, link->base.self, lane, frame, number))
+        return PEN_POST_AGAIN;
+    atomic_fetch_add_explicit(&link->own_total, 1, memory_order_relaxed);
+    return PEN_POST_DONE;
+}
+
 /* ---- any frame ------------------------------------------------------------------------------- */
 
 /* A request begins with half of the quota in hand or more, as long as credits keep coming: the rest
@@ -146,7 +159,7 @@ static __attribute__((noinline)) pen_post post_any(extoll_link *link, extoll_pee
                                                    pen_lane lane, const pen_frame *frame,
                                                    bool behind_puts)
 {
-    return to->rank == link->base.self ? extoll_self_post(link, lane, frame, behind_puts)
+    return to->rank == link->base.self ? post_own(link, lane, frame, behind_puts)
                                        : post_locked(link, to, lane, frame, behind_puts);
 }
 

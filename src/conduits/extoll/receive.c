@@ -23,51 +23,14 @@ PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what)
 
 /* ---- the stash ------------------------------------------------------------------------------- */
 
-static uint32_t stash_take(extoll_link *link)
-{
-    uint32_t i = link->stash_free;
-    if (i != EXTOLL_NONE)
-        link->stash_free = link->stash[i].next;
-    else if (link->stash_used < link->stash_len)
-        i = link->stash_used++;
-    /* Each has a slot of its own, and no more slots are granted than there are. */
-    PEN_INVARIANT(i != EXTOLL_NONE);
-    return i;
-}
-
-static void stash_give(extoll_link *link, uint32_t i)
-{
-    link->stash[i].next = link->stash_free;
-    link->stash_free = i;
-}
-
-static void list_push(extoll_link *link, extoll_list *list, uint32_t i)
-{
-    link->stash[i].next = EXTOLL_NONE;
-    if (list->first == EXTOLL_NONE)
-        list->first = i;
-    else
-        link->stash[list->last].next = i;
-    list->last = i;
-}
-
-static void list_drop_first(extoll_link *link, extoll_list *list)
-{
-    list->first = link->stash[list->first].next;
-}
-
 static void stash_packet(extoll_link *link, const extoll_packet *packet)
 {
-    uint32_t i = stash_take(link);
-    extoll_stashed *entry = &link->stash[i];
-    entry->from = packet->from;
-    entry->mtt = packet->mtt;
-    entry->tag = packet->tag;
-    entry->lane = (uint8_t)packet->lane;
-    entry->len = packet->len;
-    memcpy(entry->payload, packet->payload, packet->len);
-    list_push(link, &link->stashed[packet->lane], i);
-    link->stashed_count++;
+    const pen_frame frame = { .head = packet->payload,
+                              .body = packet->payload,
+                              .body_len = packet->len };
+    uint64_t tag = (uint64_t)packet->mtt << 8 | packet->tag;
+    /* Each has a slot of its own, and no more slots are granted than there are. */
+    PEN_INVARIANT(pen_lanes_keep(&link->stash, packet->from, packet->lane, &frame, tag));
 }
 
 /* ---- credits --------------------------------------------------------------------------------- */
@@ -127,14 +90,9 @@ static bool arrive(extoll_link *link, extoll_packet *packet)
 static void wait_for_data(extoll_link *link, const extoll_packet *packet, const void *head,
                           uint32_t head_len, uint64_t number)
 {
-    uint32_t i = stash_take(link);
-    extoll_stashed *entry = &link->stash[i];
-    entry->from = packet->from;
-    entry->lane = (uint8_t)packet->lane;
-    entry->len = head_len;
-    entry->number = number;
-    memcpy(entry->payload, head, head_len);
-    list_push(link, &link->waiting, i);
+    const pen_frame frame = { .head = head, .head_len = head_len };
+    if (!pen_lanes_keep(&link->waiting, packet->from, packet->lane, &frame, number))
+        extoll_lose(link, packet->from, "there is no memory for its message");
 }
 
 static bool has_data(extoll_link *link, pen_peer from, uint64_t number)
@@ -158,8 +116,8 @@ unsigned extoll_rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx
     }
     if (packet->has_slot)
         free_slot_later(link, packet->from, packet->lane);
-    extoll_deliver(link, packet->from, packet->lane, (const char *)rx->lead + number_len,
-                   rx->lead_len - number_len, body, rx->body_len);
+    pen_host_hand(link->base.host, packet->from, packet->lane, (const char *)rx->lead + number_len,
+                  rx->lead_len - number_len, body, rx->body_len);
     if (buffer != NULL) {
         pen_lock_take(&link->lock);
         extoll_buffer_give(link, buffer);
@@ -256,7 +214,8 @@ static inline unsigned take_short(extoll_link *link, const extoll_packet *packet
     }
     if (packet->has_slot)
         free_slot_later(link, packet->from, packet->lane);
-    extoll_deliver(link, packet->from, packet->lane, packet->payload, packet->len, NULL, 0);
+    pen_host_hand(link->base.host, packet->from, packet->lane, packet->payload, packet->len, NULL,
+                  0);
     return 1;
 }
 
@@ -335,60 +294,74 @@ unsigned extoll_take_packet(extoll_link *link, extoll_packet *packet, bool is_kn
 
 /* ---- what was put aside ---------------------------------------------------------------------- */
 
-static unsigned unstash_lane(extoll_link *link, unsigned lane, unsigned budget)
+unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget)
 {
-    extoll_list *list = &link->stashed[lane];
     unsigned count = 0;
-    while (list->first != EXTOLL_NONE && count < budget) {
-        uint32_t i = list->first;
-        const extoll_stashed *entry = &link->stash[i];
-        extoll_packet packet = { .from = entry->from,
-                                 .mtt = entry->mtt,
-                                 .tag = entry->tag,
-                                 .lane = (pen_lane)lane,
-                                 .len = entry->len,
+    while (count < budget) {
+        pen_kept *kept = pen_lanes_take(&link->stash, lanes);
+        if (kept == NULL)
+            break;
+        extoll_packet packet = { .from = kept->from,
+                                 .mtt = (uint8_t)(kept->tag >> 8),
+                                 .tag = (uint8_t)kept->tag,
+                                 .lane = kept->lane,
+                                 .len = kept->body_len,
                                  .payload = (const char *)extoll_copy_of(link),
                                  .is_wanted = true,
                                  .has_slot = true };
-        memcpy(extoll_copy_of(link), entry->payload, entry->len);
-        list_drop_first(link, list);
-        link->stashed_count--;
-        stash_give(link, i);
+        memcpy(extoll_copy_of(link), kept->bytes, kept->body_len);
+        pen_lanes_give(&link->stash, kept);
         if (!atomic_load_explicit(&link->to[packet.from].is_lost, memory_order_relaxed))
             count += take_data(link, &packet);
     }
     return count;
 }
 
-unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget)
+static void hand_kept(const extoll_link *link, pen_lanes *lanes, pen_kept *kept)
 {
-    unsigned count = 0;
-    for (unsigned lane = PEN_LANES; lane-- > 0;)
-        if ((lanes & PEN_LANE_BIT(lane)) != 0 && link->stashed[lane].first != EXTOLL_NONE &&
-            count < budget)
-            count += unstash_lane(link, lane, budget - count);
-    return count;
+    pen_host_hand(link->base.host, kept->from, kept->lane, pen_kept_head(kept), kept->head_len,
+                  pen_kept_body(kept), kept->body_len);
+    pen_lanes_give(lanes, kept);
+}
+
+static bool data_has_come(void *ctx, const pen_kept *kept)
+{
+    return has_data((extoll_link *)ctx, kept->from, kept->tag);
 }
 
 unsigned extoll_unwait(extoll_link *link, unsigned lanes, unsigned budget)
 {
     unsigned count = 0;
-    extoll_list kept = { EXTOLL_NONE, EXTOLL_NONE };
-    while (link->waiting.first != EXTOLL_NONE) {
-        uint32_t i = link->waiting.first;
-        extoll_stashed *entry = &link->stash[i];
-        list_drop_first(link, &link->waiting);
-        if (count >= budget || (lanes & PEN_LANE_BIT(entry->lane)) == 0 ||
-            !has_data(link, entry->from, entry->number)) {
-            list_push(link, &kept, i);
-            continue;
-        }
-        free_slot_later(link, entry->from, (pen_lane)entry->lane);
-        extoll_deliver(link, entry->from, (pen_lane)entry->lane, entry->payload, entry->len, NULL,
-                       0);
-        stash_give(link, i);
-        count++;
+    for (; count < budget; count++) {
+        pen_kept *kept = pen_lanes_take_ready(&link->waiting, lanes, data_has_come, link);
+        if (kept == NULL)
+            break;
+        free_slot_later(link, kept->from, kept->lane);
+        hand_kept(link, &link->waiting, kept);
     }
-    link->waiting = kept;
+    return count;
+}
+
+/* ---- frames to ourselves --------------------------------------------------------------------- */
+
+/* Under the lock. */
+static bool own_data_has_come(void *ctx, const pen_kept *kept)
+{
+    const extoll_link *link = (const extoll_link *)ctx;
+    return kept->tag <= link->notified[link->base.self];
+}
+
+unsigned extoll_poll_own(extoll_link *link, unsigned lanes, unsigned budget)
+{
+    unsigned count = 0;
+    for (; count < budget; count++) {
+        pen_lock_take(&link->lock);
+        pen_kept *kept = pen_lanes_take_ready(&link->own, lanes, own_data_has_come, link);
+        pen_lock_drop(&link->lock);
+        if (kept == NULL)
+            break;
+        atomic_fetch_sub_explicit(&link->own_total, 1, memory_order_relaxed);
+        hand_kept(link, &link->own, kept); /* it is not of a reserve, so this needs no lock */
+    }
     return count;
 }

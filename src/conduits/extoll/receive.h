@@ -8,6 +8,7 @@
 #include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
+#include "link/host.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ static inline uint64_t *extoll_copy_of(extoll_link *link) { return &link->copy[E
 /* Whether packets of the lane are taken up as they come. */
 static inline bool extoll_is_wanted(const extoll_link *link, pen_lane lane, unsigned lanes)
 {
-    return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stashed[lane].first == EXTOLL_NONE;
+    return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stash.first[lane] == NULL;
 }
 
 /* Whether packets from there can mean anything. */
@@ -68,16 +69,6 @@ static inline void extoll_step_over(extoll_link *link)
     link->touched |= link->uncommitted >= link->plan.card.commit_period;
 }
 
-static inline void extoll_deliver(extoll_link *link, pen_peer from, pen_lane lane, const void *head,
-                                  uint32_t head_len, void *body, uint32_t body_len)
-{
-    const pen_host *host = link->base.host;
-    if (body_len == 0 && lane != PEN_LANE_CONTROL && host->deliver_head[lane] != NULL)
-        host->deliver_head[lane](host->ctx, from, head, head_len);
-    else
-        host->deliver(host->ctx, from, lane, head, head_len, body_len == 0 ? NULL : body, body_len);
-}
-
 /* A frame that is whole in our copy of its packet: its handler runs on that. */
 static inline void extoll_deliver_whole(extoll_link *link, pen_peer from, pen_lane lane,
                                         uint32_t head_len, uint32_t body_len)
@@ -85,7 +76,7 @@ static inline void extoll_deliver_whole(extoll_link *link, pen_peer from, pen_la
     char *head = (char *)extoll_copy_of(link) + EXTOLL_WORD, *body = head + head_len;
     if ((EXTOLL_WORD + head_len) % 16 != 0)
         body = memcpy(link->small_body, body, body_len);
-    extoll_deliver(link, from, lane, head, head_len, body, body_len);
+    pen_host_hand(link->base.host, from, lane, head, head_len, body, body_len);
 }
 
 static inline void extoll_rx_begin(extoll_rx *rx, uint64_t begin)
@@ -110,5 +101,6 @@ unsigned extoll_take_packet(extoll_link *link, extoll_packet *packet, bool is_kn
 unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget);
 unsigned extoll_unwait(extoll_link *link, unsigned lanes,
                        unsigned budget); /* their data has come */
+unsigned extoll_poll_own(extoll_link *link, unsigned lanes, unsigned budget);
 
 #endif

@@ -7,18 +7,13 @@
 #include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
+#include "link/host.h"
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
 static inline void extoll_wake(const extoll_link *link, const extoll_peer *to)
 {
-    const pen_host *host = link->base.host;
-    if (pen_unlikely(link->fenced))
-        pen_fence();                           /* pairs with the sleeper's */
-    atomic_signal_fence(memory_order_seq_cst); /* the packet was written before we look */
-    /* relaxed: pairs with the sleeper's membarrier */
-    if (pen_unlikely(atomic_load_explicit(to->sleeping, memory_order_relaxed) != 0))
-        host->wake(host->ctx, to->rank);
+    pen_host_wake_sleeper(link->base.host, to->rank, to->sleeping, link->fenced);
 }
 
 /* False: the card takes it later. To a peer that has gone nothing is sent, as if it had been: who

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* send.c: posting frames: into the pair's channel, or into the peer's inbox when there is none. */
 #include "conduits/shm/shm.h"
+#include "link/host.h"
 
 #include <string.h>
 
@@ -14,17 +15,11 @@ static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bi
         shm_fence(); /* before looking whether the rank sleeps */
 }
 
-static void wake_sleeper(const shm_link *link, pen_peer to, const _Atomic uint32_t *sleeping)
-{
-    if (pen_unlikely(atomic_load_explicit(sleeping, memory_order_relaxed) != 0))
-        link->base.host->wake(link->base.host->ctx, to);
-}
-
 PEN_COLD void shm_announce_loudly(const shm_link *link, pen_peer to, const shm_tx *tx)
 {
     if (atomic_load_explicit(tx->awake, memory_order_relaxed) == 0)
         ring_bell(link, link->to[to].page, SHM_BELL_CHANNEL(tx->channel));
-    wake_sleeper(link, to, tx->sleeping);
+    pen_host_wake_sleeper(link->base.host, to, tx->sleeping, false);
 }
 
 /* After a slot was published: the reader may have parked the channel, or may sleep. Either way it
@@ -189,7 +184,7 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
     write_slots(shm_inbox(&link->layout, peer->area, lane), link->layout.inbox_slots - 1, ticket,
                 frame, body_word | shm_word_place(link->base.self));
     ring_bell(link, peer->page, SHM_BELL_INBOX(lane));
-    wake_sleeper(link, to, peer->lanes[0].sleeping);
+    pen_host_wake_sleeper(link->base.host, to, peer->lanes[0].sleeping, false);
 }
 
 /* Long ones past the caches, where the reader is far; for short ones there is nothing to ask. */
@@ -406,15 +401,14 @@ void shm_connect_peer(shm_link *link, pen_peer to)
 {
     const pen_host *host = link->base.host;
     shm_peer *peer = &link->to[to];
-    const _Atomic uint32_t *sleeping =
-        host->sleeping != NULL ? host->sleeping(host->ctx, to) : NULL;
+    const _Atomic uint32_t *sleeping = pen_host_sleep_word(host, to, &link->always);
     peer->area = shm_area(&link->layout, link->slice, to);
     peer->page = (shm_page *)(void *)peer->area;
     peer->link = link;
     for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++) {
         shm_tx *tx = shm_tx_of(peer, lane);
         tx->lane = (uint8_t)lane;
-        tx->sleeping = sleeping != NULL ? sleeping : &link->always;
+        tx->sleeping = sleeping;
     }
     if (shm_is_eager(link))
         (void)shm_open_channel(link, to);

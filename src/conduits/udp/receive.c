@@ -6,6 +6,7 @@
 #include "conduits/udp/udp.h"
 
 #include "base/compiler.h"
+#include "link/host.h"
 
 #include <netinet/udp.h>
 #include <pthread.h>
@@ -33,7 +34,7 @@ pen_status udp_receiver_open(udp_link *link)
 {
     const pen_host *host = link->base.host;
     udp_receiver *receiver = &link->receiver;
-    receiver->held_last = &receiver->held;
+    pen_lanes_init(&receiver->kept, host->alloc, host->release, host->ctx);
     receiver->batch = 1;
     receiver->buffers =
         host->alloc(host->ctx, (size_t)(UDP_BATCH + 1) * UDP_BUFFER_LEN, PEN_CACHE_LINE);
@@ -56,11 +57,7 @@ void udp_receiver_close(udp_link *link)
 {
     const pen_host *host = link->base.host;
     udp_receiver *receiver = &link->receiver;
-    while (receiver->held != NULL) {
-        udp_held *gone = receiver->held;
-        receiver->held = gone->next;
-        host->release(host->ctx, gone);
-    }
+    pen_lanes_close(&receiver->kept);
     if (receiver->buffers != NULL)
         host->release(host->ctx, receiver->buffers);
     if (receiver->messages != NULL)
@@ -191,67 +188,18 @@ static bool next_of_batch(udp_link *link)
 
 /* ---- frames that wait for their lane --------------------------------------------------------- */
 
-static void hold(udp_link *link, const udp_frame *frame)
+/* What nobody was granted room for is dropped, and sent again. */
+static void keep(udp_link *link, const udp_frame *in)
 {
-    const pen_host *host = link->base.host;
     udp_receiver *receiver = &link->receiver;
-    size_t len = sizeof(udp_held) + frame->body_len;
-    udp_held *held = NULL;
-    if (len <= link->base.caps.inbox_len + UDP_HELD_SPARE - receiver->held_len)
-        held = host->alloc(host->ctx, len, _Alignof(udp_held));
-    if (held == NULL) { /* nobody was granted that much; what is lost is sent again */
+    const pen_frame frame = { in->head, in->body, in->head_len, in->body_len };
+    size_t len = pen_lanes_charge(in->head_len, in->body_len);
+    if (len > link->base.caps.inbox_len + UDP_KEPT_SPARE - receiver->kept.len ||
+        !pen_lanes_keep(&receiver->kept, receiver->from, in->lane, &frame, 0))
         receiver->counters->net_no_room++;
-        return;
-    }
-    held->next = NULL;
-    held->from = receiver->from;
-    held->lane = frame->lane;
-    held->head_len = frame->head_len;
-    held->body_len = frame->body_len;
-    memcpy(held->head, frame->head, frame->head_len);
-    if (frame->body_len != 0)
-        memcpy(held->body, frame->body, frame->body_len);
-    *receiver->held_last = held;
-    receiver->held_last = &held->next;
-    receiver->held_len += len;
-}
-
-static unsigned deliver_held(udp_link *link, unsigned lanes, unsigned budget)
-{
-    const pen_host *host = link->base.host;
-    udp_receiver *receiver = &link->receiver;
-    unsigned count = 0;
-    for (udp_held **at = &receiver->held; *at != NULL && count < budget;) {
-        udp_held *held = *at;
-        if ((lanes & PEN_LANE_BIT(held->lane)) == 0) {
-            at = &held->next;
-            continue;
-        }
-        *at = held->next;
-        if (receiver->held_last == &held->next)
-            receiver->held_last = at;
-        receiver->held_len -= sizeof *held + held->body_len;
-        host->deliver(host->ctx, held->from, held->lane, held->head, held->head_len,
-                      held->body_len != 0 ? held->body : NULL, held->body_len);
-        host->release(host->ctx, held);
-        count++;
-    }
-    return count;
 }
 
 /* ---- poll ------------------------------------------------------------------------------------ */
-
-static void deliver_one(udp_link *link, const udp_frame *frame)
-{
-    const pen_host *host = link->base.host;
-    pen_peer from = link->receiver.from;
-    if (frame->body_len == 0 && frame->lane != PEN_LANE_CONTROL &&
-        host->deliver_head[frame->lane] != NULL)
-        host->deliver_head[frame->lane](host->ctx, from, frame->head, frame->head_len);
-    else
-        host->deliver(host->ctx, from, frame->lane, frame->head, frame->head_len, frame->body,
-                      frame->body_len);
-}
 
 /* The frames of the datagram that is open, as far as the budget goes. */
 static unsigned deliver_frames(udp_link *link, unsigned lanes, unsigned budget)
@@ -267,10 +215,11 @@ static unsigned deliver_frames(udp_link *link, unsigned lanes, unsigned budget)
             break;
         }
         if ((lanes & PEN_LANE_BIT(frame.lane)) == 0) {
-            hold(link, &frame);
+            keep(link, &frame);
             continue;
         }
-        deliver_one(link, &frame);
+        pen_host_hand(link->base.host, receiver->from, frame.lane, frame.head, frame.head_len,
+                      frame.body, frame.body_len);
         count++;
     }
     return count;
@@ -305,7 +254,9 @@ unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
     /* relaxed: a hint; what a post of this moment leaves, the next poll sends */
     if (atomic_load_explicit(&link->unsent, memory_order_relaxed))
         udp_flush(link);
-    unsigned count = link->receiver.held != NULL ? deliver_held(link, lanes, budget) : 0;
+    unsigned count = 0;
+    if (link->receiver.kept.total != 0)
+        count = pen_lanes_deliver(&link->receiver.kept, link->base.host, lanes, budget);
     count += receive(link, lanes, budget - count);
     atomic_store_explicit(&link->poller, 0, memory_order_relaxed);
     if (count != 0)
@@ -325,7 +276,7 @@ static bool udp_arm(pen_link *base, uint64_t *until_ns)
     /* relaxed: see udp_poll, which is due at once */
     if (atomic_load_explicit(&link->unsent, memory_order_relaxed))
         *until_ns = 0;
-    return receiver->datagram == NULL && receiver->held == NULL &&
+    return receiver->datagram == NULL && receiver->kept.total == 0 &&
            receiver->message_i == receiver->message_count;
 }
 

@@ -17,6 +17,7 @@
 
 #include "conduit/conduit.h"
 #include "conduits/udp/datagram.h"
+#include "link/lanes.h"
 #include "os/lock.h"
 #include "seal/seal.h"
 
@@ -35,7 +36,7 @@ enum {
     UDP_TRAIN_MAX = 64,      /* datagrams that the kernel cuts from one message */
     UDP_HOT_MAX = 256,       /* connected sockets */
     UDP_HOT_AFTER = 32,      /* datagrams to a peer before it is given one */
-    UDP_HELD_SPARE = 1 << 20 /* bytes of frames held for a later poll, beside what was granted */
+    UDP_KEPT_SPARE = 1 << 20 /* bytes of frames kept for a later poll, beside what was granted */
 };
 
 typedef struct udp_config {
@@ -80,15 +81,6 @@ typedef struct udp_bundle {
     unsigned segments; /* sealed ones */
 } udp_bundle;
 
-typedef struct udp_held { /* a frame whose lane was not asked for */
-    struct udp_held *next;
-    pen_peer from;
-    pen_lane lane;
-    uint32_t head_len, body_len;
-    uint64_t head[PEN_FRAME_HEAD_MAX / 8];
-    _Alignas(UDP_ALIGN) uint8_t body[];
-} udp_held;
-
 typedef struct udp_receiver { /* guarded by the poll lock */
     uint8_t *buffers;         /* UDP_BATCH of UDP_BUFFER_LEN, and one to align a datagram in */
     struct mmsghdr *messages;
@@ -99,8 +91,7 @@ typedef struct udp_receiver { /* guarded by the poll lock */
     uint8_t *datagram;                 /* whose frames are being delivered; NULL: none */
     size_t frame_off, frame_end;
     pen_peer from;
-    udp_held *held, **held_last;
-    size_t held_len;
+    pen_lanes kept; /* frames whose lane was not asked for */
     pen_counters *counters;
 } udp_receiver;
 

@@ -212,7 +212,7 @@ static void spend_credit(pair *both)
         read_all(both, 0);
         assert_int_equal(both->sides[0].core.record_bytes, 0);
     }
-    assert_true(both->sides[1].core.held_bytes > 4 * 300);
+    assert_true(both->sides[1].core.kept.len > 4 * 300);
 }
 
 static void requests_without_credit_leave_room_for_replies_and_control(void **state)
@@ -233,9 +233,9 @@ static void a_sender_without_credit_asks_when_the_limit_was_lost(void **state)
     spend_credit(both);
     both->sides[0].sent_count = 0; /* the question is lost */
     pen_rel_delivery in;
-    for (pen_rel_held *held;
-         (held = pen_rel_next_held(&both->sides[1].core, PEN_LANES_ALL, &in)) != NULL;)
-        pen_rel_held_consumed(&both->sides[1].core, both->now_ns, held, &in);
+    for (pen_kept *held;
+         (held = pen_rel_next_kept(&both->sides[1].core, PEN_LANES_ALL, &in)) != NULL;)
+        pen_rel_kept_consumed(&both->sides[1].core, both->now_ns, held, &in);
     pass(both, 1000);
     assert_true(both->sides[1].sent_count != 0);
     both->sides[1].sent_count = 0; /* and so is the limit */

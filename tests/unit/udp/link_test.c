@@ -104,16 +104,16 @@ static void what_is_held_is_bounded(void **state)
     udp_job_open(&job, 2);
     udp_job_connect(&job, PEN_PEER_ANY);
     const udp_receiver *receiver = &udp_of(job.ranks[1].link)->receiver;
-    size_t most = job.ranks[1].link->caps.inbox_len + UDP_HELD_SPARE;
+    size_t most = job.ranks[1].link->caps.inbox_len + UDP_KEPT_SPARE;
     for (unsigned i = 0; i < 100; i++) { /* nobody granted this */
         assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, i, body, sizeof body),
                          PEN_POST_DONE);
         (void)udp_job_poll(&job, 1, PEN_LANE_BIT(PEN_LANE_CONTROL));
-        assert_true(receiver->held_len <= most);
+        assert_true(receiver->kept.len <= most);
     }
     assert_true(job.ranks[1].counters.net_no_room > 0);
     assert_int_equal(job.ranks[1].delivered, 0);
-    udp_job_close(&job); /* and frees what is held */
+    udp_job_close(&job); /* and frees what is kept */
 }
 
 /* Long ones are copied on by the engine: from the cache, if few lie in it. */

@@ -11,8 +11,8 @@
  * Frames that wait are copies, at most PEN_IMPAIR_HELD_MAX of them; a frame that finds no room
  * among them, or no memory, is spared and goes as it is. poll sends those whose time is up, close
  * sends the rest. */
-#ifndef PEN_WRAP_IMPAIR_H
-#define PEN_WRAP_IMPAIR_H
+#ifndef PEN_LINK_IMPAIR_H
+#define PEN_LINK_IMPAIR_H
 
 #include "base/status.h"
 #include "conduit/conduit.h"

@@ -3,7 +3,7 @@
 #ifndef PEN_TEST_IMPAIR_BENCH_H
 #define PEN_TEST_IMPAIR_BENCH_H
 
-#include "wrap/impair.h"
+#include "link/impair.h"
 
 #include "inner_link.h"
 

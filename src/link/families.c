@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* families.c: the optional families of an impairing link: frames written in place are impaired like
  * posted ones, the rest is passed on. */
-#include "wrap/impair_internal.h"
+#include "link/impair_internal.h"
 
 #include <string.h>
 

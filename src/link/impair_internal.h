@@ -4,10 +4,10 @@
  * The engine's post lock keeps posts apart, but poll, which sends held frames, runs beside them: so
  * the link has a lock of its own, held round every call of the wrapped link but poll and close, and
  * never while a frame is delivered. */
-#ifndef PEN_WRAP_IMPAIR_INTERNAL_H
-#define PEN_WRAP_IMPAIR_INTERNAL_H
+#ifndef PEN_LINK_IMPAIR_INTERNAL_H
+#define PEN_LINK_IMPAIR_INTERNAL_H
 
-#include "wrap/impair.h"
+#include "link/impair.h"
 
 #include <stdatomic.h>
 

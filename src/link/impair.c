@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* impair.c: the impairing link: what befalls a frame, the frames that wait, and the five calls
  * every link has. */
-#include "wrap/impair.h"
+#include "link/impair.h"
 
-#include "wrap/impair_internal.h"
+#include "link/impair_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host.h: what every link does with the host that it was lent: it delivers frames, it wakes a peer
+ * that sleeps, and, if it is a link around a link, it lends the inner link a host of its own. */
+#ifndef PEN_LINK_HOST_H
+#define PEN_LINK_HOST_H
+
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+
+/* ---- delivering ------------------------------------------------------------------------------ */
+
+/* Delivers a frame by the shorter of the host's two ways. The caller is inside its poll. body may
+ * be anything when body_len is 0. */
+static inline void pen_host_hand(const pen_host *host, pen_peer from, pen_lane lane,
+                                 const void *head, uint32_t head_len, void *body, uint32_t body_len)
+{
+    if (body_len == 0 && lane != PEN_LANE_CONTROL && host->deliver_head[lane] != NULL)
+        host->deliver_head[lane](host->ctx, from, head, head_len);
+    else
+        host->deliver(host->ctx, from, lane, head, head_len, body_len == 0 ? NULL : body, body_len);
+}
+
+/* ---- waking ---------------------------------------------------------------------------------- */
+
+/* The word that says whether the peer sleeps. `always` stands for it where the host has no such
+ * word; it holds 1, so that the peer is woken after every frame. */
+static inline const _Atomic uint32_t *pen_host_sleep_word(const pen_host *host, pen_peer peer,
+                                                          const _Atomic uint32_t *always)
+{
+    const _Atomic uint32_t *word = host->sleeping != NULL ? host->sleeping(host->ctx, peer) : NULL;
+    return word != NULL ? word : always;
+}
+
+/* To be called after a frame for the peer was published. is_fenced: the kernel of some rank has no
+ * membarrier, so that every sender fences between its store and this load. */
+static inline void pen_host_wake_sleeper(const pen_host *host, pen_peer peer,
+                                         const _Atomic uint32_t *sleeping, bool is_fenced)
+{
+    if (pen_unlikely(is_fenced))
+        pen_fence();                           /* pairs with the sleeper's */
+    atomic_signal_fence(memory_order_seq_cst); /* the frame was written before we look */
+    /* relaxed: pairs with the sleeper's membarrier, or with its fence */
+    if (pen_unlikely(atomic_load_explicit(sleeping, memory_order_relaxed) != 0))
+        host->wake(host->ctx, peer);
+}
+
+/* ---- lending --------------------------------------------------------------------------------- */
+
+/* The context of a host that a wrapping link lends its inner link. It stays as long as that link.
+ */
+typedef struct pen_lender {
+    const pen_host *above; /* who lends to the wrapping link */
+    void *owner;           /* the wrapping link, for the calls that it has put in */
+    pen_peer first;        /* added to a peer's number on its way up */
+} pen_lender;
+
+static inline void pen_lender_init(pen_lender *lender, const pen_host *above, void *owner)
+{
+    *lender = (pen_lender){ .above = above, .owner = owner };
+}
+
+/* Fills *out with calls that pass on to the host above, with `first` added to the numbers of peers.
+ * The caller then may put calls of its own into *out; their context is the lender. There is no
+ * poll_view, because a view shows the polls of one link only. */
+void pen_host_lend(const pen_lender *lender, pen_host *out);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host_test.c: a lent host passes every call on, with the peers' numbers of the host above. */
+#include "link/host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct above {
+    pen_host host;
+    pen_peer peer; /* of the last call */
+    int lane, heads, frames, lost, wakes;
+    char line[100];
+    _Atomic uint32_t sleeping;
+} above;
+
+static void on_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                       void *body, uint32_t body_len)
+{
+    above *a = (above *)ctx;
+    (void)head, (void)head_len;
+    assert_int_equal(body == NULL, body_len == 0);
+    a->peer = from;
+    a->lane = (int)lane;
+    a->frames++;
+}
+
+static void on_request(void *ctx, pen_peer from, const void *head, uint32_t head_len)
+{
+    (void)head, (void)head_len;
+    ((above *)ctx)->peer = from;
+    ((above *)ctx)->lane = PEN_LANE_REQUEST;
+    ((above *)ctx)->heads++;
+}
+
+static void on_reply(void *ctx, pen_peer from, const void *head, uint32_t head_len)
+{
+    on_request(ctx, from, head, head_len);
+    ((above *)ctx)->lane = PEN_LANE_REPLY;
+}
+
+static void on_lost(void *ctx, pen_peer peer, pen_status why)
+{
+    (void)why;
+    ((above *)ctx)->peer = peer;
+    ((above *)ctx)->lost++;
+}
+
+static uint64_t on_now(void *ctx)
+{
+    (void)ctx;
+    return 77;
+}
+
+static void on_log(void *ctx, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void on_log(void *ctx, int level, const char *format, ...)
+{
+    va_list args;
+    (void)level;
+    va_start(args, format);
+    (void)vsnprintf(((above *)ctx)->line, sizeof((above *)ctx)->line, format, args);
+    va_end(args);
+}
+
+static void *on_alloc(void *ctx, size_t len, size_t align)
+{
+    (void)ctx;
+    return aligned_alloc(align, (len + align - 1) / align * align);
+}
+
+static void on_release(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+static void on_wake(void *ctx, pen_peer peer)
+{
+    ((above *)ctx)->peer = peer;
+    ((above *)ctx)->wakes++;
+}
+
+static const _Atomic uint32_t *on_sleeping(void *ctx, pen_peer peer)
+{
+    ((above *)ctx)->peer = peer;
+    return &((above *)ctx)->sleeping;
+}
+
+static above above_made(void)
+{
+    return (above){ .host = { .deliver = on_deliver,
+                              .deliver_head = { on_request, on_reply },
+                              .peer_lost = on_lost,
+                              .now_ns = on_now,
+                              .log = on_log,
+                              .alloc = on_alloc,
+                              .release = on_release,
+                              .wake = on_wake,
+                              .sleeping = on_sleeping } };
+}
+
+static void frames_go_by_the_shorter_way(void **state)
+{
+    above a = above_made();
+    uint64_t head = 1, body[2] = { 0 };
+    (void)state;
+    a.host.ctx = &a;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        pen_host_hand(&a.host, 3, (pen_lane)lane, &head, 8, body, 0);
+        assert_int_equal(a.lane, lane);
+        pen_host_hand(&a.host, 3, (pen_lane)lane, &head, 8, body, 16);
+        assert_int_equal(a.lane, lane);
+    }
+    assert_int_equal(a.heads, 2);
+    assert_int_equal(a.frames, 4);
+    a.host.deliver_head[0] = a.host.deliver_head[1] = NULL;
+    pen_host_hand(&a.host, 3, PEN_LANE_REPLY, &head, 8, body, 0);
+    assert_int_equal(a.frames, 5);
+}
+
+static void a_sleeper_is_woken_and_nobody_else(void **state)
+{
+    above a = above_made();
+    const _Atomic uint32_t always = 1;
+    (void)state;
+    a.host.ctx = &a;
+    const _Atomic uint32_t *word = pen_host_sleep_word(&a.host, 4, &always);
+    assert_ptr_equal(word, &a.sleeping);
+    pen_host_wake_sleeper(&a.host, 4, word, false);
+    assert_int_equal(a.wakes, 0);
+    atomic_store(&a.sleeping, 1);
+    pen_host_wake_sleeper(&a.host, 4, word, true);
+    assert_int_equal(a.wakes, 1);
+    a.host.sleeping = NULL; /* nobody knows: always */
+    assert_ptr_equal(pen_host_sleep_word(&a.host, 4, &always), &always);
+}
+
+static void a_lent_host_passes_everything_on(void **state)
+{
+    above a = above_made();
+    pen_lender lender;
+    pen_host lent;
+    uint64_t head = 1;
+    (void)state;
+    a.host.ctx = &a;
+    pen_lender_init(&lender, &a.host, NULL);
+    lender.first = 10;
+    pen_host_lend(&lender, &lent);
+    lent.deliver(lent.ctx, 2, PEN_LANE_CONTROL, &head, 8, NULL, 0);
+    assert_int_equal(a.peer, 12);
+    assert_int_equal(a.lane, PEN_LANE_CONTROL);
+    for (unsigned lane = 0; lane < PEN_LANE_CONTROL; lane++) {
+        lent.deliver_head[lane](lent.ctx, lane, &head, 8);
+        assert_int_equal(a.peer, 10 + lane);
+        assert_int_equal(a.lane, lane);
+    }
+    lent.peer_lost(lent.ctx, 5, PEN_ERR_PROTOCOL);
+    assert_int_equal(a.peer, 15);
+    lent.peer_lost(lent.ctx, PEN_PEER_ANY, PEN_ERR_PROTOCOL);
+    assert_true(a.peer == PEN_PEER_ANY);
+    lent.wake(lent.ctx, 1);
+    assert_int_equal(a.peer, 11);
+    assert_ptr_equal(lent.sleeping(lent.ctx, 6), &a.sleeping);
+    assert_int_equal(a.peer, 16);
+    assert_int_equal(lent.now_ns(lent.ctx), 77);
+    lent.log(lent.ctx, PEN_LOG_INFO, "%s %d", "line", 3);
+    assert_string_equal(a.line, "line 3");
+    void *memory = lent.alloc(lent.ctx, 100, 64);
+    assert_non_null(memory);
+    lent.release(lent.ctx, memory);
+    assert_null(lent.shared);    /* what is not there above is not lent */
+    assert_null(lent.poll_view); /* a view shows one link's polls */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_go_by_the_shorter_way),
+        cmocka_unit_test(a_sleeper_is_woken_and_nobody_else),
+        cmocka_unit_test(a_lent_host_passes_everything_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
