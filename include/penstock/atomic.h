@@ -54,14 +54,16 @@ extern "C" {
  *   ops     what it will do: any of the operations above that the type has
  *   flags   hints: where operations will go mostly, any of GEX_FLAG_AD_FAVOR_MY_RANK, _MY_NBRHD,
  *           _REMOTE
- * Collective over the team, with the same type, ops and flags; here it is a barrier, too. Wrong
- * arguments end the job. Context: no handler. Blocks and polls.
+ * Collective over the team, with the same type, ops and flags, and yet nobody waits: the domain is
+ * usable at once, on the memory of members that have not made it yet, too. Wrong arguments end the
+ * job. Context: no handler. Does not poll.
  * GASNet-EX, chapter "Remote atomics". */
 PEN_API void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops,
                            gex_Flags_t flags);
 
-/* Ends a domain. The caller's operations on it are done. Collective over its team; here it is a
- * barrier, too. Context: no handler. Blocks and polls. GASNet-EX, chapter "Remote atomics". */
+/* Ends a domain. The caller's operations on it are done. Collective over its team, and yet nobody
+ * waits: a member may go on using its own until it destroys it. Context: no handler. Does not poll.
+ * GASNet-EX, chapter "Remote atomics". */
 PEN_API void gex_AD_Destroy(gex_AD_t domain);
 
 /* The flags it was made with. Context: any. GASNet-EX, chapter "Remote atomics". */

@@ -3,7 +3,6 @@
 #include "atomic/atomic.h"
 
 #include "api/api.h"
-#include "coll/coll.h"
 #include "rma/watch.h"
 
 #include <gasnet_ratomic.h>
@@ -17,15 +16,10 @@ enum {
 
 /* ---- domains -------------------------------------------------------------------------------- */
 
-static void barrier(pen_job *job, pen_team *team)
-{
-    pen_event_wait(job, pen_coll_barrier_nb(pen_api_thread(job), team));
-}
-
 void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops, gex_Flags_t flags)
 {
     static const char call[] = "gex_AD_Create";
-    pen_job *job = pen_api_job(call);
+    (void)pen_api_job(call);
     pen_api_check_context(call);
     if (domain == NULL)
         pen_api_misuse(call, "there is no place for the domain: its pointer is NULL");
@@ -46,20 +40,18 @@ void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops,
                        flags & ~(gex_Flags_t)FAVOR_FLAGS);
     pen_atomic_domain *made = pen_atomic_create(team, type, ops, flags);
     if (made == NULL)
-        pen_api_misuse(call, "this rank has no domain, and the other members would wait for it; "
+        pen_api_misuse(call, "this rank has no domain, and the other members go on without it; "
                              "destroy domains that are done with");
-    barrier(job, team);
     *domain = made;
 }
 
 void gex_AD_Destroy(gex_AD_t domain)
 {
     static const char call[] = "gex_AD_Destroy";
-    pen_job *job = pen_api_job(call);
+    (void)pen_api_job(call);
     pen_api_check_context(call);
     if (domain == NULL)
         pen_api_misuse(call, "the domain is GEX_AD_INVALID");
-    barrier(job, domain->view.team);
     pen_atomic_destroy(domain);
 }
 

@@ -81,6 +81,7 @@ static void use(gex_TM_t team, gex_Segment_t segment, unsigned cycle)
     for (unsigned i = 0; i < LEN; i += 512)
         NEED(mine[i] == 0);
     gex_Event_Wait(gex_EP_QueryBoundSegmentNB(team, next, &there, NULL, NULL, 0));
+    gex_Event_Wait(gex_Coll_BarrierNB(team, 0)); /* all have looked at their memory */
     gex_AD_Create(&domain, team, GEX_DT_U64, GEX_OP_FADD, 0);
     gex_Event_Wait(gex_AD_OpNB_U64(domain, &old, next, (char *)there + 8, GEX_OP_FADD, 5, 0, 0));
     NEED(old == 0);
