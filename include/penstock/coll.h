@@ -13,6 +13,9 @@ extern "C" {
 
 /* Begins a barrier: its event is done once every member has begun it. What a member wrote before is
  * visible to all after their synchronisation. Several may be outstanding.
+ * When the event is done, the handlers of all requests that members sent to this rank before they
+ * began the barrier have run. Over a network this holds for requests that have arrived by then: a
+ * request that was lost on the way and sent again may come later.
  *   team   not a TM pair
  *   flags  0
  * Collective over the team. Returns an event. Context: no handler. May poll.
@@ -37,9 +40,13 @@ PEN_API void gex_Coll_BarrierBlocking(gex_TM_t team, gex_Flags_t flags);
 PEN_API void gasnet_barrier_notify(int name, int flags);
 
 /* Waits until all ranks have entered the barrier: the second half.
- *   name, flags  as given to gasnet_barrier_notify
- * Returns GASNET_OK, or GASNET_ERR_BARRIER_MISMATCH if names or flags did not match: the barrier is
- * complete nevertheless. Context: no handler. Blocks and polls.
+ *   name, flags  as given to gasnet_barrier_notify. Either call may be anonymous where the other
+ *                one has a name: they match (UPC 1.3), and so does a name that only this call has,
+ *                unless ranks agreed on another name
+ * Returns GASNET_OK, or GASNET_ERR_BARRIER_MISMATCH if names did not match or a rank passed
+ * GASNET_BARRIERFLAG_MISMATCH: the barrier is complete nevertheless. When this rank has entered the
+ * barrier, so have all requests it sent before: see gex_Coll_BarrierNB. Context: no handler. Blocks
+ * and polls.
  * GASNet-1, chapter "Extended API": barriers. */
 PEN_API int gasnet_barrier_wait(int name, int flags);
 
@@ -54,7 +61,7 @@ PEN_API int gasnet_barrier(int name, int flags);
 
 /* The name that ranks agreed on in the last barrier this rank completed. Not in the specification.
  *   name  receives it
- * Returns 0; non-zero if all ranks were anonymous, and then *name is not written.
+ * Returns 0; non-zero if the notify of every rank was anonymous, and then *name is not written.
  * Context: any. Does not poll. */
 PEN_API int gasnet_barrier_result(int *name);
 

@@ -326,6 +326,15 @@ pen_source_desc *pen_am_prepare_reply(pen_thread *thread, pen_token *token,
 int pen_am_commit(pen_source_desc *desc, const pen_am_commit_terms *terms, uint64_t *words);
 void pen_am_cancel(pen_source_desc *desc);
 
+/* ---- Longs in flight ---------------------------------------------------------------------------
+ *
+ * A long Long may be sent and not yet be over: see flight.c. */
+
+/* The youngest begun so far. */
+uint64_t pen_am_flight_youngest(pen_job *job);
+/* Is a request underway that is no younger? Polls bring it to its end. */
+bool pen_am_flies(pen_job *job, uint64_t youngest);
+
 /* ---- the rest ---------------------------------------------------------------------------------*/
 
 /* Whether a payload of so many bytes, of any message to this rank, has left its source on return,

@@ -345,6 +345,29 @@ int pen_am_flight_send(pen_am_long *message, bool by_put)
     return 0;
 }
 
+/* ---- for barriers ---------------------------------------------------------------------------- */
+
+uint64_t pen_am_flight_youngest(pen_job *job)
+{
+    pen_lock_take(&job->am->lock);
+    uint64_t youngest = job->am->flight_id;
+    pen_lock_drop(&job->am->lock);
+    return youngest;
+}
+
+bool pen_am_flies(pen_job *job, uint64_t youngest)
+{
+    pen_am *am = job->am;
+    bool flies = false;
+    pen_lock_take(&am->lock);
+    for (unsigned bucket = 0; am->flight_count != 0 && bucket < PEN_AM_FLIGHT_BUCKETS; bucket++)
+        for (const pen_am_flight *flight = am->flights[bucket]; flight != NULL;
+             flight = flight->next)
+            flies = flies || (flight->message.lane == PEN_LANE_REQUEST && flight->id <= youngest);
+    pen_lock_drop(&am->lock);
+    return flies;
+}
+
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* At the target. */

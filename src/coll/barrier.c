@@ -3,8 +3,12 @@
  *
  * The GASNet-1 barrier has at most one phase between notify and wait. Of GASNet-EX barriers any
  * number may be outstanding: they are numbered by their order, and each arrives when the one before
- * it has ended, which is when every rank has begun it. A phase ends in whoever looks: wait and try,
- * any poll while flag lines are awaited, or the handler of the last message. */
+ * it has ended, which is when every rank has begun it.
+ *
+ * A phase ends in two steps. First whoever looks finds that all ranks have arrived: wait and try,
+ * any poll while flag lines are awaited, or the handler of the last message. Whatever a rank sent
+ * before it arrived has arrived here by then. So a sweep follows (progress.h), and the phase ends
+ * when that is over: the handlers of those messages have run. */
 #include "coll/barrier.h"
 
 #include "am/am.h"
@@ -42,10 +46,10 @@ uint64_t pen_word_of_notice(int name, int flags)
     return content;
 }
 
-pen_status pen_word_judge(uint64_t result, int name, int flags, int wait_name, int wait_flags)
+pen_status pen_word_judge(uint64_t result, int name, int flags)
 {
-    bool as_notified = wait_flags == flags && ((flags & BARRIER_ANONYMOUS) || wait_name == name);
-    return as_notified && !(result & PEN_WORD_MISMATCH) ? PEN_OK : PEN_ERR_ARGUMENT;
+    uint64_t waited = pen_word_of_notice(name, flags);
+    return pen_word_combine(result, waited) & PEN_WORD_MISMATCH ? PEN_ERR_ARGUMENT : PEN_OK;
 }
 
 bool pen_word_name(uint64_t result, int *name_out)
@@ -63,6 +67,7 @@ void pen_meet_arrive(pen_meet *meet, uint64_t content)
     PEN_INVARIANT(!meet->underway);
     meet->phase++;
     meet->underway = true;
+    meet->met = false;
     if (meet->way == PEN_MEET_BY_MESSAGES) {
         pen_dissemination_arrive(meet, content);
         return;
@@ -74,53 +79,120 @@ void pen_meet_arrive(pen_meet *meet, uint64_t content)
     if (!is_alone)
         pen_progress_add_work(progress, 1);
     pen_lines_arrive(meet, content);
-    if (meet->underway == is_alone)
-        pen_progress_add_work(progress, is_alone ? 1 : -1);
+    if (is_alone)
+        pen_progress_add_work(progress, 1);
+}
+
+void pen_meet_complete(pen_meet *meet, uint64_t result)
+{
+    pen_progress *progress = &meet->job->progress;
+    meet->result = result & PEN_WORD_CONTENT;
+    meet->met = true;
+    if (meet->way == PEN_MEET_BY_MESSAGES) /* from now on polls have to look */
+        pen_progress_add_work(progress, 1);
+    meet->sweep = pen_progress_ask_sweep(progress);
 }
 
 void pen_meet_look(pen_meet *meet)
 {
-    if (!meet->underway || meet->way != PEN_MEET_BY_FLAGS)
-        return;
-    pen_lines_look(meet);
     if (!meet->underway)
-        pen_progress_add_work(&meet->job->progress, -1);
+        return;
+    if (!meet->met && meet->way == PEN_MEET_BY_FLAGS)
+        pen_lines_look(meet);
+    if (!meet->met || !pen_progress_is_swept(&meet->job->progress, meet->sweep))
+        return;
+    meet->underway = false;
+    pen_progress_add_work(&meet->job->progress, -1);
+}
+
+/* ---- queues of barriers (under coll->lock) ----------------------------------------------------
+ */
+
+static void queue_push(pen_job *job, pen_coll_queue *queue, pen_coll_waiting waiting)
+{
+    if (queue->count == queue->len) {
+        uint32_t len = queue->len == 0 ? QUEUE_LEN_FIRST : queue->len * 2;
+        pen_coll_waiting *items = calloc(len, sizeof *items);
+        if (items == NULL)
+            pen_job_fatal(job, "cannot begin a barrier: calloc: %s; keep fewer than %u outstanding",
+                          strerror(errno), queue->count);
+        for (uint32_t i = 0; i < queue->count; i++)
+            items[i] = queue->items[(queue->first + i) & (queue->len - 1)];
+        free(queue->items);
+        *queue = (pen_coll_queue){ .items = items, .count = queue->count, .len = len };
+    }
+    queue->items[(queue->first + queue->count++) & (queue->len - 1)] = waiting;
+}
+
+static pen_coll_waiting queue_first(const pen_coll_queue *queue)
+{
+    return queue->items[queue->first];
+}
+
+static void queue_pop(pen_coll_queue *queue)
+{
+    queue->first = (queue->first + 1) & (queue->len - 1);
+    queue->count--;
+}
+
+/* ---- teams' barriers that all members have reached (under coll->lock) -------------------------
+ */
+
+void pen_coll_finish_swept(pen_coll *coll, pen_event *event)
+{
+    uint32_t ticket = pen_progress_ask_sweep(&coll->job->progress);
+    queue_push(coll->job, &coll->swept, (pen_coll_waiting){ event, ticket });
+    pen_progress_add_work(&coll->job->progress, 1);
+}
+
+static unsigned swept_advance(pen_coll *coll)
+{
+    unsigned ended = 0;
+    while (coll->swept.count != 0) {
+        pen_coll_waiting first = queue_first(&coll->swept);
+        if (!pen_progress_is_swept(&coll->job->progress, first.number))
+            break;
+        queue_pop(&coll->swept);
+        pen_progress_add_work(&coll->job->progress, -1);
+        pen_event_finish(first.event);
+        ended++;
+    }
+    return ended;
+}
+
+/* ---- what goes before ------------------------------------------------------------------------ */
+
+void pen_coll_hand_over(pen_job *job, bool by_messages)
+{
+    pen_progress *progress = &job->progress;
+    uint64_t youngest = pen_am_flight_youngest(job);
+    pen_waiter waiter = pen_waiter_of(progress, false);
+    while (pen_am_flies(job, youngest))
+        pen_wait_step(&waiter);
+    if (!by_messages)
+        return;
+    /* A link may keep frames that wait for company until its next poll, which may be underway. */
+    uint32_t ticket = pen_progress_ask_sweep(progress);
+    pen_progress_add_work(progress, 1);
+    while (!pen_progress_is_swept(progress, ticket))
+        pen_wait_step(&waiter);
+    pen_progress_add_work(progress, -1);
 }
 
 /* ---- the GASNet-EX barrier ------------------------------------------------------------------- */
-
-static void queue_push(pen_coll *coll, pen_coll_waiting waiting)
-{
-    if (coll->queue_count == coll->queue_len) {
-        uint32_t len = coll->queue_len == 0 ? QUEUE_LEN_FIRST : coll->queue_len * 2;
-        pen_coll_waiting *queue = calloc(len, sizeof *queue);
-        if (queue == NULL)
-            pen_job_fatal(coll->job,
-                          "cannot begin a barrier: calloc: %s; keep fewer than %u outstanding",
-                          strerror(errno), coll->queue_count);
-        for (uint32_t i = 0; i < coll->queue_count; i++)
-            queue[i] = coll->queue[(coll->queue_first + i) & (coll->queue_len - 1)];
-        free(coll->queue);
-        coll->queue = queue;
-        coll->queue_len = len;
-        coll->queue_first = 0;
-    }
-    coll->queue[(coll->queue_first + coll->queue_count++) & (coll->queue_len - 1)] = waiting;
-}
 
 /* Ends what has ended and lets the next ones arrive; answers how many ended. */
 static unsigned plain_advance(pen_coll *coll)
 {
     pen_meet *meet = &coll->meets[PEN_MEET_PLAIN];
     unsigned ended = 0;
-    while (coll->queue_count != 0) {
+    while (coll->queue.count != 0) {
         pen_meet_look(meet);
         if (meet->underway)
             break;
-        pen_coll_waiting first = coll->queue[coll->queue_first];
-        coll->queue_first = (coll->queue_first + 1) & (coll->queue_len - 1);
-        coll->queue_count--;
-        if (coll->queue_count != 0)
+        pen_coll_waiting first = queue_first(&coll->queue);
+        queue_pop(&coll->queue);
+        if (coll->queue.count != 0)
             pen_meet_arrive(meet, 0);
         coll->job->world.coll->all_begun = first.number + 1;
         pen_event_finish(first.event);
@@ -136,21 +208,17 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
     pen_coll_team *world = job->world.coll;
     pen_meet *meet = &coll->meets[PEN_MEET_PLAIN];
     static const pen_coll_what what = { .kind = PEN_COLL_BARRIER };
-    pen_event *event = PEN_EVENT_DONE;
+    pen_coll_hand_over(job, meet->way == PEN_MEET_BY_MESSAGES);
+    pen_event *event = pen_event_new(thread);
     pen_lock_take(&coll->lock);
-    if (coll->queue_count == 0) /* first: what follows is done while the line is on its way */
+    if (coll->queue.count == 0) /* first: what follows is done while the line is on its way */
         pen_meet_arrive(meet, 0);
     uint32_t number = pen_coll_count(world, &what);
     if (world->shared != NULL)
         pen_shared_count(world->shared, &what);
     if (meet->way == PEN_MEET_BY_FLAGS)
         pen_lines_note(meet, number);
-    if (coll->queue_count != 0 || meet->underway) {
-        event = pen_event_new(thread);
-        queue_push(coll, (pen_coll_waiting){ event, number });
-    } else {
-        world->all_begun = number + 1;
-    }
+    queue_push(job, &coll->queue, (pen_coll_waiting){ event, number });
     pen_lock_drop(&coll->lock);
     return event;
 }
@@ -160,14 +228,13 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
 void pen_barrier_notify(pen_job *job, int name, int flags)
 {
     pen_coll *coll = job->coll;
+    pen_coll_hand_over(job, coll->meets[PEN_MEET_NAMED].way == PEN_MEET_BY_MESSAGES);
     pen_lock_take(&coll->lock);
     if (coll->notified)
         pen_job_fatal(
             job, "gasnet_barrier_notify was called twice; each notify is to be followed by one "
                  "gasnet_barrier_wait, or gasnet_barrier_try until it succeeds");
     coll->notified = true;
-    coll->name = name;
-    coll->flags = flags;
     pen_meet_arrive(&coll->meets[PEN_MEET_NAMED], pen_word_of_notice(name, flags));
     pen_lock_drop(&coll->lock);
 }
@@ -185,7 +252,7 @@ static pen_status named_finish(pen_job *job, const char *who, int name, int flag
     if (!meet->underway) {
         coll->notified = false;
         coll->last_result = meet->result;
-        status = pen_word_judge(meet->result, coll->name, coll->flags, name, flags);
+        status = pen_word_judge(meet->result, name, flags);
     }
     pen_lock_drop(&coll->lock);
     return status;
@@ -243,6 +310,7 @@ static unsigned coll_poll(void *ctx)
         ended = !named->underway;
     }
     ended += plain_advance(coll);
+    ended += swept_advance(coll);
     if (coll->busy != NULL)
         ended += pen_shared_poll(coll);
     if (coll->stalled != NULL)
@@ -398,7 +466,8 @@ void pen_coll_close(pen_job *job)
         return;
     pen_coll_team_close(&job->world);
     pen_coll_orphans_free(job->coll);
-    free(job->coll->queue);
+    free(job->coll->queue.items);
+    free(job->coll->swept.items);
     free(job->coll);
     job->coll = NULL;
 }

@@ -98,6 +98,12 @@ typedef struct coll_plan {
     void (*build)(pen_coll_op *op, pen_coll_section *section);
 } coll_plan;
 
+static bool is_barrier(const coll_plan *plan)
+{
+    return plan->kind == PEN_COLL_BARRIER ||
+           (plan->reduction != NULL && plan->reduction->is_barrier);
+}
+
 static pen_event *begin_shared(pen_thread *thread, pen_shared *shared, void *dest,
                                const void *source, const coll_plan *plan)
 {
@@ -109,6 +115,7 @@ static pen_event *begin_shared(pen_thread *thread, pen_shared *shared, void *des
     op->what.kind = (uint32_t)plan->kind | plan->kind_more;
     op->dest = dest;
     op->source = source;
+    op->sweeps = is_barrier(plan);
     if (plan->reduction != NULL)
         op->reduction = *plan->reduction;
     pen_event *event = pen_shared_begin(thread, shared, op);
@@ -121,6 +128,8 @@ static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const vo
 {
     pen_coll *jobs = thread->job->coll;
     PEN_ASSERT(thread->handler_depth == 0);
+    if (is_barrier(plan))
+        pen_coll_hand_over(thread->job, team->coll->shared == NULL);
     if (pen_likely(team->coll->shared != NULL))
         return begin_shared(thread, team->coll->shared, dest, source, plan);
     pen_event *event = pen_event_new(thread);
@@ -136,6 +145,7 @@ static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const vo
     op->build = plan->build;
     op->settles = plan->settles || plan->together != 0;
     op->together = plan->together;
+    op->sweeps = is_barrier(plan);
     if (plan->reduction != NULL)
         op->reduction = *plan->reduction;
     op->what = (pen_coll_what){ .root = plan->root,

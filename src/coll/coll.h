@@ -57,6 +57,7 @@ typedef struct pen_reduction {
     bool takes_itself;   /* cdata is the collective's own copy of this struct, for what it holds */
     int argument;        /* for such a function */
     unsigned together;   /* PEN_COLL_..._TOGETHER */
+    bool is_barrier; /* when it is done, what members sent before they began it has been handled */
 } pen_reduction;
 
 /* The client's function; reduction lives as long as the collective. */

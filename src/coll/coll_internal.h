@@ -37,8 +37,9 @@ static inline bool pen_word_is_of(uint64_t word, uint32_t phase)
 
 uint64_t pen_word_combine(uint64_t a, uint64_t b); /* contents, without phases */
 uint64_t pen_word_of_notice(int name, int flags);
-/* For who said this at its notify and that at its wait. */
-pen_status pen_word_judge(uint64_t result, int name, int flags, int wait_name, int wait_flags);
+/* For a wait that names this. A word without a name matches every name, and so the notify of this
+ * rank need not be asked: where it had a name, the result has that name too or is a mismatch. */
+pen_status pen_word_judge(uint64_t result, int name, int flags);
 bool pen_word_name(uint64_t result, int *name_out);
 
 /* ---- meetings -------------------------------------------------------------------------------- */
@@ -59,6 +60,8 @@ typedef struct pen_meet {
     uint32_t index;  /* PEN_MEET_... */
     uint32_t phase;  /* the last one we arrived at; the first is 1 */
     bool underway;   /* it has not ended, or we have not looked */
+    bool met;        /* underway: all have arrived, and now what they sent before is handled: ... */
+    uint32_t sweep;  /* ... the ticket of that sweep */
     uint64_t result; /* of the last one that ended: contents */
     pen_meet_way way;
     char *lines; /* BY_FLAGS: rank 0's line 0 */
@@ -70,14 +73,11 @@ typedef struct pen_meet {
     uint64_t combined; /* ours; BY_MESSAGES: and all received so far */
 } pen_meet;
 
-static inline void pen_meet_end(pen_meet *meet, uint64_t result)
-{
-    meet->result = result & PEN_WORD_CONTENT;
-    meet->underway = false;
-}
+/* All have arrived. What they sent to us before is here; the phase ends when it is handled, too. */
+void pen_meet_complete(pen_meet *meet, uint64_t result);
 
-/* Arrive: starts the next phase (the last one has ended); it may end at once. Look: ends it if
- * everybody has arrived. Both leave underway and result behind. */
+/* Arrive: starts the next phase (the last one has ended). Look: ends it if everybody has arrived
+ * and what they sent before has been handled. Both leave underway and result behind. */
 void pen_meet_arrive(pen_meet *meet, uint64_t content);
 void pen_meet_look(pen_meet *meet);
 
@@ -97,11 +97,16 @@ bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, ui
 
 enum { PEN_COLL_TEAM_BUCKETS = 64 };
 
-/* A barrier of the primordial team that was begun. */
+/* A barrier that was begun. */
 typedef struct pen_coll_waiting {
     pen_event *event;
-    uint32_t number; /* among the team's collectives */
+    uint32_t number; /* of the primordial team: among its collectives; of others: the sweep's */
 } pen_coll_waiting;
+
+typedef struct pen_coll_queue { /* a ring; len: a power of two, or 0 */
+    pen_coll_waiting *items;
+    uint32_t first, count, len;
+} pen_coll_queue;
 
 typedef struct pen_coll {
     pen_job *job;
@@ -110,13 +115,14 @@ typedef struct pen_coll {
 
     /* the GASNet-1 barrier */
     bool notified;
-    int name, flags;      /* as given to notify */
     uint64_t last_result; /* of the last one that a wait or try finished; contents */
 
     /* the GASNet-EX barrier: events of barriers begun, the oldest first; only the oldest has its
      * phase underway, the others arrive in turn */
-    struct pen_coll_waiting *queue; /* a ring */
-    uint32_t queue_first, queue_count, queue_len;
+    pen_coll_queue queue;
+
+    /* barriers of other teams that all members have reached, until a sweep is over */
+    pen_coll_queue swept;
 
     /* collectives: engine.h */
     struct pen_coll_team *teams[PEN_COLL_TEAM_BUCKETS]; /* by a hash of their ids */
@@ -130,5 +136,11 @@ typedef struct pen_coll {
     uint64_t share_turns[PEN_HOST_SHARES];
     struct pen_shared *busy, **busy_end; /* teams that have something underway */
 } pen_coll;
+
+/* Before a rank enters a barrier, under no lock: what it has sent so far is on its way, or there.
+ * May poll. */
+void pen_coll_hand_over(pen_job *job, bool by_messages);
+/* Under the lock: finishes the event of a barrier, when what has arrived by now is handled. */
+void pen_coll_finish_swept(pen_coll *coll, pen_event *event);
 
 #endif

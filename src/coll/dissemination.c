@@ -36,7 +36,7 @@ static void advance(pen_meet *meet)
     }
     if (meet->round == count) {
         meet->slots[slot_i].received = 0; /* for the phase after the next */
-        pen_meet_end(meet, meet->combined);
+        pen_meet_complete(meet, meet->combined);
     }
 }
 
@@ -55,7 +55,8 @@ bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, ui
                                uint64_t content)
 {
     const pen_job *job = meet->job;
-    bool now = meet->underway && phase == meet->phase, next = phase == meet->phase + 1;
+    bool now = meet->underway && !meet->met && phase == meet->phase,
+         next = phase == meet->phase + 1;
     if (round >= rounds(job->size) || !(now || next) ||
         from !=
             (uint32_t)((job->rank + job->size - ((uint64_t)1 << round) % job->size) % job->size))

@@ -440,8 +440,12 @@ static void op_end(pen_coll_op *op)
     if (op->settles && (int32_t)(op->what.number + 1 - coll->all_begun) > 0)
         coll->all_begun = op->what.number + 1;
     pen_event *event = op->event;
+    bool sweeps = op->sweeps;
     op_recycle(op);
-    pen_op_done(pen_event_op(event));
+    if (sweeps)
+        pen_coll_finish_swept(coll->job->coll, event);
+    else
+        pen_event_finish(event);
 }
 
 void pen_coll_op_run(pen_coll_op *op)

@@ -105,6 +105,7 @@ typedef struct pen_coll_op {
     bool short_of_credit;
     unsigned together; /* PEN_COLL_..._TOGETHER */
     bool settles;      /* its end shows that all members have begun it */
+    bool sweeps;       /* a barrier: see pen_coll_finish_swept */
     char *dest;
     const char *source;
     size_t len; /* of a part; of a reduction: of all */
@@ -142,7 +143,6 @@ typedef struct pen_coll_team {
     pen_coll_peer *peers;                  /* by rank */
     struct {                               /* the split-phase barrier of a team not primordial */
         bool notified;
-        int name, flags;
         pen_event *event;
         uint64_t word, last_result; /* what was brought and what comes back; of the last one */
     } split;

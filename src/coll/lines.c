@@ -83,7 +83,7 @@ static void flat_look(pen_meet *meet, memory_order order)
             return;
         result = pen_word_combine(result, word & PEN_WORD_CONTENT);
     }
-    pen_meet_end(meet, result);
+    pen_meet_complete(meet, result);
 }
 
 static void flat_arrive(pen_meet *meet, uint64_t content)
@@ -105,7 +105,7 @@ static void flat_arrive(pen_meet *meet, uint64_t content)
     atomic_store_explicit(mine, word, memory_order_seq_cst);
     flat_look(meet, memory_order_seq_cst);
     pen_prefetch_to_write(arrival(meet, job->rank, meet->phase + 1));
-    if (!meet->underway)
+    if (meet->met)
         wake_all(meet);
 }
 
@@ -141,7 +141,7 @@ static void tree_release(pen_meet *meet, uint64_t content)
         /* release: pairs with the acquire in tree_look */
         atomic_store_explicit(line(meet, first, LINE_RELEASE), word, memory_order_release);
     }
-    pen_meet_end(meet, content);
+    pen_meet_complete(meet, content);
     wake_all(meet);
 }
 
@@ -168,7 +168,7 @@ static void tree_look(pen_meet *meet)
     /* acquire: pairs with the release in tree_release */
     uint64_t word = atomic_load_explicit(line(meet, first, LINE_RELEASE), memory_order_acquire);
     if (pen_word_is_of(word, meet->phase))
-        pen_meet_end(meet, word);
+        pen_meet_complete(meet, word);
 }
 
 /* ---- either ---------------------------------------------------------------------------------- */

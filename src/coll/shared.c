@@ -230,12 +230,15 @@ static void op_end(pen_shared *shared)
         shared->end = &shared->first;
     shared->ended++;
     pen_event *event = op->event;
+    bool sweeps = op->sweeps;
     free(op->temp);
     free(op->temp_out);
     op->temp = op->temp_out = NULL;
     op->next = shared->free;
     shared->free = op;
-    if (event != NULL)
+    if (event != NULL && sweeps)
+        pen_coll_finish_swept(shared->job->coll, event);
+    else if (event != NULL)
         pen_event_finish(event);
 }
 
@@ -317,10 +320,14 @@ pen_event *pen_shared_begin(pen_thread *thread, pen_shared *shared, pen_shared_o
     *shared->end = op;
     shared->end = &op->next;
     uint64_t number = shared->begun++;
+    pen_event *event = PEN_EVENT_DONE;
+    if (op->sweeps) /* it does not end in here */
+        event = op->event = pen_event_new(thread);
     (void)run(shared);
     if (shared->ended > number)
-        return PEN_EVENT_DONE;
-    op->event = pen_event_new(thread);
+        return event;
+    if (event == PEN_EVENT_DONE)
+        event = op->event = pen_event_new(thread);
     set_busy(shared);
-    return op->event;
+    return event;
 }

@@ -114,6 +114,7 @@ struct pen_shared_op {
     /* of the turn underway */
     size_t offset, section_len; /* what it covers, of a part */
     bool direct;                /* straight from buffers */
+    bool sweeps;                /* a barrier: see pen_coll_finish_swept */
     uint32_t step, peers;       /* how far it is; so many others are dealt with in this step */
     uint32_t looks;             /* in vain */
     char *made;                 /* where we make our slice */

@@ -37,15 +37,14 @@ void pen_team_barrier_notify(pen_thread *thread, pen_team *team, int name, int f
     if (coll->split.notified)
         out_of_turn(team, "gasnet_coll_barrier_notify was called twice");
     coll->split.notified = true;
-    coll->split.name = name;
-    coll->split.flags = flags;
     coll->split.word = pen_word_of_notice(name, flags);
     pen_lock_drop(lock);
     const pen_reduction reduction = { .type = TYPE_USER,
                                       .operation = OPERATION_USER,
                                       .element_len = sizeof coll->split.word,
                                       .count = 1,
-                                      .function = combine_words };
+                                      .function = combine_words,
+                                      .is_barrier = true };
     coll->split.event = pen_coll_reduce_nb(thread, team, PEN_COLL_ALL, &coll->split.word,
                                            &coll->split.word, &reduction);
 }
@@ -61,7 +60,7 @@ static pen_status finish(pen_team *team, int name, int flags)
         return PEN_ERR_AGAIN;
     pen_lock_take(lock);
     uint64_t result = coll->split.last_result = coll->split.word & PEN_WORD_CONTENT;
-    pen_status status = pen_word_judge(result, coll->split.name, coll->split.flags, name, flags);
+    pen_status status = pen_word_judge(result, name, flags);
     coll->split.notified = false;
     pen_lock_drop(lock);
     return status;

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A link keeps fewer frames than this of each rank until they are polled; so a sweep is bounded. */
+enum { SWEEP_EVENTS_PER_RANK = 512 };
+
 /* What a rank tells all others first: so that those who cannot work together say so. */
 typedef struct job_hello {
     char conduit[16];
@@ -36,6 +39,7 @@ static pen_status job_open_progress(pen_job *job)
     }
     pen_progress_init(&job->progress, job->concurrency, &config, page != NULL ? &sleeper : NULL,
                       &job->counters);
+    job->progress.sweep_events = (job->boot.size + 1) * SWEEP_EVENTS_PER_RANK;
     job->progress.on_idle = pen_job_idle;
     job->progress.on_idle_ctx = job;
     job->progress.turns = job->boot.turns;

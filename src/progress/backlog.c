@@ -5,7 +5,8 @@
  *
  * Bounded without a limit: while anything is queued, the port's requests stay where they are, so a
  * backlog holds at most the answers to what one poll (of each thread) delivered: short ones, or a
- * Long reply that only pieces can carry, which is queued whole. */
+ * Long reply that only pieces can carry, which is queued whole. A sweep goes on with requests all
+ * the same and ends by itself: then a backlog holds the answers to what links kept, too. */
 #include "progress/progress.h"
 
 #include <stdlib.h>

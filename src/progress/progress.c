@@ -37,6 +37,7 @@ void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
     if (progress->sleep_after_ns < PEN_SLEEP_AFTER_NS_MIN)
         progress->sleep_after_ns = PEN_SLEEP_AFTER_NS_MIN;
     progress->may_sleep = config->sleep;
+    progress->sweep_events = UINT32_MAX;
     progress->membarrier = pen_membarrier_register() && pen_membarrier();
     if (sleeper != NULL) {
         progress->sleeper = *sleeper;
@@ -173,6 +174,69 @@ static unsigned poll_port(pen_port *port)
     return handled;
 }
 
+/* ---- sweeps ---------------------------------------------------------------------------------- */
+
+/* A link with a socket may answer a poll with 0 although more datagrams are there: all that this
+ * poll took were acknowledgements. */
+enum { QUIET_POLLS_OF_SOCKETS = 2 };
+
+/* Polls until nothing is left, or more was handled than could have been there at the beginning: so
+ * a flood of new frames does not keep us. Requests are taken although replies wait in the backlog,
+ * because the peer that has to make room may be out of the barrier and compute; what the backlog
+ * gets is bounded by the same number. False: another thread has the port. */
+static bool sweep_port(pen_port *port, unsigned *handled)
+{
+    if (!pen_lock_try(&port->poll_lock))
+        return false;
+    note_poller(port, (uintptr_t)pthread_self());
+    pen_link *link = port->link;
+    unsigned quiet_polls = link->wait != NULL ? QUIET_POLLS_OF_SOCKETS : 1, quiet = 0, total = 0;
+    if (atomic_load_explicit(&port->backlog.count, memory_order_relaxed) != 0)
+        *handled += pen_backlog_drain(port);
+    while (quiet < quiet_polls && total < port->progress->sweep_events) {
+        unsigned found = link->ops->poll(link, PEN_LANES_ALL, PEN_POLL_BUDGET);
+        total += found;
+        quiet = found == 0 ? quiet + 1 : 0;
+    }
+    if (total != 0)
+        pen_port_count(port, total);
+    *handled += total;
+    note_poller(port, 0);
+    pen_lock_drop(&port->poll_lock);
+    return true;
+}
+
+static bool is_sweep_due(const pen_progress *progress)
+{
+    /* relaxed: a hint; sweep loads them again */
+    return atomic_load_explicit(&progress->sweep_asked, memory_order_relaxed) !=
+           atomic_load_explicit(&progress->sweep_done, memory_order_relaxed);
+}
+
+/* In place of a poll of all ports. */
+static PEN_COLD unsigned sweep(pen_progress *progress)
+{
+    /* acquire: pairs with pen_progress_ask_sweep; we see what the asker had seen */
+    uint32_t ticket = atomic_load_explicit(&progress->sweep_asked, memory_order_acquire);
+    unsigned handled = 0;
+    bool complete = true;
+    if (progress->concurrency == PEN_ALONE)
+        progress->polling = true;
+    for (uint32_t i = 0; i < progress->port_count; i++)
+        complete &= sweep_port(&progress->ports[i], &handled);
+    if (progress->concurrency == PEN_ALONE)
+        progress->polling = false;
+    if (!complete)
+        return handled + 1; /* nobody may sleep meanwhile */
+    uint32_t done = atomic_load_explicit(&progress->sweep_done, memory_order_relaxed);
+    while ((int32_t)(ticket - done) > 0 &&
+           /* release: pairs with pen_progress_is_swept */
+           !atomic_compare_exchange_weak_explicit(&progress->sweep_done, &done, ticket,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    return handled;
+}
+
 static unsigned poll_sources(pen_progress *progress)
 {
     unsigned handled = 0;
@@ -181,7 +245,7 @@ static unsigned poll_sources(pen_progress *progress)
     return handled;
 }
 
-unsigned pen_progress_poll_ports(pen_progress *progress)
+static unsigned poll_all_ports(pen_progress *progress)
 {
     unsigned handled = 0;
     bool is_alone = progress->concurrency == PEN_ALONE;
@@ -191,9 +255,21 @@ unsigned pen_progress_poll_ports(pen_progress *progress)
         handled += poll_port(&progress->ports[i]);
     if (is_alone)
         progress->polling = false;
+    return handled;
+}
+
+unsigned pen_progress_poll_ports(pen_progress *progress)
+{
+    unsigned handled =
+        pen_unlikely(is_sweep_due(progress)) ? sweep(progress) : poll_all_ports(progress);
     /* relaxed: see source_work */
-    if (atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0)
+    if (atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0) {
         handled += poll_sources(progress);
+        if (is_sweep_due(progress)) { /* at once: somebody waits for that alone */
+            handled += sweep(progress);
+            handled += poll_sources(progress);
+        }
+    }
     if (handled != 0 && progress->concurrency != PEN_ALONE) {
         /* What we handled may be what a sleeping thread of this rank waits for. */
         pen_progress_wake_fence(progress);

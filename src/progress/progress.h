@@ -6,6 +6,9 @@
  * without the REQUEST lane, so a backlog never grows beyond what one poll produced and nobody
  * blocks in a handler.
  *
+ * Sweeping: who learned that others have done something may ask for a sweep, after which every
+ * frame that had arrived by then has been handled. Barriers end with one.
+ *
  * Waiting: enough cores for all polling threads of the host: spin, then yield, then sleep late;
  * oversubscribed: never spin, yield at once, sleep soon. A sleeper is woken by whoever sends to it:
  * through memory, or where all links have descriptors through those, and then it sleeps sooner. */
@@ -91,6 +94,8 @@ struct pen_progress {
     pen_port ports[PEN_PORTS_MAX];
     pen_concurrency concurrency;
     pen_wait_mode wait_mode;
+    _Atomic uint32_t sweep_asked, sweep_done; /* tickets: see pen_progress_ask_sweep */
+    uint32_t sweep_events;       /* more frames than links may keep for this rank at any moment */
     _Atomic uint32_t room_waits; /* part of source_work: what waits for room in a link, which nobody
                                     wakes this rank for; it may not sleep meanwhile */
     pen_sleeper sleeper;
@@ -163,6 +168,27 @@ static inline void pen_progress_wait_for_room(pen_progress *progress, int by)
     /* relaxed: hints for the poll loop and for who is about to sleep */
     atomic_fetch_add_explicit(&progress->room_waits, (uint32_t)by, memory_order_relaxed);
     pen_progress_add_work(progress, by);
+}
+
+/* Asks for a sweep and answers its ticket: the next polls handle all frames that have arrived by
+ * now, and what other threads are handling. Poll while it is not over; work for sources must be
+ * registered until then, so that polls take the long way. */
+static inline uint32_t pen_progress_ask_sweep(pen_progress *progress)
+{
+    if (progress->concurrency == PEN_ALONE) {
+        uint32_t ticket = atomic_load_explicit(&progress->sweep_asked, memory_order_relaxed) + 1;
+        atomic_store_explicit(&progress->sweep_asked, ticket, memory_order_relaxed);
+        return ticket;
+    }
+    /* acq_rel: what the asker has seen, the thread that sweeps sees too */
+    return atomic_fetch_add_explicit(&progress->sweep_asked, 1, memory_order_acq_rel) + 1;
+}
+
+static inline bool pen_progress_is_swept(const pen_progress *progress, uint32_t ticket)
+{
+    /* acquire: pairs with the release in the sweep; what its handlers did is visible */
+    uint32_t done = atomic_load_explicit(&progress->sweep_done, memory_order_acquire);
+    return (int32_t)(done - ticket) >= 0;
 }
 
 PEN_COLD void pen_progress_publish(pen_progress *progress); /* for the launcher's report */

@@ -108,6 +108,54 @@ static void check_mismatch(void)
     }
 }
 
+/* Notify by one name and flags, and wait by others. */
+static int mixed_phase(int id, int flags, int wait_id, int wait_flags, int by_trying)
+{
+    gasnet_barrier_notify(id, flags);
+    if (!by_trying)
+        return gasnet_barrier_wait(wait_id, wait_flags);
+    int status;
+    while ((status = gasnet_barrier_try(wait_id, wait_flags)) == GASNET_ERR_NOT_READY)
+        ;
+    return status;
+}
+
+/* Within a rank, an anonymous call goes with a call that has a name, as UPC 1.3 has it. */
+static void check_mixed_within(void)
+{
+    const int anonymous = GASNET_BARRIERFLAG_ANONYMOUS, unnamed = GASNET_BARRIERFLAG_UNNAMED;
+    int result = 0;
+    for (int by_trying = 0; by_trying < 2; by_trying++) {
+        CHECK_EQ(mixed_phase(0, anonymous, 6, NAMED, by_trying), GASNET_OK,
+                 "GASNet-1 Extended, barriers: an anonymous notify goes with a named wait");
+        CHECK(gasnet_barrier_result(&result) != GASNET_OK,
+              "GASNet-1 Extended, barriers: the name of a wait is no result");
+        CHECK_EQ(mixed_phase(6, NAMED, 0, anonymous, by_trying), GASNET_OK,
+                 "GASNet-1 Extended, barriers: a named notify goes with an anonymous wait");
+        CHECK(gasnet_barrier_result(&result) == GASNET_OK && result == 6,
+              "GASNet-1 Extended, barriers: the result is the name of the notify");
+        CHECK_EQ(mixed_phase(0, unnamed, 0, anonymous, by_trying), GASNET_OK,
+                 "GASNet-1 Extended, barriers: unnamed goes with anonymous");
+        CHECK_EQ(mixed_phase(0, unnamed, 7, NAMED, by_trying), GASNET_OK,
+                 "GASNet-1 Extended, barriers: an unnamed notify goes with a named wait");
+        if (check_size > 1) { /* the names of other ranks count all the same */
+            const int flags = check_rank == 0 ? anonymous : NAMED;
+            CHECK_EQ(mixed_phase(8, flags, 8, NAMED, by_trying), GASNET_OK,
+                     "GASNet-1 Extended, barriers: a wait may have the name of the other ranks");
+            const int expected = check_rank == 0 ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK;
+            CHECK_EQ(mixed_phase(8, flags, check_rank == 0 ? 9 : 8, NAMED, by_trying), expected,
+                     "GASNet-1 Extended, barriers: a wait may not have another name than the ranks "
+                     "agreed on");
+            CHECK_EQ(mixed_phase(check_rank == 0 ? 1 : 2, NAMED, 0, anonymous, by_trying),
+                     GASNET_ERR_BARRIER_MISMATCH,
+                     "GASNet-1 Extended, barriers: an anonymous wait hears of two names");
+        }
+        CHECK_EQ(mixed_phase(8, NAMED, 8, GASNET_BARRIERFLAG_MISMATCH, by_trying),
+                 GASNET_ERR_BARRIER_MISMATCH,
+                 "GASNet-1 Extended, barriers: a wait may say that it does not match");
+    }
+}
+
 /* The name at wait has to be the name at notify; the rank that differs hears of it. */
 static void check_mismatch_within(void)
 {
@@ -188,6 +236,7 @@ int main(int argc, char **argv)
     check_matching();
     check_mixed();
     check_mismatch();
+    check_mixed_within();
     check_mismatch_within();
     memset(g1_mine(0), 0, GASNET_PAGESIZE);
     check_barrier();

@@ -271,7 +271,7 @@ static void one_rank_among_many_is_enough_for_a_mismatch(void **state)
     }
 }
 
-static void waiting_for_another_name_or_with_other_flags_is_a_local_mismatch(void **state)
+static void waiting_for_another_name_is_a_local_mismatch(void **state)
 {
     (void)state;
     const struct {
@@ -279,8 +279,10 @@ static void waiting_for_another_name_or_with_other_flags_is_a_local_mismatch(voi
         pen_status status;
     } rows[] = {
         { { 3, 0 }, { 4, 0 }, PEN_ERR_ARGUMENT },
-        { { 3, 0 }, { 3, ANONYMOUS }, PEN_ERR_ARGUMENT },
-        { { 3, ANONYMOUS }, { 3, 0 }, PEN_ERR_ARGUMENT },
+        { { 3, 0 }, { 3, ANONYMOUS }, PEN_OK },
+        { { 4, ANONYMOUS }, { 3, 0 }, PEN_OK },
+        { { 3, ANONYMOUS }, { 4, 0 }, PEN_ERR_ARGUMENT }, /* rank 1 has another name */
+        { { 3, UNNAMED }, { 3, ANONYMOUS }, PEN_OK },
         { { 3, ANONYMOUS }, { 4, ANONYMOUS }, PEN_OK },
         { { 3, UNNAMED }, { 3, UNNAMED }, PEN_OK },
         { { 3, 0 }, { 3, MISMATCH }, PEN_ERR_ARGUMENT },
@@ -498,7 +500,7 @@ int main(void)
         cmocka_unit_test(ranks_that_only_poll_hold_nobody_up),
         cmocka_unit_test(every_combination_of_three_ranks_is_judged_by_the_rule),
         cmocka_unit_test(one_rank_among_many_is_enough_for_a_mismatch),
-        cmocka_unit_test(waiting_for_another_name_or_with_other_flags_is_a_local_mismatch),
+        cmocka_unit_test(waiting_for_another_name_is_a_local_mismatch),
         cmocka_unit_test(calls_out_of_turn_end_the_job_with_a_message),
         cmocka_unit_test(words_that_fit_no_phase_are_counted_and_dropped),
         cmocka_unit_test(the_way_to_meet_can_be_chosen_and_nonsense_is_refused),
