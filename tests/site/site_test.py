@@ -12,7 +12,7 @@ import browser
 
 PAGES = {  # page -> what it must show
     "index.html": ["Penstock", "Two commands"],
-    "design/architecture.html": ["The picture", "mermaid"],
+    "design/life-of-a-put.html": ["The life of a put", '<div class="mermaid"'],
     "reference/api/penstock-rma.h.html": ["gex_RMA_PutNB", "Tested by"],
 }
 SKIPPED = 77
@@ -39,6 +39,7 @@ def check_page(address, folder, name, wanted):
     picture = os.path.join(folder, os.path.basename(name).replace(".html", ".png"))
     text, errors = browser.look(f"{address}/{name}", picture)
     faults = [f"{name}: console: {error}" for error in errors]
+    faults += [f"{name}: a diagram is shown as text"] if '<pre class="mermaid"' in text else []
     faults += [f"{name}: does not show {words!r}" for words in wanted if words not in text]
     if not os.path.isfile(picture) or os.path.getsize(picture) < 10000:
         faults.append(f"{name}: the picture is empty")
