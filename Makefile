@@ -13,7 +13,7 @@ R       = build/release
 export JOBS
 
 .PHONY: help run test test-long sim fuzz bench bench-check bench-peers papers-extoll \
-        papers-extoll-check build install format reference docs check clean \
+        papers-extoll-check build install uninstall format reference docs check clean \
         distclean deps deps-test deps-bench configure
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make papers-extoll-check  the same, and fail where an acceptance value is missed'
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
+	@echo 'make uninstall      remove what was installed there'
 	@echo 'make format         lay the sources out with clang-format'
 	@echo 'make docs           build the site of the documents, build/site/html'
 	@echo 'make reference     write the tables of docs/reference anew, from headers and tests'
@@ -57,6 +58,9 @@ build: configure
 
 install: build
 	@cmake --install $(R) --prefix '$(PREFIX)'
+
+uninstall:
+	@scripts/uninstall '$(PREFIX)'
 
 test: deps-test
 	@scripts/stages

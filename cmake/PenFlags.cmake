@@ -25,6 +25,11 @@ target_compile_options(pen_warnings INTERFACE
 if(PENSTOCK_WERROR)
     target_compile_options(pen_warnings INTERFACE -Werror)
 endif()
+# What is installed names no folder of this machine, not even in what it holds for debuggers.
+if(CMAKE_BUILD_TYPE MATCHES "^Rel")
+    target_compile_options(pen_warnings INTERFACE
+        "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
+endif()
 add_compile_definitions(_GNU_SOURCE=1)
 
 set(PEN_TEST_SLOWDOWN 1) # what time limits of tests are multiplied by

@@ -14,6 +14,7 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/include")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h")
 endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # A manual page of every call, from the comments of the headers.
 set(man3 "${PROJECT_BINARY_DIR}/man/man3")
@@ -34,7 +35,9 @@ set(PEN_STATIC_LIBS -lpthread -ldl)
 get_property(needed GLOBAL PROPERTY PEN_CONDUIT_LIBRARIES)
 foreach(target IN LISTS needed)
     string(REGEX REPLACE "^PkgConfig::" "" prefix "${target}")
-    list(APPEND PEN_STATIC_LIBS ${${prefix}_LDFLAGS})
+    foreach(library IN LISTS ${prefix}_LIBRARIES) # by name: folders of this machine mean nothing elsewhere
+        list(APPEND PEN_STATIC_LIBS "-l${library}")
+    endforeach()
 endforeach()
 set(PEN_STATIC_LIST "${PEN_STATIC_LIBS}")
 list(JOIN PEN_STATIC_LIBS " " PEN_STATIC_LIBS)

@@ -18,9 +18,13 @@
 #define GASNETI_BUILD_ID             "Penstock 0.1.0"
 #define GASNETI_CONFIGURE_ARGS       "'--disable-aligned-segments' '--enable-pshm'"
 
-#define HAVE_MMAP                    1
-#define HAVE_PTHREAD_H               1
-#define HAVE_PTHREAD_SETCONCURRENCY  1
+/* The version of the GASNet-EX specification, by the name that configure scripts search for. */
+#define EX_SPEC_VERSION_MAJOR       0
+#define EX_SPEC_VERSION_MINOR       19
+
+#define HAVE_MMAP                   1
+#define HAVE_PTHREAD_H              1
+#define HAVE_PTHREAD_SETCONCURRENCY 1
 
 /* Sizes of C's types in bytes. Config headers of other packages define the same names. */
 #ifndef SIZEOF_CHAR

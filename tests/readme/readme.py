@@ -33,7 +33,7 @@ EXEMPT = [  # a line with one of these commands in it, and who tries it instead
     (r"mpirun\b", "needs Open MPI; tests/pmix starts jobs by it"),
 ]
 CHANGED = [  # regular expression, replacement, reason
-    (r"^make install\b.*", r"\g<0> DESTDIR='{temporary}/installed'", "stays out of the system"),
+    (r"^make (un)?install\b.*", r"\g<0> DESTDIR='{temporary}/installed'", "stays out of the system"),
     (r"\bninja -C\b", "ninja -n -C", "a dry run: the tests of that build are a stage of their own"),
     (r"\bctest\b", "ctest -N", "lists tests only: as above"),
 ]
