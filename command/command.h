@@ -27,6 +27,7 @@ int command_perf(char **arguments);
 int command_agent(char **arguments);
 int command_info(char **arguments);
 int command_help(char **arguments);
+int command_words(char **arguments);
 
 void command_print_help(FILE *out, const command *about);
 

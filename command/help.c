@@ -3,6 +3,7 @@
 #include "command/command.h"
 
 #include "base/nearest.h"
+#include "command/paint.h"
 #include "diag/log.h"
 
 #include <stdbool.h>
@@ -55,8 +56,14 @@ static const char perf_text[] =
     "A figure is the median of several blocks of operations. Measure on an idle machine.\n";
 
 static const char info_text[] =
-    "  --json                print one JSON object\n"
-    "  -n N                  judge conduits for so many ranks (default 2)\n";
+    "  WORD                  only the sections and variables whose names contain the word, such "
+    "as\n"
+    "                        udp, conduits, host or SEGSIZE\n"
+    "  --all                 variables that serve tests, too\n"
+    "  --json                print one JSON object, with every variable\n"
+    "  -n N                  judge conduits for N ranks (default 2)\n"
+    "\n"
+    "Terminals get colour unless NO_COLOR is set.\n";
 
 static const char help_text[] = "  penstock help run     the options of `penstock run`\n";
 
@@ -64,9 +71,10 @@ const command command_table[] = {
     { "run", command_run, "run -n N [options] [--] program [arguments]", "start a job", run_text },
     { "perf", command_perf, "perf am|put|get|vis|barrier|coll -n N [options]",
       "measure an operation over lengths, and print a table", perf_text },
-    { "info", command_info, "info [--json] [-n N]",
+    { "info", command_info, "info [WORD] [--all] [--json] [-n N]",
       "show version, conduits, this machine and every variable", info_text },
     { "agent", command_agent, NULL, NULL, NULL }, /* what `penstock run` starts on other hosts */
+    { "words", command_words, NULL, NULL, NULL }, /* for completions of shells */
     { "help", command_help, "help [command]", "explain a command", help_text },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -86,10 +94,11 @@ void command_print_help(FILE *out, const command *about)
         fprintf(out, "usage: penstock %s\n\n%s", about->usage, about->text);
         return;
     }
-    fprintf(out, "usage: penstock <command> [arguments]\n\n");
+    const char *on = paint_on(out, PAINT_HEADING), *off = paint_off(out);
+    fprintf(out, "%susage%s: penstock <command> [arguments]\n\n", on, off);
     for (const command *row = command_table; row->name != NULL; row++)
         if (row->usage != NULL)
-            fprintf(out, "  %-6s  %s\n", row->name, row->summary);
+            fprintf(out, "  %s%-6s%s  %s\n", on, row->name, off, row->summary);
     fprintf(out, "\n  penstock help <command>   its options\n"
                  "  penstock --version        the version\n"
                  "\nMore: man penstock\n");

@@ -137,10 +137,11 @@ static bool has_usable(const info *from)
     return false;
 }
 
+const char *const info_options[] = { "--all", "--json", "-n", "--help", NULL };
+
 static int usage_error(const char *typed)
 {
-    const char *const words[] = { "--json", "-n", "--help", NULL };
-    return command_unknown("info", "option", typed, pen_nearest(typed, words));
+    return command_unknown("info", "option", typed, pen_nearest(typed, info_options));
 }
 
 static bool ranks_of(const char *text, uint32_t *out)
@@ -158,28 +159,51 @@ static bool ranks_of(const char *text, uint32_t *out)
     return false;
 }
 
+/* Prints the text. Returns 0, or the status of a word that matches nothing. */
+static int print_text(const info *from, const info_view *view)
+{
+    if (info_print_text(stdout, from, view))
+        return 0;
+    pen_log log;
+    pen_log_init(&log, "info");
+    pen_log_error(&log,
+                  "no section and no variable has \"%s\" in its name; `penstock info --all` shows "
+                  "all of them",
+                  view->word);
+    return COMMAND_USAGE;
+}
+
 int command_info(char **arguments)
 {
     bool json = false;
     uint32_t ranks = 2;
+    info_view view = { .word = NULL };
     for (char **at = arguments; *at != NULL; at++) {
         if (strcmp(*at, "--json") == 0) {
             json = true;
+        } else if (strcmp(*at, "--all") == 0) {
+            view.all = true;
         } else if (strcmp(*at, "--help") == 0 || strcmp(*at, "-h") == 0) {
             return command_help((char *[]){ "info", NULL });
         } else if (strcmp(*at, "-n") == 0) {
             if (!ranks_of(*++at, &ranks))
                 return COMMAND_USAGE;
+        } else if (view.word == NULL && **at != '-') {
+            view.word = *at;
         } else {
             return usage_error(*at);
         }
     }
     static info gathered;
     info_gather(&gathered, ranks);
+    int status = 0;
     if (json)
         info_print_json(stdout, &gathered);
     else
-        info_print_text(stdout, &gathered);
-    int status = command_written("info");
+        status = print_text(&gathered, &view);
+    if (status == 0)
+        status = command_written("info");
+    else
+        return status;
     return status == 0 && has_usable(&gathered) ? 0 : 1;
 }

@@ -46,7 +46,15 @@ typedef struct info {
 void info_gather(info *out, uint32_t ranks);
 void info_tables(info *out); /* the variables; needs the conduits */
 
-void info_print_text(FILE *out, const info *from);
+typedef struct info_view {
+    const char *word; /* shows sections and variables whose names contain it; NULL: all sections */
+    bool all;         /* shows variables that serve tests, too */
+} info_view;
+
+extern const char *const info_options[]; /* ends with NULL */
+
+/* Returns false, and prints nothing, if no section and no variable matches view->word. */
+bool info_print_text(FILE *out, const info *from, const info_view *view);
 void info_print_json(FILE *out, const info *from);
 
 /* The value that counts and where it comes from; NULL: not set and no default. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info_print.c: `penstock info` as text for people and as one JSON object for programs. */
 #include "command/info.h"
+#include "command/paint.h"
 
 #include "pen_config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static double gib(uint64_t len) { return (double)len / (double)(1u << 30); }
 
@@ -13,19 +15,36 @@ static const char *yes_no(bool value) { return value ? "yes" : "no"; }
 
 static const char *sanitizer(void) { return PEN_ASAN ? "address" : PEN_TSAN ? "thread" : "none"; }
 
+/* Whether a name contains the word in any case. Every name contains no word, NULL. */
+static bool contains(const char *name, const char *word)
+{
+    return word == NULL || strcasestr(name, word) != NULL;
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void text_conduits(FILE *out, const info *from)
+static void heading(FILE *out, const char *text)
 {
-    fprintf(out, "\nconduits, for %u rank%s of this host:\n", from->ranks,
-            from->ranks == 1 ? "" : "s");
+    fprintf(out, "\n%s%s%s\n", paint_on(out, PAINT_HEADING), text, paint_off(out));
+}
+
+static void text_conduits(FILE *out, const info *from, const char *word)
+{
+    char title[64];
+    (void)snprintf(title, sizeof(title), "conduits, for %u rank%s of this host:", from->ranks,
+                   from->ranks == 1 ? "" : "s");
+    heading(out, title);
     for (size_t i = 0; i < from->conduit_count; i++) {
         const info_conduit *row = &from->conduits[i];
+        if (!contains("conduits", word) && !contains(row->name, word))
+            continue;
         if (row->score > 0)
-            fprintf(out, "  %-8s score %-4d %s%s\n", row->name, row->score, row->summary,
-                    row->chosen ? " (chosen)" : "");
+            fprintf(out, "  %-8s %sscore %-4d%s %s%s\n", row->name,
+                    paint_on(out, row->chosen ? PAINT_GOOD : PAINT_FAINT), row->score,
+                    paint_off(out), row->summary, row->chosen ? " (chosen)" : "");
         else
-            fprintf(out, "  %-8s unusable   %s: %s\n", row->name, row->summary, row->why_not);
+            fprintf(out, "  %-8s %sunusable%s   %s: %s\n", row->name, paint_on(out, PAINT_BAD),
+                    paint_off(out), row->summary, row->why_not);
     }
 }
 
@@ -48,7 +67,7 @@ static void text_topology(FILE *out, const topology *from)
 
 static void text_machine(FILE *out, const info *from)
 {
-    fprintf(out, "\nthis host:\n");
+    heading(out, "this host:");
     fprintf(out, "  cores      %u may be used (%u online, %u in the affinity mask%s)\n",
             from->cores_allowed, from->cores_online, from->cores_affinity,
             from->cores_allowed < from->cores_affinity ? ", capped by the cgroup's quota" : "");
@@ -61,27 +80,77 @@ static void text_machine(FILE *out, const info *from)
     fprintf(out, "  PMIx       %s%s\n", from->pmix ? "" : "no: ", from->pmix_text);
 }
 
-static void text_knobs(FILE *out, const info *from)
+static bool is_shown(const pen_knob *row, const char *owner, const info_view *view)
 {
-    fprintf(out, "\nvariables:\n");
-    for (size_t i = 0; i < from->table_count; i++) {
-        for (const pen_knob *row = from->tables[i].knobs; row->name != NULL; row++) {
-            bool is_default;
-            const char *value = info_knob_value(row, &is_default);
-            pen_knob_print(out, row, value, is_default);
-        }
+    return (view->all || !pen_knob_is_for_tests(row)) &&
+           (contains(owner, view->word) || contains("variables", view->word) ||
+            contains(row->name, view->word));
+}
+
+static size_t count_shown(const info_table *table, const info_view *view)
+{
+    size_t count = 0;
+    for (const pen_knob *row = table->knobs; row->name != NULL; row++)
+        count += is_shown(row, table->owner, view);
+    return count;
+}
+
+static void text_knobs(FILE *out, const info_table *table, const info_view *view)
+{
+    char title[64];
+    (void)snprintf(title, sizeof(title), "variables of %s:", table->owner);
+    heading(out, title);
+    for (const pen_knob *row = table->knobs; row->name != NULL; row++) {
+        if (!is_shown(row, table->owner, view))
+            continue;
+        bool is_default;
+        const char *value = info_knob_value(row, &is_default);
+        fputs(is_default ? "" : paint_on(out, PAINT_GOOD), out);
+        pen_knob_print(out, row, value, is_default);
+        fputs(is_default ? "" : paint_off(out), out);
     }
 }
 
-void info_print_text(FILE *out, const info *from)
+static bool names_a_conduit(const info *from, const char *word)
 {
-    fprintf(out, "penstock %s\n", PEN_VERSION_STRING);
+    bool found = contains("conduits", word);
+    for (size_t i = 0; i < from->conduit_count; i++)
+        found |= contains(from->conduits[i].name, word);
+    return found;
+}
+
+static void text_build(FILE *out, const info *from)
+{
+    fprintf(out, "%spenstock %s%s\n", paint_on(out, PAINT_HEADING), PEN_VERSION_STRING,
+            paint_off(out));
     fprintf(out, "  build      %s, %s, checked: %s, sanitizer: %s\n", PEN_BUILD_TYPE, PEN_COMPILER,
             yes_no(PEN_CHECKED), sanitizer());
     fprintf(out, "  library    %s%s\n", from->library_found ? "" : "not found in ", from->library);
-    text_conduits(out, from);
-    text_machine(out, from);
-    text_knobs(out, from);
+}
+
+bool info_print_text(FILE *out, const info *from, const info_view *view)
+{
+    size_t hidden = 0, shown = 0;
+    bool conduits = names_a_conduit(from, view->word), host = contains("host", view->word);
+    for (size_t i = 0; i < from->table_count; i++)
+        shown += count_shown(&from->tables[i], view);
+    if (!conduits && !host && shown == 0)
+        return false;
+    if (view->word == NULL)
+        text_build(out, from);
+    if (conduits)
+        text_conduits(out, from, view->word);
+    if (host)
+        text_machine(out, from);
+    for (size_t i = 0; i < from->table_count; i++) {
+        if (count_shown(&from->tables[i], view) > 0)
+            text_knobs(out, &from->tables[i], view);
+        hidden += count_shown(&from->tables[i], &(info_view){ view->word, true });
+    }
+    if (hidden > shown)
+        fprintf(out, "\n%zu variables that serve tests are not shown: penstock info --all\n",
+                hidden - shown);
+    return true;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -96,10 +96,19 @@ static bool take_operation(parser *p, char *word, bool *unknown)
     return false;
 }
 
+static const char *const known[] = { "-n",        "--json",    "--quick", "--max", "--mode",
+                                     "--conduit", "--timeout", "--help",  NULL };
+
+void perf_option_print_words(FILE *out)
+{
+    for (size_t i = 0; i < OPERATIONS; i++)
+        fprintf(out, "%s\n", operations[i].name);
+    for (const char *const *word = known; *word != NULL; word++)
+        fprintf(out, "%s\n", *word);
+}
+
 static bool take_option(parser *p, char *name)
 {
-    static const char *const known[] = { "-n",        "--json",    "--quick", "--max", "--mode",
-                                         "--conduit", "--timeout", "--help",  NULL };
     if (strcmp(name, "--json") == 0 || strcmp(name, "--quick") == 0)
         return for_program(p, name);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { PERF_WORDS_MAX = 24 };
 
@@ -23,5 +24,8 @@ typedef struct perf_options {
  */
 bool perf_options_parse(char **arguments, perf_options *out, run_problem *problem,
                         bool *unknown_operation);
+
+/* Prints every operation and every option, a line each, for completions. */
+void perf_option_print_words(FILE *out);
 
 #endif

@@ -168,6 +168,21 @@ static bool option_parse(parser *p)
     return found->take(p, found->name, value);
 }
 
+void run_option_print_names(FILE *out)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        fprintf(out, "%s\n", options[i].name);
+}
+
+bool run_option_takes_value(const char *word)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (strcmp(word, options[i].name) == 0)
+            return options[i].take != NULL;
+    }
+    return false;
+}
+
 bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
                        void *ctx, run_problem *problem)
 {

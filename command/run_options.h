@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct run_options {
     uint32_t ranks;
@@ -26,5 +27,11 @@ typedef struct run_problem {
 /* set: called for each --env NAME=VALUE or NAME, in order. False: *problem says why. */
 bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
                        void *ctx, run_problem *problem);
+
+/* Prints the name of every option, a line each, for completions. */
+void run_option_print_names(FILE *out);
+
+/* Whether the word is an option that a value follows. */
+bool run_option_takes_value(const char *word);
 
 #endif

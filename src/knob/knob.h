@@ -62,6 +62,10 @@ bool pen_knob_parse(pen_knob_type type, const char *text, void *out);
  * such. */
 bool pen_knob_parse_ranges(const char *text, uint64_t number, bool *is_one);
 
+/* Whether a variable serves tests only: its summary begins with "For tests: ". Lists hide it unless
+ * they are asked for all variables. */
+bool pen_knob_is_for_tests(const pen_knob *row);
+
 /* One row for people: "NAME  value  (default|environment)  summary". */
 void pen_knob_print(FILE *out, const pen_knob *row, const char *value, bool is_default);
 

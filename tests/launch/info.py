@@ -4,6 +4,7 @@
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -43,11 +44,83 @@ class Info(LaunchTest):
 
     def test_text_says_the_same(self):
         told = json.loads(penstock("info", "--json").out)
-        text = penstock("info").out
+        text = penstock("info", "--all").out
         for row in told["variables"]:
             self.assertIn(f"\n{row['name']} ", text)
         for row in told["conduits"]:
             self.assertIn(row["why_not"] or f"score {row['score']}", text)
+
+    def test_variables_that_serve_tests_are_hidden_unless_asked_for(self):
+        told = json.loads(penstock("info", "--json").out)["variables"]
+        hidden = [row["name"] for row in told if row["summary"].startswith("For tests: ")]
+        self.assertGreater(len(hidden), 5)
+        text = penstock("info").out
+        for row in told:
+            self.assertEqual(f"\n{row['name']} " in text, row["name"] not in hidden, row["name"])
+        self.assertIn(f"\n{len(hidden)} variables that serve tests are not shown", text)
+
+    def test_a_word_chooses_sections_and_variables(self):
+        udp = penstock("info", "udp").out
+        self.assertIn("variables of udp:", udp)
+        self.assertIn("  udp ", udp)
+        for other in "variables of coll", "\nthis host:", "\n  smp ":
+            self.assertNotIn(other, udp)
+        self.assertEqual(re.findall(r"(?m)^[A-Z]\w+", penstock("info", "segsize").out), ["GASNET_MAX_SEGSIZE"])
+        self.assertRegex(penstock("info", "host").out, r"\A\nthis host:")
+        wrong = penstock("info", "nowhere")
+        self.assertEqual((wrong.status, wrong.out), (2, ""))
+        self.assertIn('no section and no variable has "nowhere" in its name', wrong.err)
+
+    def test_terminals_get_colour_and_nothing_else_does(self):
+        self.assertNotIn("\033", penstock("info").out)
+        said = {name: self.on_terminal(**env) for name, env in
+                {"plain": {}, "refused": {"NO_COLOR": "1"}, "dumb": {"TERM": "dumb"}}.items()}
+        self.assertIn("\033[1mconduits", said["plain"])
+        self.assertNotIn("\033", said["refused"])
+        self.assertNotIn("\033", said["dumb"])
+
+    @staticmethod
+    def on_terminal(**env):
+        """The output of `penstock info conduits` on a terminal."""
+        ours, theirs = pty.openpty()
+        job = subprocess.Popen([support.PENSTOCK, "info", "conduits"], stdout=theirs, stdin=subprocess.DEVNULL,
+                               env={**support.environment(TERM="xterm"), **env})
+        os.close(theirs)
+        said = b""
+        try:
+            while part := os.read(ours, 65536):
+                said += part
+        except OSError:
+            pass  # how Linux tells that the last writer has closed a terminal
+        job.wait()
+        os.close(ours)
+        return said.decode()
+
+    def test_completions_offer_what_help_lists(self):
+        for name in "run", "perf", "info":
+            listed = set(re.findall(r"(?m)^  (--?[a-z]+)", penstock("help", name).out)) - {"--"}
+            self.assertLessEqual(listed, set(penstock("words", name).out.split()), name)
+        commands = re.findall(r"(?m)^  (\w+)  +\w", penstock("help").out)
+        self.assertEqual(set(penstock("words").out.split()), set(commands) - {"penstock"})
+        conduits = [row["name"] for row in json.loads(penstock("info", "--json").out)["conduits"]]
+        self.assertEqual(penstock("words", "run", "--conduit").out.split(), conduits)
+        self.assertEqual(penstock("words", "run", "-n").out, "")
+
+    def complete(self, *words):
+        """What bash offers for the last of the words."""
+        script = os.path.join(support.SOURCE, "command", "completion", "penstock.bash")
+        say = (f'. {script}; COMP_WORDS=({support.PENSTOCK} "$@"); COMP_CWORD=$#; _penstock; '
+               'printf "%s\\n" "${COMPREPLY[@]}"')
+        job = support.Job(["bash", "-c", say, "bash", *words])
+        self.assertEqual(job.err, "")
+        return job.out.split()
+
+    def test_bash_completes(self):
+        self.assertEqual(self.complete("ru"), ["run"])
+        self.assertEqual(self.complete("run", "--time"), ["--timeout"])
+        self.assertEqual(self.complete("run", "--conduit", "u"), ["udp"])
+        self.assertEqual(self.complete("perf", "am", "--mode", ""), ["seq", "par"])
+        self.assertEqual(self.complete("run", "-n", "2", "/etc/hostn"), ["/etc/hostname"])
 
     def test_affinity_is_seen(self):
         job = support.Job(["taskset", "-c", "0", support.PENSTOCK, "info", "--json"])
