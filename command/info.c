@@ -173,37 +173,51 @@ static int print_text(const info *from, const info_view *view)
     return COMMAND_USAGE;
 }
 
-int command_info(char **arguments)
+typedef struct info_request {
+    bool help, json;
+    uint32_t ranks;
+    info_view view;
+} info_request;
+
+/* Takes the command line apart. Returns 0, or the status of a wrong one, which it has reported. */
+static int request_parse(char **arguments, info_request *out)
 {
-    bool json = false;
-    uint32_t ranks = 2;
-    info_view view = { .word = NULL };
+    *out = (info_request){ .ranks = 2 };
     for (char **at = arguments; *at != NULL; at++) {
         if (strcmp(*at, "--json") == 0) {
-            json = true;
+            out->json = true;
         } else if (strcmp(*at, "--all") == 0) {
-            view.all = true;
+            out->view.all = true;
         } else if (strcmp(*at, "--help") == 0 || strcmp(*at, "-h") == 0) {
-            return command_help((char *[]){ "info", NULL });
+            out->help = true;
         } else if (strcmp(*at, "-n") == 0) {
-            if (!ranks_of(*++at, &ranks))
+            if (!ranks_of(*++at, &out->ranks))
                 return COMMAND_USAGE;
-        } else if (view.word == NULL && **at != '-') {
-            view.word = *at;
+        } else if (out->view.word == NULL && **at != '-') {
+            out->view.word = *at;
         } else {
             return usage_error(*at);
         }
     }
+    return 0;
+}
+
+int command_info(char **arguments)
+{
+    info_request request;
+    int status = request_parse(arguments, &request);
+    if (status != 0)
+        return status;
+    if (request.help)
+        return command_help((char *[]){ "info", NULL });
     static info gathered;
-    info_gather(&gathered, ranks);
-    int status = 0;
-    if (json)
+    info_gather(&gathered, request.ranks);
+    if (request.json)
         info_print_json(stdout, &gathered);
     else
-        status = print_text(&gathered, &view);
-    if (status == 0)
-        status = command_written("info");
-    else
+        status = print_text(&gathered, &request.view);
+    if (status != 0)
         return status;
+    status = command_written("info");
     return status == 0 && has_usable(&gathered) ? 0 : 1;
 }
