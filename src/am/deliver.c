@@ -11,6 +11,7 @@
 #include "am/am_arity.h"
 #include "am/am_internal.h"
 #include "base/copy.h"
+#include "job/checks.h"
 
 #include <string.h>
 
@@ -57,6 +58,8 @@ static PEN_COLD void am_check_promise(pen_job *job, const pen_token *token,
     const pen_am_entry *entry = pen_am_token_entry(token);
     const uint32_t categories = PEN_AM_PROMISE_SHORT | PEN_AM_PROMISE_MEDIUM | PEN_AM_PROMISE_LONG;
     const uint32_t roles = PEN_AM_PROMISE_REQUEST | PEN_AM_PROMISE_REPLY;
+    if ((job->checks_off & PEN_CHECK_ARGUMENT) != 0)
+        return;
     uint32_t role = token->is_request ? PEN_AM_PROMISE_REQUEST : PEN_AM_PROMISE_REPLY;
     const char *name = entry->name != NULL ? entry->name : "unnamed";
     if ((entry->flags & categories) != 0 && (entry->flags & 1u << category) == 0)
@@ -110,7 +113,8 @@ static void am_scope_leave(const am_scope *scope)
     if (scope->thread == NULL)
         return;
     const pen_source_desc *prepared = scope->thread->prepared;
-    if (prepared != NULL && prepared->live && prepared->token == scope->thread->handler_token)
+    if (prepared != NULL && prepared->live && prepared->token == scope->thread->handler_token &&
+        (scope->thread->job->checks_off & PEN_CHECK_PREPARE) == 0)
         pen_job_fatal(scope->thread->job,
                       "a handler returns after preparing a reply to rank %u: commit or cancel it "
                       "first",

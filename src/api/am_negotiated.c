@@ -125,9 +125,9 @@ int pen_api_commit(gex_AM_SrcDesc_t desc, unsigned kind, gex_AM_Index_t handler,
 {
     const char *call = commit_names[kind];
     check_desc(call, desc, kind);
-    if (PEN_CHECKED && arg_count != desc->arg_count)
+    if (pen_api_checks(PEN_CHECK_PREPARE) && arg_count != desc->arg_count)
         pen_api_misuse(call, "%u arguments, and %u were announced", arg_count, desc->arg_count);
-    if (PEN_CHECKED && (flags & ~(gex_Flags_t)GEX_FLAG_IMMEDIATE) != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && (flags & ~(gex_Flags_t)GEX_FLAG_IMMEDIATE) != 0)
         pen_api_misuse(call, "flags 0x%x: only GEX_FLAG_IMMEDIATE may be given", flags);
     gex_Flags_t hints = desc->flags & (GEX_FLAG_LC_COPY_YES | GEX_FLAG_LC_COPY_NO);
     pen_am_commit_terms terms = { handler, len, dest, NULL, flags | hints, arg_count };

@@ -15,6 +15,7 @@
 #include "am/am.h"
 #include "api/config.h"
 #include "base/compiler.h"
+#include "job/checks.h"
 #include "job/job.h"
 
 #include <gasnet.h>
@@ -115,6 +116,9 @@ pen_log pen_api_log(const pen_job *job);
 
 /* The error code for what a module answered; the module has printed the reason. */
 int pen_api_code(pen_status status);
+
+/* Checked builds: whether mistakes of this class, PEN_CHECK_..., are looked for. */
+bool pen_api_checks(uint32_t class);
 
 /* Ends the job over a client's mistake, with a line that names the call. */
 PEN_COLD _Noreturn void pen_api_misuse(const char *call, const char *format, ...) PEN_PRINTF(2, 3);

@@ -44,7 +44,8 @@ static int result_of(pen_status status)
 /* Checked builds: a mismatch is no error of the call, and yet rarely what was meant. */
 static int checked_result(pen_job *job, const char *call, int name, int flags, int result)
 {
-    if (result == GASNET_ERR_BARRIER_MISMATCH && (flags & GASNET_BARRIERFLAG_MISMATCH) == 0)
+    if (pen_api_checks(PEN_CHECK_BARRIER) && result == GASNET_ERR_BARRIER_MISMATCH &&
+        (flags & GASNET_BARRIERFLAG_MISMATCH) == 0)
         pen_log_warn(&job->log,
                      "%s: name %d, flags 0x%x: barrier mismatch: not what this rank notified, or "
                      "what other ranks named; pass the same to notify and wait of all ranks",
@@ -56,7 +57,7 @@ static void check_flags(const char *call, int flags)
 {
     const int known = GASNET_BARRIERFLAG_MISMATCH | GASNET_BARRIERFLAG_IMAGES |
                       GASNET_BARRIERFLAG_UNNAMED; /* which has _ANONYMOUS, too */
-    if (PEN_CHECKED && (flags & ~known) != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && (flags & ~known) != 0)
         pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", (unsigned)flags,
                        (unsigned)(flags & ~known));
 }

@@ -72,6 +72,11 @@ int pen_api_code(pen_status status)
     }
 }
 
+bool pen_api_checks(uint32_t class)
+{
+    return PEN_CHECKED && (pen_api_root.job == NULL || (pen_api_root.job->checks_off & class) == 0);
+}
+
 /* SEQ and PARSYNC: is this thread allowed in? */
 static void check_thread(const pen_job *job, const char *call)
 {
@@ -107,14 +112,17 @@ void pen_api_vacate(pen_job *job)
 void pen_api_check_context(const char *call)
 {
     pen_job *job = pen_api_job(call);
-    check_thread(job, call);
-    if (pen_api_thread(job)->handler_depth != 0)
+    if (pen_api_checks(PEN_CHECK_THREAD))
+        check_thread(job, call);
+    if (pen_api_checks(PEN_CHECK_HANDLER) && pen_api_thread(job)->handler_depth != 0)
         pen_api_misuse(call, "called in a handler, where nothing may poll; reply, or set a flag "
                              "that other code looks at");
     const pen_source_desc *prepared = pen_api_thread(job)->prepared;
-    if (prepared != NULL && prepared->live)
+    if (pen_api_checks(PEN_CHECK_PREPARE) && prepared != NULL && prepared->live)
         pen_api_misuse(call, "called between Prepare and Commit of a message, where nothing may "
                              "poll; commit or cancel it first");
+    if (!pen_api_checks(PEN_CHECK_LOCK))
+        return;
     if (pen_api_locks != NULL)
         pen_api_misuse(call, "called while holding a handler-safe lock; drop it first");
     if (pen_api_no_interrupts)
@@ -124,8 +132,10 @@ void pen_api_check_context(const char *call)
 void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, uint32_t flags)
 {
     pen_api_check_context(call);
-    if (pen_api_root.attach_owed)
+    if (pen_api_checks(PEN_CHECK_THREAD) && pen_api_root.attach_owed)
         pen_api_misuse(call, "called after gasnet_init but before gasnet_attach");
+    if (!pen_api_checks(PEN_CHECK_ARGUMENT))
+        return;
     if (team == NULL)
         pen_api_misuse(call, "the team is GEX_TM_INVALID");
     uint32_t size = team->is_pair ? team->job->size : team->view.size;
@@ -139,6 +149,8 @@ void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, u
 void pen_api_check_message(const char *call, const pen_team *team, uint32_t rank, uint32_t flags)
 {
     pen_api_check_peer(call, team, rank, flags);
+    if (!pen_api_checks(PEN_CHECK_ARGUMENT))
+        return;
     uint32_t remote = pen_team_ep_index(team, rank);
     if (remote != 0 || team->endpoint->index != 0)
         pen_api_misuse(call,
@@ -182,6 +194,8 @@ void pen_api_check_capabilities(const char *call, const pen_team *team, uint32_t
 
 void pen_api_check_token(const char *call, const pen_token *token)
 {
+    if (!pen_api_checks(PEN_CHECK_REPLY))
+        return;
     if (token == NULL)
         pen_api_misuse(call, "there is no token");
     const pen_thread *thread = pen_api_thread(pen_api_job(call));
@@ -192,20 +206,22 @@ void pen_api_check_token(const char *call, const pen_token *token)
 
 void pen_api_check_payload(const char *call, const void *source, size_t len)
 {
-    if (source == NULL && len != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && source == NULL && len != 0)
         pen_api_misuse(call, "the payload is at NULL, and its length %zu", len);
 }
 
 void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags)
 {
     pen_api_check_token(call, token);
-    if (!token->is_request)
-        pen_api_misuse(call, "called in a handler that runs for a reply");
-    if (token->replied)
-        pen_api_misuse(call, "there has been a reply to this request already");
-    if (pen_api_locks != NULL)
+    if (pen_api_checks(PEN_CHECK_REPLY)) {
+        if (!token->is_request)
+            pen_api_misuse(call, "called in a handler that runs for a reply");
+        if (token->replied)
+            pen_api_misuse(call, "there has been a reply to this request already");
+    }
+    if (pen_api_checks(PEN_CHECK_LOCK) && pen_api_locks != NULL)
         pen_api_misuse(call, "called while holding a handler-safe lock; drop it first");
-    if ((flags & ~PEN_API_COMM_FLAGS) != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && (flags & ~PEN_API_COMM_FLAGS) != 0)
         pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags,
                        flags & ~PEN_API_COMM_FLAGS);
 }
@@ -226,6 +242,8 @@ void pen_api_check_event(const char *call, gex_Event_t event)
         return;
     if (event == GEX_EVENT_NO_OP)
         pen_api_misuse(call, "GEX_EVENT_NO_OP stands for an operation that was not begun");
+    if (!pen_api_checks(PEN_CHECK_EVENT))
+        return;
     pen_event_state state = pen_event_look(job, event);
     if (state == PEN_EVENT_UNKNOWN)
         pen_api_misuse(call, "%p is no event; pass what a call that begins an operation returned",
@@ -235,5 +253,6 @@ void pen_api_check_event(const char *call, gex_Event_t event)
                        "event %p was synchronised before, or its root was; each event may "
                        "be synchronised once",
                        (void *)event);
-    pen_watch_check_thread(call, pen_api_thread(job), event);
+    if (pen_api_checks(PEN_CHECK_THREAD))
+        pen_watch_check_thread(call, pen_api_thread(job), event);
 }

@@ -41,7 +41,7 @@ static unsigned report_barrier(pen_job *job, const char *what)
 int pen_api_check_end(pen_job *job, int code, const char *what)
 {
     pen_thread *thread = pen_api_thread(job);
-    if (code != 0 || thread->handler_depth != 0)
+    if (code != 0 || thread->handler_depth != 0 || !pen_api_checks(PEN_CHECK_END))
         return code;
     unsigned lines = pen_watch_report(thread, what) + report_barrier(job, what);
     return lines == 0 ? 0 : EXIT_FAILURE;
@@ -50,7 +50,7 @@ int pen_api_check_end(pen_job *job, int code, const char *what)
 int pen_api_check_return(pen_job *job, int code)
 {
     static const char what[] = "the program ends";
-    if (code != 0)
+    if (code != 0 || !pen_api_checks(PEN_CHECK_END))
         return code;
     unsigned lines = report_lock(job, what) + report_section(job, what);
     code = pen_api_check_end(job, code, what);
@@ -61,7 +61,8 @@ void pen_api_check_thread_end(pen_thread *thread)
 {
     static const char what[] = "its thread ends";
     /* relaxed: a thread that the end of the process cuts short owes nothing */
-    if (atomic_load_explicit(&pen_api_root.end, memory_order_relaxed) != PEN_END_NONE)
+    if (atomic_load_explicit(&pen_api_root.end, memory_order_relaxed) != PEN_END_NONE ||
+        !pen_api_checks(PEN_CHECK_END))
         return;
     pen_job *job = thread->job;
     if (report_lock(job, what) + report_section(job, what) +

@@ -51,7 +51,7 @@ gex_Event_t pen_api_event_leaf(gex_Event_t root, gex_EC_t category)
     static const char call[] = "gex_Event_QueryLeaf";
     refuse_no_op(call, root);
     const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_RMW;
-    if (PEN_CHECKED && ((unsigned)category & ~known) != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && ((unsigned)category & ~known) != 0)
         pen_api_misuse(call, "category 0x%x: 0x%x is no event category", (unsigned)category,
                        (unsigned)category & ~known);
     return (category & GEX_EC_LC) != 0 ? pen_event_leaf(root) : GEX_EVENT_INVALID;
@@ -110,7 +110,8 @@ static pen_thread *here_for(const char *call, gex_EC_t mask)
 {
     pen_thread *thread = here(call);
     const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_RMW; /* a put has GEX_EC_LC, too */
-    if (PEN_CHECKED && (unsigned)mask != GEX_EC_ALL && ((unsigned)mask & ~known) != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && (unsigned)mask != GEX_EC_ALL &&
+        ((unsigned)mask & ~known) != 0)
         pen_api_misuse(call, "mask 0x%x: 0x%x is no event category", (unsigned)mask,
                        (unsigned)mask & ~known);
     return thread;

@@ -35,6 +35,7 @@ static void forget(pen_root *root)
     root->nbrhd_count = root->nbrhd_mine = 0;
     root->host_count = root->host_mine = 0;
     root->attach_owed = root->threads_asked = false;
+    pen_hsl_traced = PEN_CHECKED;
     root->host_kind_cdata = NULL;
     free(root->coll_functions);
     root->coll_functions = NULL;

@@ -135,7 +135,7 @@ static void deliver_checked(void *ctx, pen_peer from, pen_lane lane, const void 
 {
     const pen_hsl *before = pen_api_locks;
     pen_am_deliver(ctx, from, lane, head, head_len, body, body_len);
-    if (pen_api_locks != before)
+    if (pen_api_locks != before && pen_api_checks(PEN_CHECK_LOCK))
         pen_job_fatal(ctx, "a handler returned while it holds the lock at %p; it has to drop it",
                       (void *)pen_api_locks);
 }
@@ -163,6 +163,8 @@ static pen_status open_modules(pen_job *job, const pen_build *build)
     pen_status status = pen_job_open(job, &params);
     if (status != PEN_OK)
         return status;
+    if (PEN_CHECKED)
+        pen_hsl_traced = (job->checks_off & PEN_CHECK_LOCK) == 0;
     status = pen_am_open(job);
     if (status != PEN_OK)
         goto err_close_job;

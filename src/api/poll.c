@@ -64,7 +64,7 @@ void gasnet_resume_interrupts(void)
 {
     if (!PEN_CHECKED)
         return;
-    if (!pen_api_no_interrupts)
+    if (!pen_api_no_interrupts && pen_api_checks(PEN_CHECK_LOCK))
         pen_api_misuse("gasnet_resume_interrupts", "called without gasnet_hold_interrupts");
     pen_api_no_interrupts = false;
 }

@@ -30,7 +30,7 @@ static pen_local local_of(const char *call, const gex_Event_t *local, bool may_l
 static void watch(pen_watch_call *call, gex_TM_t team, gex_Rank_t rank, gex_Flags_t flags)
 {
     pen_api_check_peer(call->name, team, rank, flags & ~PEN_FLAG_GASNET1);
-    if (call->len != 0 && call->local == NULL)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && call->len != 0 && call->local == NULL)
         pen_api_misuse(call->name, "the local address is NULL, and the length %zu", call->len);
     call->thread = pen_api_thread(team->job);
     call->jobrank = pen_team_jobrank(team, rank);

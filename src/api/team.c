@@ -34,7 +34,7 @@ static void lend(const char *call, pen_team *team, void *scratch, size_t len, ge
     if (flags & GEX_FLAG_SCRATCH_SEG_OFFSET)
         offset = (uintptr_t)scratch;
     bool bound = team->job->segment_mode != PEN_SEGMENT_EVERYTHING;
-    if (PEN_CHECKED && bound &&
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && bound &&
         (segment == NULL || offset > segment->len || len > segment->len - offset))
         pen_api_misuse(call, "%zu bytes of scratch at %p are not in the endpoint's segment", len,
                        scratch);
@@ -201,7 +201,7 @@ int gex_TM_Destroy(gex_TM_t team, gex_Memvec_t *scratch, gex_Flags_t flags)
 
 static void no_pair(const char *call, gex_TM_t team)
 {
-    if (PEN_CHECKED && team->is_pair)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && team->is_pair)
         pen_api_misuse(call, "called with the result of gex_TM_Pair, which is no team");
 }
 
@@ -251,7 +251,7 @@ gex_Rank_t gex_TM_TranslateJobrankToRank(gex_TM_t team, gex_Rank_t jobrank)
 
 gex_EP_Location_t gex_TM_TranslateRankToEP(gex_TM_t team, gex_Rank_t rank, gex_Flags_t flags)
 {
-    if (PEN_CHECKED && flags != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && flags != 0)
         pen_api_misuse("gex_TM_TranslateRankToEP", "flags 0x%x: must be 0", flags);
     gex_Rank_t jobrank = gex_TM_TranslateRankToJobrank(team, rank);
     uint16_t index = jobrank == GEX_RANK_INVALID ? 0 : pen_team_ep_index(team, rank);

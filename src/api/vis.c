@@ -245,7 +245,7 @@ void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source
     pen_job *job = pen_api_job(call);
     if (PEN_CHECKED)
         pen_api_check_context(call);
-    if (PEN_CHECKED && flags != 0)
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) && flags != 0)
         pen_api_misuse(call, "flags 0x%x: this call takes none", flags);
     if (handler < GEX_AM_INDEX_BASE)
         pen_api_misuse(call, "handler index %u: a client's are %u to 255", handler,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* config.c: the variables of a job, and what GASNET_MAX_SEGSIZE comes to on this host. */
+#include "job/checks.h"
 #include "job/job_internal.h"
 #include "os/os.h"
 
@@ -24,6 +25,11 @@ const pen_knob pen_job_knobs[] = {
     { "PENSTOCK_DEVICE", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, device),
       "Device behind the memory kinds CUDA, HIP and Level Zero: standin (host memory that only "
       "copies reach, to try programs with); unset: none." },
+    { "PENSTOCK_CHECK_OFF", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, check_off),
+      "Checked builds: classes of mistakes that are not looked for, separated by commas; see "
+      "docs/guide/find-a-mistake.md." },
+    { "PENSTOCK_CHECK_OVERLAP", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, check_overlap),
+      "Checked builds: whether operations that use memory of an outstanding one are reported." },
     { "PENSTOCK_STATS", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, stats),
       "Whether each rank prints its counters when it ends." },
     { "GASNET_VERBOSEENV", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, verbose_env),
@@ -89,7 +95,10 @@ pen_status pen_job_read_config(pen_job *job, const pen_job_params *params)
                       (long long)job->config.threads_max);
         return PEN_ERR_ARGUMENT;
     }
-    return status;
+    if (status != PEN_OK)
+        return status;
+    return pen_checks_parse(&job->log, job->config.check_off, job->config.check_overlap,
+                            &job->checks_off);
 }
 
 pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out)

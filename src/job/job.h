@@ -116,11 +116,13 @@ typedef struct pen_job_config {
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE */
     bool huge_pages;              /* GASNET_USE_HUGEPAGES */
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
-    int64_t threads_max; /* GASNET_MAX_THREADS */
-    const char *conduit; /* PENSTOCK_CONDUIT */
-    const char *device;  /* PENSTOCK_DEVICE; NULL: none */
-    bool stats;          /* PENSTOCK_STATS */
-    bool verbose_env;    /* GASNET_VERBOSEENV */
+    int64_t threads_max;   /* GASNET_MAX_THREADS */
+    const char *conduit;   /* PENSTOCK_CONDUIT */
+    const char *device;    /* PENSTOCK_DEVICE; NULL: none */
+    const char *check_off; /* PENSTOCK_CHECK_OFF; NULL: nothing */
+    bool check_overlap;    /* PENSTOCK_CHECK_OVERLAP */
+    bool stats;            /* PENSTOCK_STATS */
+    bool verbose_env;      /* GASNET_VERBOSEENV */
 } pen_job_config;
 
 /* ---- the job ---------------------------------------------------------------------------- */
@@ -166,7 +168,8 @@ struct pen_job {
     /* By endpoint number, then by job rank: segments that we can load and store, for the frozen
      * views; NULL: nothing of that number was published. */
     pen_mapped *mapped[PEN_ENDPOINTS_MAX];
-    uint32_t frame_max; /* largest body that every rank's link takes */
+    uint32_t checks_off; /* checked builds: PEN_CHECK_...; fixed when the job is opened */
+    uint32_t frame_max;  /* largest body that every rank's link takes */
     uintptr_t segment_max_local, segment_max_global;
     pen_job_config config;
     void (*end)(pen_job *job, int code); /* see pen_job_params */

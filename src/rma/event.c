@@ -6,6 +6,7 @@
  * owner takes whole with one exchange when the first is empty, so no push ever meets a pop. */
 #include "rma/event.h"
 
+#include "job/checks.h"
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
 
@@ -133,10 +134,15 @@ pen_event_state pen_event_look(pen_job *job, const pen_event *event)
     return is_stale(event) ? PEN_EVENT_STALE : PEN_EVENT_LIVE;
 }
 
+static bool checks_events(const pen_event *event)
+{
+    return (pen_event_root_of(event)->pool->job->checks_off & PEN_CHECK_EVENT) == 0;
+}
+
 /* Checked builds: a handle whose event was synchronised, and perhaps taken again, since. */
 static void event_check(const pen_event *event)
 {
-    if (PEN_CHECKED && pen_unlikely(is_stale(event)))
+    if (PEN_CHECKED && pen_unlikely(is_stale(event)) && checks_events(event))
         pen_job_fatal(pen_event_root_of(event)->pool->job,
                       "event %p was synchronised before; each event, or its root, may be "
                       "synchronised once",

@@ -3,6 +3,7 @@
  * when the client synchronises it, told of when the job ends without that. */
 #include "rma/watch.h"
 
+#include "job/checks.h"
 #include "rma/watch_internal.h"
 
 #include <errno.h>
@@ -63,7 +64,8 @@ static void source_end(pen_watched *watched)
     if (!watched->source_kept)
         return;
     watched->source_kept = false;
-    if (content_of(call) != call->content)
+    if (content_of(call) != call->content &&
+        (call->thread->job->checks_off & PEN_CHECK_SOURCE) == 0)
         pen_job_fatal(call->thread->job,
                       "%s: the source, %zu bytes at %p, was written before the operation was "
                       "synchronised; write it after that, or pass GEX_EVENT_NOW",

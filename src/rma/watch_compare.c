@@ -2,6 +2,7 @@
 /* watch_compare.c: checked builds: memory that a new operation and an outstanding one both use.
  * Addresses are compared within one rank's memory; what a put to this rank itself writes is
  * compared with local buffers, too. */
+#include "job/checks.h"
 #include "rma/watch_internal.h"
 
 #include <inttypes.h>
@@ -28,6 +29,11 @@ static bool writes(const pen_watch_call *call, bool is_remote)
 static bool uses(const pen_watch_call *call, bool is_remote)
 {
     return call->kind != PEN_WATCH_OTHER && call->len != 0 && (is_remote || call->local != NULL);
+}
+
+static bool is_compared(const pen_watch_call *call)
+{
+    return (call->thread->job->checks_off & PEN_CHECK_OVERLAP) == 0;
 }
 
 static watch_use use_of(const pen_watch_call *call, bool is_remote)
@@ -106,7 +112,7 @@ static pen_watched *compare_use(const pen_watch_call *call, const watch_use *use
 void pen_watch_compare(const pen_watch_call *call, pen_watched **repeats_out)
 {
     *repeats_out = NULL;
-    if (!uses(call, true))
+    if (!uses(call, true) || !is_compared(call))
         return;
     const watch_use remote = use_of(call, true);
     if (uses(call, false)) {
@@ -135,6 +141,8 @@ static void use_begin(pen_watched *watched, bool is_remote)
 void pen_watch_use(pen_watched *watched)
 {
     const pen_watch_call *call = &watched->call;
+    if (!is_compared(call))
+        return;
     if (uses(call, true))
         use_begin(watched, true);
     /* A source that was free when the call returned is nobody's business. */

@@ -8,7 +8,14 @@ A job with the bug has to end, with a status other than 0, and every rank that p
 warning prints that line, once, and no other. The same program with the bug removed has to end with
 status 0, and no rank prints anything of the kind. Prints the score by class of mistake (the first
 word of a program's name); fails under 95 %, on a class of fewer than five programs, on any job that
-does not end by itself and on any false alarm."""
+does not end by itself and on any false alarm.
+
+Overlaps are reported only with PENSTOCK_CHECK_OVERLAP=1, so programs of that class run with it, and
+once more without it: then the bug is no mistake, and no rank prints anything.
+
+For each class of checks one program, with its bug, runs with PENSTOCK_CHECK_OFF=<class>: its line is
+not printed, and where the bug does no harm no rank prints anything and the job ends with status 0. It
+runs with every other class off, too: its line is printed."""
 
 import collections
 import concurrent.futures
@@ -33,6 +40,7 @@ CLASSES = {
     "arguments": ("argument",),
     "addresses outside a segment": ("segment",),
     "outstanding operations that overlap": ("overlap",),
+    "sources written too early": ("source",),
     "not synchronised at the end": ("end",),
     "events and access regions": ("event", "region"),
     "barriers and collectives": ("barrier", "collective"),
@@ -41,11 +49,31 @@ CLASSES = {
     "capabilities of endpoints": ("capability",),
 }
 
+# For each class of PENSTOCK_CHECK_OFF a program, with a bug that does no harm where nobody looks for
+# it, except for those in HARMFUL: their jobs fail, but nobody says why.
+HARMFUL = ("reply", "barrier")
+OFF = {
+    "handler": "handler_getenv",
+    "lock": "hsl_put",
+    "reply": "token_late",
+    "argument": "argument_mask",
+    "overlap": "overlap_two_puts",
+    "source": "source_written",
+    "end": "end_event",
+    "event": "event_test_after",
+    "barrier": "barrier_names",
+    "thread": "thread_seq_poll",
+    "prepare": "prepare_put",
+}
+
 HEAD = re.compile(r"EXPECT: (?P<line>.*?)\s*\n \*\n \* PEN_RANKS: (?P<ranks>\d+)", re.DOTALL)
 # By ranks, also one that has not joined its job; the note that follows a checked build's abort is
 # about no mistake.
 SAID = re.compile(r"^penstock\[(?!run\])(?P<rank>[^]]*)\] (?:error|warning): "
                   r"(?!caught SIGABRT;)(?P<text>.*)$")
+
+
+OVERLAP = "outstanding operations that overlap"
 
 
 class Program:
@@ -68,13 +96,18 @@ class Program:
 class Run:
     """One job: what is wrong with how it ended, and what it printed."""
 
-    def __init__(self, command, program, binary):
+    def __init__(self, command, program, binary, **variables):
         self.hung = False
+        environment = dict(os.environ)
+        if program.group() == OVERLAP:
+            environment["PENSTOCK_CHECK_OVERLAP"] = "1"
+        environment.update(variables)
         try:
             job = subprocess.run([command, "run", "-n", program.ranks, "--timeout", str(int(patience(LIMIT_S))),
                                   str(binary)],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace",
+                                 env=environment,
                                  timeout=patience(2 * LIMIT_S))
             self.status, self.output = job.returncode, job.stdout
         except subprocess.TimeoutExpired as gone:
@@ -109,6 +142,46 @@ def judge(command, programs_dir, program):
     return program, bug, fixed
 
 
+def silent_overlap(command, programs_dir, program):
+    """The bug of a program is no mistake where nobody asked for overlaps."""
+    return Run(command, program, programs_dir / program.name,
+               PENSTOCK_CHECK_OVERLAP="0", PENSTOCK_CHECK_OFF="source").wrong_without_bug()
+
+
+def switched_off(command, programs_dir, program, name):
+    binary = programs_dir / program.name
+    off = Run(command, program, binary, PENSTOCK_CHECK_OFF=name)
+    others = ",".join(other for other in OFF if other != name)
+    on = Run(command, program, binary, PENSTOCK_CHECK_OFF=others)
+    if any(program.expected.search(m["text"]) for m in off.said):
+        return "the line is printed"
+    wrong = None if name in HARMFUL else off.wrong_without_bug()
+    return wrong or on.wrong_with_bug(program.expected)
+
+
+def wrong_name(command, programs_dir, program):
+    run = Run(command, program, programs_dir / f"{program.name}.fixed",
+              PENSTOCK_CHECK_OFF="lock, locks")
+    line = re.compile("PENSTOCK_CHECK_OFF=lock, locks: locks is no class of checks; give some of "
+                      "these, separated by commas: " + " ".join(OFF))
+    return run.wrong_with_bug(line)
+
+
+def switches(command, programs_dir, programs):
+    """What is wrong with the variables that switch checks off and on; a line each."""
+    by_name = {program.name: program for program in programs}
+    jobs = [(f"{program.name} without PENSTOCK_CHECK_OVERLAP", silent_overlap, (program,))
+            for program in programs if program.group() == OVERLAP]
+    jobs += [(f"{name} with PENSTOCK_CHECK_OFF={check}", switched_off, (by_name[name], check))
+             for check, name in OFF.items() if name in by_name]
+    jobs += [("a wrong name in PENSTOCK_CHECK_OFF", wrong_name, (program,))
+             for program in programs[:1]]
+    with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
+        wrongs = list(pool.map(lambda job: job[1](command, programs_dir, *job[2]), jobs))
+    print(f"{wrongs.count(None):4} of {len(jobs):3}  switches")
+    return [f"{what}: {wrong}" for (what, _, _), wrong in zip(jobs, wrongs) if wrong]
+
+
 def main():
     command, sources, programs_dir, *names = sys.argv[1:]
     programs = [Program(source) for source in sorted(pathlib.Path(sources).glob("*.c"))
@@ -136,10 +209,13 @@ def main():
             print(f"{tally[group][0]:4} of {tally[group][1]:3}  {group}")
     print(f"{named:4} of {total:3}  named as expected; {len(alarms)} false alarms in {total} "
           f"programs without their bug; {len(hung)} did not end")
+    wrong_switches = switches(command, pathlib.Path(programs_dir), programs)
+    for line in wrong_switches:
+        print(line)
     small = [group for group, count in tally.items() if count[1] < CLASS_MIN] if not names else []
     for group in small:
         print(f"{group}: fewer than {CLASS_MIN} programs")
-    return 1 if hung or alarms or small or named < SCORE_MIN * total else 0
+    return 1 if hung or alarms or small or wrong_switches or named < SCORE_MIN * total else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* overlap_source_written.c: the source of an outstanding put is changed.
+/* source_written.c: the source of an outstanding put is changed.
  *
  * EXPECT: gex_RMA_PutNB: the source, 64 bytes at 0x[0-9a-f]+, was written before the operation was
  * synchronised

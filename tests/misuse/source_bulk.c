@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* overlap_bulk_source.c: the source of an implicit bulk put is changed.
+/* source_bulk.c: the source of an implicit bulk put is changed.
  *
  * EXPECT: gasnet_put_nbi_bulk: the source, 64 bytes at 0x[0-9a-f]+, was written before the
  * operation was synchronised

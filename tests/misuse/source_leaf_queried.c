@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* overlap_leaf_queried.c: a source is changed when its leaf event is known, but not synchronised.
+/* source_leaf_queried.c: a source is changed when its leaf event is known, but not synchronised.
  *
  * EXPECT: gex_RMA_PutNB: the source, 8 bytes at 0x[0-9a-f]+, was written before the operation was
  * synchronised

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* overlap_leaf.c: a source is changed before its leaf event is synchronised.
+/* source_leaf.c: a source is changed before its leaf event is synchronised.
  *
  * EXPECT: gex_RMA_PutNB: the source, 8 bytes at 0x[0-9a-f]+, was written before the operation was
  * synchronised
