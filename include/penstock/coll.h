@@ -28,7 +28,7 @@ PEN_API void gex_Coll_BarrierBlocking(gex_TM_t team, gex_Flags_t flags);
 
 #define GASNET_BARRIERFLAG_ANONYMOUS 1       /* this rank's name matches any */
 #define GASNET_BARRIERFLAG_MISMATCH  2       /* this rank makes every rank report a mismatch */
-#define GASNET_BARRIERFLAG_IMAGES    4       /* accepted, without effect */
+#define GASNET_BARRIERFLAG_IMAGES    4       /* gasnet_coll_barrier...: of all images */
 #define GASNET_BARRIERFLAG_UNNAMED   (1 | 8) /* every rank is ANONYMOUS */
 
 /* Enters the barrier: the first half.

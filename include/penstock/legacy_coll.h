@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* legacy_coll.h: collectives as clients of the GASNet-1 era call them. An image is a rank: every
- * process has one. Teams, and handles, are those of GASNet-EX. Wrong arguments end the job.
+/* legacy_coll.h: collectives as clients of the GASNet-1 era call them. Teams, and handles, are
+ * those of GASNet-EX. Wrong arguments end the job.
  *
- * flags holds one GASNET_COLL_IN_... and one GASNET_COLL_OUT_...; calls that take lists of
- * addresses also want GASNET_COLL_SINGLE or GASNET_COLL_LOCAL. The others say what the library need
- * not know.
- */
+ * An image is a rank, unless gasnet_coll_init says that ranks have several images: then an image is
+ * a thread, and collectives over GASNET_TEAM_ALL are called by every image. Roots are images then,
+ * and parts stand in the order of images. Such a collective makes progress only in calls of this
+ * header, so its handle is waited for by gasnet_coll_wait_sync and so on. Collectives over other
+ * teams, and those with GASNET_COLL_NO_IMAGES, are among ranks: one thread of each rank calls them.
+ *
+ * flags holds one GASNET_COLL_IN_... and one GASNET_COLL_OUT_...; without, both are NOSYNC, and
+ * libraries with checks refuse it. Calls that take lists of addresses also want GASNET_COLL_SINGLE
+ * or GASNET_COLL_LOCAL. The others say what the library need not know. */
 #ifndef PENSTOCK_LEGACY_COLL_H
 #define PENSTOCK_LEGACY_COLL_H
 
@@ -40,7 +45,7 @@ typedef gex_Event_t gasnet_coll_handle_t;
 #define GASNET_COLL_DST_IN_SEGMENT         (1 << 10)
 #define GASNET_COLL_SRC_IN_SEGMENT         (1 << 11)
 #define GASNET_COLL_DISABLE_AUTOTUNE       (1 << 18)
-#define GASNET_COLL_NO_IMAGES              (1 << 19)
+#define GASNET_COLL_NO_IMAGES              (1 << 19) /* one call for each rank, not image */
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
@@ -68,13 +73,16 @@ typedef unsigned gasnet_coll_fn_handle_t; /* number in the table, from 0 on */
 
 /* Says how many images there are, and registers functions for reductions. Programs that reduce
  * nothing need not call it.
- *   images      for each rank of the job its number of images, which must be 1; NULL: 1 each
- *   my_image    the caller's: its rank
+ *   images      for each rank of the job its number of images, the same everywhere; NULL: 1 each.
+ *               Several are for programs compiled for GASNET_PAR
+ *   my_image    the caller's: those of rank 0 come first, then those of rank 1, and so on; ignored
+ *               if images is NULL
  *   fn_tbl      functions, the same on all ranks; copied; may be NULL if there are none
  *   fn_count    entries
  *   init_flags  without effect
- * Once per rank, before other collectives. Context: no handler. Does not poll.
- * Not in the specification; declared by gasnet_coll.h. */
+ * Once per rank, or by the thread of each image if there are several, with the same functions;
+ * before other collectives. Collective if there are several images. Context: no handler. Blocks and
+ * polls. Not in the specification; declared by gasnet_coll.h. */
 PEN_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                               gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
@@ -138,8 +146,9 @@ PEN_API gasnet_coll_handle_t gasnet_coll_exchange_nb(gasnet_team_handle_t team, 
                                                      void *src, size_t nbytes, int flags);
 
 /* The same with lists of addresses in place of those of which every image has one.
- *   dstlist, srclist  with GASNET_COLL_SINGLE: everybody's address, by rank in the team; with
- *                     GASNET_COLL_LOCAL: one address, this rank's
+ *   dstlist, srclist  with GASNET_COLL_SINGLE: everybody's address, by rank in the team or image;
+ *                     with GASNET_COLL_LOCAL: one address, this rank's, or those of this rank's
+ *                     images
  * The lists are read before the call returns. Collective over the team. Context: no handler. Block
  * and poll. Not in the specification; declared by gasnet_coll.h. */
 PEN_API void gasnet_coll_broadcastM(gasnet_team_handle_t team, void *const dstlist[],
@@ -232,7 +241,9 @@ PEN_API int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t count
 
 /* The split-phase barrier of GASNet-1 on a team: gasnet_barrier_notify, _wait, _try, _result and
  * gasnet_barrier, whose arguments, results and rules they have. That of GASNET_TEAM_ALL is the same
- * barrier. Collective over the team. Context: no handler (gasnet_coll_barrier_result: any).
+ * barrier. With GASNET_BARRIERFLAG_IMAGES and several images, each image takes part in a barrier of
+ * its own kind, whose names are not compared.
+ * Collective over the team. Context: no handler (gasnet_coll_barrier_result: any).
  * gasnet_coll_barrier and gasnet_coll_barrier_wait block and poll.
  * Not in the specification; declared by gasnet_coll.h. */
 PEN_API void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int name, int flags);

@@ -50,6 +50,7 @@ typedef struct pen_root {
     _Atomic bool error_shown;            /* the stack at an error, and the wait for a debugger */
     const void *host_kind_cdata;         /* of GEX_MK_HOST */
     pen_coll_functions *coll_functions;  /* of gasnet_coll_init; NULL: not called */
+    struct pen_images *images;           /* NULL: no rank has several; coll_images.c */
     pthread_key_t thread_key;            /* its destructor returns a thread's state; PAR only */
     gex_RankInfo_t *nbrhd; /* ranks that share our memory; behind them all of this host */
     uint32_t nbrhd_count, nbrhd_mine;

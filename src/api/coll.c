@@ -148,7 +148,7 @@ static void check_operation(const char *call, pen_reduction *reduction)
     reduction->function = NULL;
 }
 
-static void check_reduction(const char *call, pen_reduction *reduction)
+void pen_api_coll_check_reduction(const char *call, pen_reduction *reduction)
 {
     check_type(call, reduction);
     check_operation(call, reduction);
@@ -181,7 +181,7 @@ static pen_reduction reduction_of(gex_DT_t dt, size_t dt_sz, size_t count, gex_O
 gex_Event_t pen_api_coll_reduce(const char *call, pen_thread *thread, pen_team *team, uint32_t root,
                                 void *dst, const void *src, pen_reduction *reduction)
 {
-    check_reduction(call, reduction);
+    pen_api_coll_check_reduction(call, reduction);
     check_elements(call, "src", src, reduction);
     if (root == team->view.rank || root == PEN_COLL_ALL)
         check_elements(call, "dst", dst, reduction);
@@ -212,7 +212,7 @@ gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t team, void *dst, const void *src, ge
 static gex_Event_t scan(const char *call, pen_thread *thread, pen_team *team, void *dst,
                         const void *src, pen_reduction *reduction, bool exclusive)
 {
-    check_reduction(call, reduction);
+    pen_api_coll_check_reduction(call, reduction);
     check_elements(call, "src", src, reduction);
     if (!exclusive || team->view.rank != 0)
         check_elements(call, "dst", dst, reduction);

@@ -16,6 +16,7 @@ void pen_api_coll_check_root(const char *call, const pen_team *team, uint32_t ro
 /* Each with a root that has been checked, or PEN_COLL_ALL; all else is checked here. */
 gex_Event_t pen_api_coll_move(const char *call, pen_thread *thread, pen_team *team,
                               const pen_coll_move *move);
+void pen_api_coll_check_reduction(const char *call, pen_reduction *reduction);
 gex_Event_t pen_api_coll_reduce(const char *call, pen_thread *thread, pen_team *team, uint32_t root,
                                 void *dst, const void *src, pen_reduction *reduction);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_legacy.c: collectives of the GASNet-1 era. */
 #include "api/coll.h"
+#include "api/coll_images.h"
 #include "coll/barrier.h"
 #include "team/team.h"
 
@@ -18,10 +19,12 @@ enum {
 
 static bool one_bit(int flags) { return flags != 0 && (flags & (flags - 1)) == 0; }
 
-/* What they say about when data may move: PEN_COLL_..._TOGETHER. */
+/* What they say about when data may move: PEN_COLL_..._TOGETHER. Without such flags a client
+ * promises and asks for nothing. */
 static unsigned together_of(const char *call, int flags)
 {
-    if (!one_bit(flags & IN_FLAGS) || !one_bit(flags & OUT_FLAGS))
+    if (pen_api_checks(PEN_CHECK_ARGUMENT) &&
+        (!one_bit(flags & IN_FLAGS) || !one_bit(flags & OUT_FLAGS)))
         pen_api_misuse(call,
                        "flags 0x%x: exactly one GASNET_COLL_IN_... and one "
                        "GASNET_COLL_OUT_... are needed",
@@ -30,21 +33,32 @@ static unsigned together_of(const char *call, int flags)
            (flags & GASNET_COLL_OUT_ALLSYNC ? PEN_COLL_LEAVE_TOGETHER : 0);
 }
 
+/* root: a rank of the team or an image. */
+static void check_root(const char *call, const pen_team *team, uint32_t root, int flags)
+{
+    if (!pen_api_images_call(team, flags))
+        pen_api_coll_check_root(call, team, root);
+    else if (root >= pen_api_images_total())
+        pen_api_misuse(call, "there is no image %u to be the root among %u", root,
+                       pen_api_images_total());
+}
+
 static gex_Event_t begin(const char *call, pen_team *team, pen_coll_move *move, int flags)
 {
     pen_thread *thread = pen_api_coll_enter(call, team);
     move->together = together_of(call, flags);
-    return pen_api_coll_move(call, thread, team, move);
+    return pen_api_images_call(team, flags) ? pen_api_images_begin(call, thread, move, NULL)
+                                            : pen_api_coll_move(call, thread, team, move);
 }
 
 static gex_Event_t begin_rooted(const char *call, pen_team *team, pen_coll_move *move, int flags)
 {
     (void)pen_api_coll_enter(call, team);
-    pen_api_coll_check_root(call, team, move->root);
+    check_root(call, team, move->root, flags);
     return begin(call, team, move, flags);
 }
 
-/* Of a list of addresses, this rank's. */
+/* Of a list of addresses, the caller's. */
 static void *own(const char *call, const pen_team *team, void *const list[], int flags)
 {
     (void)pen_api_coll_enter(call, team);
@@ -55,7 +69,10 @@ static void *own(const char *call, const pen_team *team, void *const list[], int
                        flags);
     if (list == NULL)
         pen_api_misuse(call, "a list of addresses is NULL");
-    return list[flags & GASNET_COLL_SINGLE ? team->view.rank : 0];
+    const bool single = (flags & GASNET_COLL_SINGLE) != 0;
+    if (pen_api_images_call(team, flags))
+        return list[single ? pen_api_image(call) : pen_api_image_place(call)];
+    return list[single ? team->view.rank : 0];
 }
 
 /* ---- moving: begun --------------------------------------------------------------------------- */
@@ -159,60 +176,60 @@ gasnet_coll_handle_t gasnet_coll_exchangeM_nb(gasnet_team_handle_t team, void *c
 void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
                            size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_broadcast_nb(team, dst, srcimage, src, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_broadcast_nb(team, dst, srcimage, src, nbytes, flags));
 }
 
 void gasnet_coll_scatter(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
                          size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_scatter_nb(team, dst, srcimage, src, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_scatter_nb(team, dst, srcimage, src, nbytes, flags));
 }
 
 void gasnet_coll_gather(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
                         size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_gather_nb(team, dstimage, dst, src, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_gather_nb(team, dstimage, dst, src, nbytes, flags));
 }
 
 void gasnet_coll_gather_all(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes,
                             int flags)
 {
-    gex_Event_Wait(gasnet_coll_gather_all_nb(team, dst, src, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_gather_all_nb(team, dst, src, nbytes, flags));
 }
 
 void gasnet_coll_exchange(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_exchange_nb(team, dst, src, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_exchange_nb(team, dst, src, nbytes, flags));
 }
 
 void gasnet_coll_broadcastM(gasnet_team_handle_t team, void *const dstlist[],
                             gasnet_image_t srcimage, void *src, size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_broadcastM_nb(team, dstlist, srcimage, src, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_broadcastM_nb(team, dstlist, srcimage, src, nbytes, flags));
 }
 
 void gasnet_coll_scatterM(gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage,
                           void *src, size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_scatterM_nb(team, dstlist, srcimage, src, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_scatterM_nb(team, dstlist, srcimage, src, nbytes, flags));
 }
 
 void gasnet_coll_gatherM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
                          void *const srclist[], size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_gatherM_nb(team, dstimage, dst, srclist, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_gatherM_nb(team, dstimage, dst, srclist, nbytes, flags));
 }
 
 void gasnet_coll_gather_allM(gasnet_team_handle_t team, void *const dstlist[],
                              void *const srclist[], size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_gather_allM_nb(team, dstlist, srclist, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_gather_allM_nb(team, dstlist, srclist, nbytes, flags));
 }
 
 void gasnet_coll_exchangeM(gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
                            size_t nbytes, int flags)
 {
-    gex_Event_Wait(gasnet_coll_exchangeM_nb(team, dstlist, srclist, nbytes, flags));
+    gasnet_coll_wait_sync(gasnet_coll_exchangeM_nb(team, dstlist, srclist, nbytes, flags));
 }
 
 /* ---- start and teams ------------------------------------------------------------------------- */
@@ -243,26 +260,58 @@ static pen_coll_functions *functions_copy(const char *call, const gasnet_coll_fn
     return functions;
 }
 
+static bool has_several(const pen_job *job, const gasnet_image_t images[])
+{
+    for (uint32_t rank = 0; images != NULL && rank < job->size; rank++)
+        if (images[rank] > 1)
+            return true;
+    return false;
+}
+
+static void check_images(const char *call, const pen_job *job, const gasnet_image_t images[],
+                         gasnet_image_t my_image)
+{
+    for (uint32_t rank = 0; rank < job->size; rank++)
+        if (images[rank] == 0)
+            pen_api_misuse(call, "images[%u] is 0: each rank has at least one image", rank);
+    if (!has_several(job, images) && my_image != job->rank)
+        pen_api_misuse(call,
+                       "my_image is %u, but each rank has one image, and this is rank %u; pass its "
+                       "rank, or NULL for images",
+                       my_image, job->rank);
+}
+
+/* Keeps the functions; each image of a rank brings the same. */
+static void keep_functions(const char *call, const gasnet_coll_fn_entry_t *table, size_t count,
+                           bool several)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_lock(&lock);
+    const pen_coll_functions *kept = pen_api_root.coll_functions;
+    if (kept != NULL && !several)
+        pen_api_misuse(call, "called again; once for each rank is enough");
+    if (kept != NULL && kept->count != count)
+        pen_api_misuse(call, "%zu functions, and another image of this rank has %zu", count,
+                       kept->count);
+    if (kept == NULL)
+        pen_api_root.coll_functions = functions_copy(call, table, count);
+    (void)pthread_mutex_unlock(&lock);
+}
+
 void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                       gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags)
 {
     static const char call[] = "gasnet_coll_init";
-    const pen_job *job = pen_api_job(call);
+    pen_job *job = pen_api_job(call);
     if (PEN_CHECKED)
         pen_api_check_context(call);
     (void)init_flags;
-    if (pen_api_root.coll_functions != NULL)
-        pen_api_misuse(call, "called again; once for each rank is enough");
-    for (uint32_t rank = 0; images != NULL && rank < job->size; rank++)
-        if (images[rank] != 1)
-            pen_api_misuse(call,
-                           "images[%u] is %u: each rank is one image; let one thread of a rank "
-                           "call collectives, or start more ranks",
-                           rank, images[rank]);
-    if (my_image != job->rank)
-        pen_api_misuse(call, "my_image is %u, but images are ranks, and this is rank %u", my_image,
-                       job->rank);
-    pen_api_root.coll_functions = functions_copy(call, fn_tbl, fn_count);
+    if (images != NULL)
+        check_images(call, job, images, my_image);
+    const bool several = has_several(job, images);
+    keep_functions(call, fn_tbl, fn_count, several);
+    if (several)
+        pen_api_images_init(call, job, images, my_image);
 }
 
 gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_image_t mycolor,
@@ -349,9 +398,20 @@ static gex_Event_t reduce(const char *call, pen_team *team, gasnet_image_t root,
                           const void *src, pen_reduction *reduction, int flags)
 {
     pen_thread *thread = pen_api_coll_enter(call, team);
-    pen_api_coll_check_root(call, team, root);
+    check_root(call, team, root, flags);
     reduction->together = together_of(call, flags);
-    return pen_api_coll_reduce(call, thread, team, root, dst, src, reduction);
+    if (!pen_api_images_call(team, flags))
+        return pen_api_coll_reduce(call, thread, team, root, dst, src, reduction);
+    pen_api_coll_check_reduction(call, reduction);
+    const pen_coll_move move = {
+        .kind = PEN_COLL_REDUCE,
+        .root = root,
+        .dest = dst,
+        .source = src,
+        .len = reduction->count * reduction->element_len,
+        .together = reduction->together,
+    };
+    return pen_api_images_begin(call, thread, &move, reduction);
 }
 
 gasnet_coll_handle_t gasnet_coll_reduce_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
@@ -381,8 +441,8 @@ void gasnet_coll_reduce(gasnet_team_handle_t team, gasnet_image_t dstimage, void
                         size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
                         gasnet_coll_fn_handle_t func, int func_arg, int flags)
 {
-    gex_Event_Wait(gasnet_coll_reduce_nb(team, dstimage, dst, src, src_blksz, src_offset, elem_size,
-                                         elem_count, func, func_arg, flags));
+    gasnet_coll_wait_sync(gasnet_coll_reduce_nb(team, dstimage, dst, src, src_blksz, src_offset,
+                                                elem_size, elem_count, func, func_arg, flags));
 }
 
 void gasnet_coll_reduceM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
@@ -390,39 +450,61 @@ void gasnet_coll_reduceM(gasnet_team_handle_t team, gasnet_image_t dstimage, voi
                          size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func,
                          int func_arg, int flags)
 {
-    gex_Event_Wait(gasnet_coll_reduceM_nb(team, dstimage, dst, srclist, src_blksz, src_offset,
-                                          elem_size, elem_count, func, func_arg, flags));
+    gasnet_coll_wait_sync(gasnet_coll_reduceM_nb(team, dstimage, dst, srclist, src_blksz,
+                                                 src_offset, elem_size, elem_count, func, func_arg,
+                                                 flags));
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-void gasnet_coll_wait_sync(gasnet_coll_handle_t handle) { gex_Event_Wait(handle); }
+void gasnet_coll_wait_sync(gasnet_coll_handle_t handle)
+{
+    if (pen_api_root.images == NULL)
+        gex_Event_Wait(handle);
+    else
+        while (gex_Event_Test(handle) != 0)
+            (void)pen_api_images_step();
+}
 
 void gasnet_coll_wait_sync_some(gasnet_coll_handle_t *handles, size_t count)
 {
-    gex_Event_WaitSome(handles, count, 0);
+    if (pen_api_root.images == NULL)
+        gex_Event_WaitSome(handles, count, 0);
+    else
+        while (gex_Event_TestSome(handles, count, 0) != 0)
+            (void)pen_api_images_step();
 }
 
 void gasnet_coll_wait_sync_all(gasnet_coll_handle_t *handles, size_t count)
 {
-    gex_Event_WaitAll(handles, count, 0);
+    if (pen_api_root.images == NULL)
+        gex_Event_WaitAll(handles, count, 0);
+    else
+        while (gex_Event_TestAll(handles, count, 0) != 0)
+            (void)pen_api_images_step();
+}
+
+static void poll(void)
+{
+    if (!pen_api_images_step())
+        (void)gasnet_AMPoll();
 }
 
 int gasnet_coll_try_sync(gasnet_coll_handle_t handle)
 {
-    (void)gasnet_AMPoll();
+    poll();
     return gex_Event_Test(handle) == 0 ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
 int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t count)
 {
-    (void)gasnet_AMPoll();
+    poll();
     return gex_Event_TestSome(handles, count, 0) == 0 ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
 int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t count)
 {
-    (void)gasnet_AMPoll();
+    poll();
     return gex_Event_TestAll(handles, count, 0) == 0 ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
@@ -435,21 +517,38 @@ static int result_of(pen_status status)
                                      : GASNET_ERR_BARRIER_MISMATCH;
 }
 
+static bool is_of_images(const pen_team *team, int flags)
+{
+    return (flags & GASNET_BARRIERFLAG_IMAGES) != 0 && pen_api_images_call(team, 0);
+}
+
 void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int name, int flags)
 {
-    pen_team_barrier_notify(pen_api_coll_enter("gasnet_coll_barrier_notify", team), team, name,
-                            flags);
+    static const char call[] = "gasnet_coll_barrier_notify";
+    pen_thread *thread = pen_api_coll_enter(call, team);
+    if (is_of_images(team, flags))
+        pen_api_images_notify(call, thread);
+    else
+        pen_team_barrier_notify(thread, team, name, flags);
 }
 
 int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int name, int flags)
 {
-    (void)pen_api_coll_enter("gasnet_coll_barrier_wait", team);
-    return result_of(pen_team_barrier_wait(team, name, flags));
+    static const char call[] = "gasnet_coll_barrier_wait";
+    (void)pen_api_coll_enter(call, team);
+    if (!is_of_images(team, flags))
+        return result_of(pen_team_barrier_wait(team, name, flags));
+    while (!pen_api_images_try(call))
+        ;
+    return GASNET_OK;
 }
 
 int gasnet_coll_barrier_try(gasnet_team_handle_t team, int name, int flags)
 {
-    pen_thread *thread = pen_api_coll_enter("gasnet_coll_barrier_try", team);
+    static const char call[] = "gasnet_coll_barrier_try";
+    pen_thread *thread = pen_api_coll_enter(call, team);
+    if (is_of_images(team, flags))
+        return pen_api_images_try(call) ? GASNET_OK : GASNET_ERR_NOT_READY;
     int result = result_of(pen_team_barrier_try(team, name, flags));
     if (result == GASNET_ERR_NOT_READY) /* it has polled, and may be called in a loop */
         pen_poller_count(&thread->job->progress, &thread->poller, 0);
@@ -458,8 +557,8 @@ int gasnet_coll_barrier_try(gasnet_team_handle_t team, int name, int flags)
 
 int gasnet_coll_barrier(gasnet_team_handle_t team, int name, int flags)
 {
-    pen_team_barrier_notify(pen_api_coll_enter("gasnet_coll_barrier", team), team, name, flags);
-    return result_of(pen_team_barrier_wait(team, name, flags));
+    gasnet_coll_barrier_notify(team, name, flags);
+    return gasnet_coll_barrier_wait(team, name, flags);
 }
 
 int gasnet_coll_barrier_result(gasnet_team_handle_t team, int *name)

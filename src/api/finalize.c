@@ -3,6 +3,7 @@
  * in reverse, so that it can be made again; what stays is a pair of descriptors by which a rank
  * under a supervisor joins once more, and the exit handler, which does nothing without a job. */
 #include "api/api.h"
+#include "api/coll_images.h"
 
 #include "coll/coll.h"
 
@@ -39,6 +40,8 @@ static void forget(pen_root *root)
     root->host_kind_cdata = NULL;
     free(root->coll_functions);
     root->coll_functions = NULL;
+    pen_api_images_close(root->images);
+    root->images = NULL;
     free(root->job);
     root->job = NULL;
     root->started = false;

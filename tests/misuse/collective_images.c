@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collective_images.c: two images on one rank.
+/* collective_images.c: two images on one rank, in a program whose ranks have one thread.
  *
- * EXPECT: gasnet_coll_init: images\[1\] is 2: each rank is one image; let one thread of a rank call
- * collectives, or start more ranks
+ * EXPECT: gasnet_coll_init: images\[\] has more than one image for a rank: each is a thread of its
+ * own, so compile for GASNET_PAR
  *
  * PEN_RANKS: 2
  * PEN_MODE: seq */
