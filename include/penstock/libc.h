@@ -43,6 +43,7 @@ extern char *strdup(const char *text);
 
 /* Formats of size_t and ptrdiff_t, named like those of inttypes.h. Both types are as long as long
  * wherever the library runs, and ISO C90 does not know the length z. */
+/* NOLINTBEGIN(readability-identifier-naming): clients know these names */
 #define PRIuSZ "lu"
 #define PRIdSZ "ld"
 #define PRIiSZ "li"
@@ -54,5 +55,6 @@ extern char *strdup(const char *text);
 #define SCNiSZ "li"
 #define SCNoSZ "lo"
 #define SCNxSZ "lx"
+/* NOLINTEND(readability-identifier-naming) */
 
 #endif
