@@ -191,6 +191,8 @@ static unsigned plain_advance(pen_coll *coll)
         if (meet->underway)
             break;
         pen_coll_waiting first = queue_first(&coll->queue);
+        if (PEN_CHECKED && meet->way == PEN_MEET_BY_FLAGS)
+            pen_shared_check_barrier(coll->job->world.coll, first.number);
         queue_pop(&coll->queue);
         if (coll->queue.count != 0)
             pen_meet_arrive(meet, 0);
@@ -211,13 +213,15 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
     pen_coll_hand_over(job, meet->way == PEN_MEET_BY_MESSAGES);
     pen_event *event = pen_event_new(thread);
     pen_lock_take(&coll->lock);
+    if (PEN_CHECKED && meet->way == PEN_MEET_BY_FLAGS) /* who sees us arrive compares it */
+        pen_lines_note(meet, world->begun, world->shared != NULL ? world->shared->history : 0);
     if (coll->queue.count == 0) /* first: what follows is done while the line is on its way */
         pen_meet_arrive(meet, 0);
     uint32_t number = pen_coll_count(world, &what);
     if (world->shared != NULL)
         pen_shared_count(world->shared, &what);
-    if (meet->way == PEN_MEET_BY_FLAGS)
-        pen_lines_note(meet, number);
+    if (!PEN_CHECKED && meet->way == PEN_MEET_BY_FLAGS)
+        pen_lines_note(meet, number, 0);
     queue_push(job, &coll->queue, (pen_coll_waiting){ event, number });
     pen_lock_drop(&coll->lock);
     return event;

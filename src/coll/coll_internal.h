@@ -83,8 +83,11 @@ void pen_meet_look(pen_meet *meet);
 
 void pen_lines_arrive(pen_meet *meet, uint64_t content);
 void pen_lines_look(pen_meet *meet);
-/* For diagnosis: the number of the latest collective that is a meeting, and a rank's. */
-void pen_lines_note(const pen_meet *meet, uint32_t number);
+/* For diagnosis: the number of the latest collective that is a meeting, and a digest of those
+ * before it; whether a rank's has that number; what a rank noted: the digest, and below it its
+ * number + 1. */
+void pen_lines_note(const pen_meet *meet, uint32_t number, uint32_t history);
+uint64_t pen_lines_note_of(const pen_meet *meet, uint32_t rank);
 bool pen_lines_noted(const pen_meet *meet, uint32_t rank, uint32_t number);
 
 void pen_dissemination_arrive(pen_meet *meet, uint64_t content);

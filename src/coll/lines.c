@@ -44,17 +44,21 @@ static _Atomic uint64_t *arrival(const pen_meet *meet, uint32_t rank, uint32_t p
     return line(meet, rank, LINE_ARRIVAL + 2 * (phase & 1));
 }
 
-void pen_lines_note(const pen_meet *meet, uint32_t number)
+void pen_lines_note(const pen_meet *meet, uint32_t number, uint32_t history)
 {
     /* relaxed, here and below: nothing is read through it */
-    atomic_store_explicit(line(meet, meet->job->rank, LINE_NOTE), (uint64_t)number + 1,
-                          memory_order_relaxed);
+    atomic_store_explicit(line(meet, meet->job->rank, LINE_NOTE),
+                          (uint64_t)history << 32 | (uint32_t)(number + 1), memory_order_relaxed);
+}
+
+uint64_t pen_lines_note_of(const pen_meet *meet, uint32_t rank)
+{
+    return atomic_load_explicit(line(meet, rank, LINE_NOTE), memory_order_relaxed);
 }
 
 bool pen_lines_noted(const pen_meet *meet, uint32_t rank, uint32_t number)
 {
-    return atomic_load_explicit(line(meet, rank, LINE_NOTE), memory_order_relaxed) ==
-           (uint64_t)number + 1;
+    return (uint32_t)pen_lines_note_of(meet, rank) == (uint32_t)(number + 1);
 }
 
 static void wake(const pen_meet *meet, uint32_t rank)

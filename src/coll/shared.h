@@ -172,6 +172,9 @@ pen_shared_op *pen_shared_op_new(pen_shared *shared);
 pen_event *pen_shared_begin(pen_thread *thread, pen_shared *shared, pen_shared_op *op);
 /* A barrier of the team's that goes another way was begun. */
 void pen_shared_count(pen_shared *shared, const pen_coll_what *what);
+/* Checked builds: all have arrived at the primordial team's barrier with that number, by flags.
+ * Ends the job if a member began other collectives before it. Under the lock. */
+void pen_shared_check_barrier(const pen_coll_team *coll, uint32_t number);
 /* Goes on with all teams' collectives; answers how many ended. */
 unsigned pen_shared_poll(pen_coll *jobs);
 

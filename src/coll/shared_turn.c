@@ -200,6 +200,40 @@ static PEN_COLD void look_around(const pen_shared *shared, const pen_shared_op *
     }
 }
 
+/* All before the barrier that the member began otherwise than we did, of those that its slots tell.
+ */
+static void find_earlier(const pen_coll_team *coll, uint32_t rank, uint32_t number)
+{
+    const pen_shared *shared = coll->shared;
+    for (uint32_t i = 0; i < PEN_SHARED_SLOTS; i++) {
+        const pen_shared_slot *slot = &shared->shares[rank]->slots[i];
+        /* acquire: the fields are those of that turn, or of a later one */
+        const uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
+        const pen_coll_what theirs = what_in(slot);
+        const pen_coll_what *ours = &coll->recent[theirs.number % PEN_COLL_WINDOW];
+        if (turn >= shared->base && number - theirs.number <= PEN_COLL_WINDOW &&
+            ours->number == theirs.number && !same(ours, &theirs))
+            pen_coll_disagree(coll, rank, &theirs, ours);
+    }
+}
+
+void pen_shared_check_barrier(const pen_coll_team *coll, uint32_t number)
+{
+    const pen_meet *meet = &coll->job->coll->meets[PEN_MEET_PLAIN];
+    const uint64_t mine = pen_lines_note_of(meet, coll->job->rank);
+    if ((uint32_t)mine != (uint32_t)(number + 1))
+        return; /* we have begun another one since */
+    for (uint32_t rank = 0; rank < coll->job->size; rank++) {
+        const uint64_t theirs = pen_lines_note_of(meet, rank);
+        const pen_coll_what barrier = { .number = (uint32_t)theirs - 1, .kind = PEN_COLL_BARRIER };
+        if ((int32_t)(barrier.number - number) < 0)
+            pen_coll_disagree(coll, rank, &barrier,
+                              &coll->recent[barrier.number % PEN_COLL_WINDOW]);
+        if (theirs != mine && barrier.number == number && coll->shared != NULL)
+            find_earlier(coll, rank, number);
+    }
+}
+
 static void looked_in_vain(const pen_shared *shared, pen_shared_op *op)
 {
     if (pen_unlikely(++op->looks % LOOKS_EACH == 0))
