@@ -17,9 +17,9 @@
 
 #include <gasnet_coll.h>
 
-/* gasnet_coll_init with more than one image on some rank. images: by rank. Called by the thread of
+/* gasnet_coll_init with more than one image on some rank. counts: by rank. Called by the thread of
  * each image; the last one of a rank takes part in a collective. */
-void pen_api_images_init(const char *call, pen_job *job, const gasnet_image_t *images,
+void pen_api_images_init(const char *call, pen_job *job, const gasnet_image_t *counts,
                          gasnet_image_t mine);
 void pen_api_images_close(struct pen_images *images); /* the team is closed with the job's others */
 

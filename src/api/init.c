@@ -142,6 +142,11 @@ static void deliver_checked(void *ctx, pen_peer from, pen_lane lane, const void 
 
 static pen_thread *this_thread(pen_job *job) { return pen_api_thread(job); }
 
+static void trace_locks(const pen_job *job)
+{
+    pen_hsl_traced = PEN_CHECKED && (job->checks_off & PEN_CHECK_LOCK) == 0;
+}
+
 static pen_status open_modules(pen_job *job, const pen_build *build)
 {
     char preset[SEGSIZE_TEXT_LEN];
@@ -163,8 +168,7 @@ static pen_status open_modules(pen_job *job, const pen_build *build)
     pen_status status = pen_job_open(job, &params);
     if (status != PEN_OK)
         return status;
-    if (PEN_CHECKED)
-        pen_hsl_traced = (job->checks_off & PEN_CHECK_LOCK) == 0;
+    trace_locks(job);
     status = pen_am_open(job);
     if (status != PEN_OK)
         goto err_close_job;
