@@ -22,7 +22,8 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
 table { border-collapse: collapse; font-size: 13px; }
 th, td { padding: 2px 9px; text-align: left; border-bottom: 1px solid #ddd; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.yes { color: #17692b; } .no { color: #b3261e; font-weight: bold; }
+th { background: #f2f4f5; position: sticky; top: 0; }
+.yes { color: #17692b; } .no { color: #b3261e; font-weight: bold; } .unknown { color: #777; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 1em; }
 .plots figure { margin: 0; } .plots svg { width: 100%; height: auto; }
 """
@@ -157,33 +158,96 @@ def draw(pyplot, plot, found):
 # ---- the page ------------------------------------------------------------------------------------
 
 
+HEADINGS = {  # column -> what its heading explains
+    "Operation": "what is measured", "Measured": "median of the blocks", "Yardstick": "what the machine can do, in the same run",
+    "Compared": "the operation against its yardstick", "Spread": "quartiles of that comparison",
+    "Limit": "what the comparison is held to", "Verdict": "whether the limit is kept",
+    "Goal": "a harder limit, which fails nothing", "Blocks": "kept of measured; the machine disturbed the others",
+}
+NUMBERS = ("Measured", "Yardstick", "Compared", "Spread", "Limit", "Blocks")
+WORDS = {"am": "active message,", "net": "over UDP:", "amo": "atomic", "coll": "collective", "short4": "Short with 4 arguments,",
+         "short": "Short,", "medium": "Medium,", "long": "Long,", "crowd": "more ranks than cores:", "raw": "yardstick,",
+         "gasnet1": "GASNet-1", "auth": "authenticated", "rma": "put and get"}
+
+
+def title(result):
+    """A metric's name in words: am_medium_64B_round_trip is "active message, Medium, 64 B round trip"."""
+    words = [WORDS.get(word, re.sub(r"^(\d+)(B|KiB|MiB)$", r"\1 \2", word)) for word in result["metric"].split("_")]
+    text = " ".join(words).replace(", of", " of").strip(" ,:")
+    peer = " ".join(result[key] for key in ("peer", "setting") if result.get(key))
+    return text[:1].upper() + text[1:] + (f" (against {peer})" if peer else "")
+
+
+def nanoseconds(value, unit):
+    """A time, or the time between messages of a rate, in nanoseconds; None for other units."""
+    if unit in ("ns", "us"):
+        return value * (1000 if unit == "us" else 1)
+    return 1000 / value if unit == "M/s" else None
+
+
+def yardstick(result):
+    value = result.get("baseline_value")
+    name = result["baseline"].replace("_", " ")
+    if not value:
+        return name
+    time = nanoseconds(value, result["unit"])
+    return f"{name} {show.number(float(f'{time:.3g}'))} ns" if time else f"{name} {show.number(value)} {result['unit']}"
+
+
+def spread(result):
+    if not show.measured(result) or not result.get("quarter1") or result.get("judged") == "difference":
+        return ""
+    return f"{result['quarter1']:.2f} to {result['quarter3']:.2f}"
+
+
+def verdict(result, key):
+    """(words, class): only a row that was measured can miss its limit."""
+    reached = result.get(key)
+    if not show.measured(result):
+        why = result.get("reason") or "the machine was busy"
+        return (f"not measured: {why}", "unknown") if key == "pass" else ("", "")
+    if reached is None:
+        return "", ""
+    return ("kept", "yes") if reached else ("missed", "no")
+
+
+def row_cells(result):
+    """One row of the page: column -> (text, class)."""
+    blocks, limit = result.get("blocks"), result.get("pass_at")
+    measured = show.measured(result)
+    cells = {"Operation": title(result),
+             "Measured": f"{show.number(result['value'])} {result['unit']}" if measured else "",
+             "Yardstick": yardstick(result), "Compared": show.judged(result) if measured else "",
+             "Spread": spread(result), "Limit": f"{result.get('sense', '<=')} {limit:g}" if limit is not None else ""}
+    cells = {column: (text, "number" if column in NUMBERS else "") for column, text in cells.items()}
+    cells["Verdict"], cells["Goal"] = verdict(result, "pass"), verdict(result, "stretch")
+    cells["Blocks"] = (f"{blocks - result.get('rejected', 0)} of {blocks}" if blocks else "", "number")
+    return cells
+
+
 def table(results):
-    text = "<table>\n<tr>" + "".join(f"<th>{column}</th>" for column in show.COLUMNS) + "</tr>\n"
+    heads = "".join(f'<th title="{html.escape(why)}">{name}</th>' for name, why in HEADINGS.items())
+    text = f"<table>\n<tr>{heads}</tr>\n"
     for result in results:
-        text += "<tr>"
-        for column, cell in show.cells(result).items():
-            kind = "number" if column in show.RIGHT else ""
-            if column in ("pass", "stretch"):
-                kind = "no" if cell.startswith("NO") else "yes"
-            text += f'<td class="{kind}">{html.escape(cell)}</td>'
-        text += "</tr>\n"
+        cells = row_cells(result)
+        text += f'<tr data-metric="{html.escape(result["metric"])}">' + "".join(f'<td class="{cells[name][1]}">{html.escape(cells[name][0])}</td>' for name in HEADINGS) + "</tr>\n"
     return text + "</table>\n"
 
 
 def page(found, plots):
     of = found["machine"]
-    passes = [row["pass"] for row in found["results"] if row.get("pass") is not None]
-    judged = f"{sum(passes)} of {len(passes)} rows reach what they have to." if passes else ""
-    about = (f"{of['processor']}, {of['cores']} cores, {of['memory']}, Linux {of['kernel']},"
-             f" {of['date']}. Load {found['load_before']:.2f} before, {found['load_after']:.2f}"
-             " after.")
+    judged = [row for row in found["results"] if row.get("pass") is not None and show.measured(row)]
+    unknown = sum(1 for row in found["results"] if not show.measured(row))
+    kept = f"{sum(row['pass'] for row in judged)} of {len(judged)} limits are kept." if judged else "No limit was judged."
+    absent = f" {unknown} row{'s were' if unknown > 1 else ' was'} not measured." if unknown else ""
+    about = (f"{of['processor']}, {of['cores']} cores, {of['memory']}, Linux {of['kernel']}, {of['date']}."
+             f" Load {found['load_before']:.2f} before, {found['load_after']:.2f} after.")
     return ("<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
             f"<title>Penstock: benchmarks</title>\n<style>{STYLE}</style>\n"
-            f"<h1>Penstock: benchmarks</h1>\n<p>{html.escape(about)} {judged} A figure is the "
-            "median of blocks; each is compared with the block of its yardstick beside it, and "
-            "pairs of blocks that the machine disturbed are put aside.</p>\n"
-            f"<div class=\"plots\">\n{plots}</div>\n<h2>All rows</h2>\n{table(found['results'])}"
-            "</html>\n")
+            f"<h1>Penstock: benchmarks</h1>\n<p>{html.escape(about)}</p>\n<p><b>{kept}{absent}</b> A figure is the median of "
+            "blocks. Each block is compared with the block of its yardstick beside it. Pairs of blocks that the "
+            "machine disturbed are discarded.</p>\n"
+            f"<div class=\"plots\">\n{plots}</div>\n<h2>All operations</h2>\n{table(found['results'])}</html>\n")
 
 
 def main():

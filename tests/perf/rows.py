@@ -73,7 +73,7 @@ class Rows(unittest.TestCase):
         with open(os.path.join(self.folder.name, "report.html"), encoding="utf-8") as file:
             page = file.read()
         for metric in ONLY:
-            self.assertIn(f">{metric}<", page)
+            self.assertIn(f'<tr data-metric="{metric}">', page)
         self.assertNotRegex(page, r"<(img|script|link)\b")
 
     def test_results_can_be_printed_for_a_document(self):
