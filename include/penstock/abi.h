@@ -63,10 +63,22 @@ typedef struct pen_atomic_call {
 typedef struct pen_unit {
     uint32_t abi, mode, segment, size; /* size: sizeof(pen_unit) */
     const char *file;
-    uint64_t reserved; /* zero */
+    uint32_t name;     /* PEN_NAME_...: of the conduit that it was built for */
+    uint32_t reserved; /* zero */
 } pen_unit;
 
 enum { PEN_MODE_SEQ = 1, PEN_MODE_PARSYNC = 2, PEN_MODE_PAR = 3 };
+enum { /* names of conduits */
+       PEN_NAME_ANY = 0,
+       PEN_NAME_SMP = 1,
+       PEN_NAME_UDP = 2,
+       PEN_NAME_MPI = 3,
+       PEN_NAME_OFI = 4,
+       PEN_NAME_UCX = 5,
+       PEN_NAME_IBV = 6,
+       PEN_NAME_PORTALS4 = 7,
+       PEN_NAME_EXTOLL = 8
+};
 enum { PEN_SEGMENT_FAST = 1, PEN_SEGMENT_LARGE = 2, PEN_SEGMENT_EVERYTHING = 3 };
 
 /* How the calling object file was compiled, and the list of all of them when the linker made one.

@@ -47,10 +47,13 @@
 #    define PEN_SEGMENT_NAME "FAST"
 #endif
 
-/* ---- the conduit's name: a name only -------------------------------------------------------- */
+/* ---- the conduit's name --------------------------------------------------------------------- */
 
 /* The client says it by -DGASNET_CONDUIT_..., or by the folder <name>-conduit of the installed tree
- * on its include path; otherwise it is SMP. */
+ * on its include path. A program that was built for SMP may assume that its ranks share one host,
+ * so it does not start where they do not (PENSTOCK_ALLOW_OTHER_CONDUIT). Programs that were built
+ * for another name run over every conduit. Without a name the macros say SMP, and the program is
+ * for any conduit. */
 #ifdef __has_include
 #    if __has_include(<gasnet_core.h>)
 #        include <gasnet_core.h>
@@ -65,27 +68,37 @@
 #if defined(GASNET_CONDUIT_UDP)
 #    define GASNET_CONDUIT_NAME     UDP
 #    define GASNET_CONDUIT_NAME_STR "UDP"
+#    define PEN_NAME                PEN_NAME_UDP
 #elif defined(GASNET_CONDUIT_MPI)
 #    define GASNET_CONDUIT_NAME     MPI
 #    define GASNET_CONDUIT_NAME_STR "MPI"
+#    define PEN_NAME                PEN_NAME_MPI
 #elif defined(GASNET_CONDUIT_OFI)
 #    define GASNET_CONDUIT_NAME     OFI
 #    define GASNET_CONDUIT_NAME_STR "OFI"
+#    define PEN_NAME                PEN_NAME_OFI
 #elif defined(GASNET_CONDUIT_UCX)
 #    define GASNET_CONDUIT_NAME     UCX
 #    define GASNET_CONDUIT_NAME_STR "UCX"
+#    define PEN_NAME                PEN_NAME_UCX
 #elif defined(GASNET_CONDUIT_IBV)
 #    define GASNET_CONDUIT_NAME     IBV
 #    define GASNET_CONDUIT_NAME_STR "IBV"
+#    define PEN_NAME                PEN_NAME_IBV
 #elif defined(GASNET_CONDUIT_PORTALS4)
 #    define GASNET_CONDUIT_NAME     PORTALS4
 #    define GASNET_CONDUIT_NAME_STR "PORTALS4"
+#    define PEN_NAME                PEN_NAME_PORTALS4
 #elif defined(GASNET_CONDUIT_EXTOLL)
 #    define GASNET_CONDUIT_NAME     EXTOLL
 #    define GASNET_CONDUIT_NAME_STR "EXTOLL"
+#    define PEN_NAME                PEN_NAME_EXTOLL
 #else
-#    ifndef GASNET_CONDUIT_SMP
+#    ifdef GASNET_CONDUIT_SMP
+#        define PEN_NAME PEN_NAME_SMP
+#    else
 #        define GASNET_CONDUIT_SMP 1
+#        define PEN_NAME           PEN_NAME_ANY
 #    endif
 #    define GASNET_CONDUIT_NAME     SMP
 #    define GASNET_CONDUIT_NAME_STR "SMP"

@@ -2,6 +2,7 @@
 /* init.c: how this process becomes a rank: the program's object files are compared, the job is
  * joined, modules are opened from the bottom up, and the process's end is watched. */
 #include "api/api.h"
+#include "api/program.h"
 
 #include "atomic/atomic.h"
 #include "coll/barrier.h"
@@ -18,75 +19,6 @@
 #include <unistd.h>
 
 enum { SEGSIZE_TEXT_LEN = 32 };
-
-/* ---- is the program of one piece? ----------------------------------------------------------- */
-
-static const char *mode_name(uint32_t mode)
-{
-    return mode == PEN_MODE_SEQ       ? "GASNET_SEQ"
-           : mode == PEN_MODE_PARSYNC ? "GASNET_PARSYNC"
-           : mode == PEN_MODE_PAR     ? "GASNET_PAR"
-                                      : "an unknown thread mode";
-}
-
-static const char *segment_name(uint32_t segment)
-{
-    return segment == PEN_SEGMENT_FAST         ? "GASNET_SEGMENT_FAST"
-           : segment == PEN_SEGMENT_LARGE      ? "GASNET_SEGMENT_LARGE"
-           : segment == PEN_SEGMENT_EVERYTHING ? "GASNET_SEGMENT_EVERYTHING"
-                                               : "an unknown segment mode";
-}
-
-static const char *file_name(const char *path)
-{
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return path == NULL ? "the program" : slash != NULL ? slash + 1 : path;
-}
-
-/* A program that is wrongly put together cannot run, whatever it does with an error code. */
-static PEN_COLD _Noreturn void refuse_program(const pen_log *log, const char *file,
-                                              const char *what, const char *other_file,
-                                              const char *other_what)
-{
-    pen_log_error((pen_log *)(uintptr_t)log,
-                  "%s was compiled for %s but %s for %s; compile all files of a program alike",
-                  file_name(file), what, file_name(other_file), other_what);
-    exit(EXIT_FAILURE);
-}
-
-static PEN_COLD _Noreturn void refuse_headers(pen_log *log, const char *file, uint32_t abi)
-{
-    pen_log_error(log,
-                  "%s was compiled with headers of interface %" PRIu32
-                  ", but this library speaks %d; compile it again with the library's headers",
-                  file_name(file), abi, PEN_ABI);
-    exit(EXIT_FAILURE);
-}
-
-/* Records lie one behind the other; each begins with what even another version can read. */
-static void check_units(pen_log *log, const pen_build *build)
-{
-    const char *at = (const char *)build->units, *end = (const char *)build->units_end;
-    while (at != NULL && (size_t)(end - at) >= sizeof(pen_unit)) {
-        const pen_unit *unit = (const pen_unit *)(const void *)at;
-        if (unit->abi != PEN_ABI || unit->size != sizeof(pen_unit))
-            refuse_headers(log, unit->size == sizeof(pen_unit) ? unit->file : NULL, unit->abi);
-        if (unit->mode != build->mode)
-            refuse_program(log, unit->file, mode_name(unit->mode), build->file,
-                           mode_name(build->mode));
-        if (unit->segment != build->segment)
-            refuse_program(log, unit->file, segment_name(unit->segment), build->file,
-                           segment_name(build->segment));
-        at += sizeof(pen_unit);
-    }
-}
-
-static void check_build(pen_log *log, const pen_build *build)
-{
-    if (build->abi != PEN_ABI || build->size != sizeof *build)
-        refuse_headers(log, NULL, build->abi);
-    check_units(log, build);
-}
 
 /* ---- what the environment says -------------------------------------------------------------- */
 
@@ -147,13 +79,21 @@ static void trace_locks(const pen_job *job)
     pen_hsl_traced = PEN_CHECKED && (job->checks_off & PEN_CHECK_LOCK) == 0;
 }
 
-static pen_status open_modules(pen_job *job, const pen_build *build)
+/* What decides how the job is opened. */
+typedef struct opening {
+    const pen_build *build;
+    pen_program program;
+    uint32_t ranks; /* that the program's arguments ask for; 0: they do not */
+} opening;
+
+static pen_status join_job(pen_job *job, const opening *how)
 {
     char preset[SEGSIZE_TEXT_LEN];
     (void)snprintf(preset, sizeof preset, "%" PRIu64 "/P", gasnet_max_segsize);
     const pen_job_params params = {
-        .mode = build->mode,
-        .segment_mode = build->segment,
+        .mode = how->build->mode,
+        .segment_mode = how->build->segment,
+        .conduit = job->boot.from_arguments ? "udp" : NULL,
         .segment_max = gasnet_max_segsize_str != NULL ? gasnet_max_segsize_str
                        : gasnet_max_segsize != 0      ? preset
                                                       : NULL,
@@ -165,10 +105,18 @@ static pen_status open_modules(pen_job *job, const pen_build *build)
         .end = pen_api_told_to_end,
         .on_fatal = pen_api_debug_error,
     };
-    pen_status status = pen_job_open(job, &params);
+    return pen_job_open(job, &params);
+}
+
+static pen_status open_modules(pen_job *job, const opening *how)
+{
+    pen_status status = join_job(job, how);
     if (status != PEN_OK)
         return status;
     trace_locks(job);
+    status = pen_api_program_fits(job, &how->program);
+    if (status != PEN_OK)
+        goto err_close_job;
     status = pen_am_open(job);
     if (status != PEN_OK)
         goto err_close_job;
@@ -261,9 +209,9 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
     return pen_boot_barrier(&job->boot);
 }
 
-static pen_status open_job(pen_job *job, const pen_build *build)
+static pen_status open_job(pen_job *job, const opening *how)
 {
-    const pen_boot_needs needs = { .conduit_len = pen_conduit_shared_max };
+    const pen_boot_needs needs = { .conduit_len = pen_conduit_shared_max, .ranks = how->ranks };
     pen_api_config config;
     pen_status status = read_config(job, &config); /* how voluble to be until the job is joined */
     if (status != PEN_OK)
@@ -276,7 +224,7 @@ static pen_status open_job(pen_job *job, const pen_build *build)
         return status;
     status = read_config(job, &config); /* as the console says */
     if (status == PEN_OK)
-        status = open_modules(job, build);
+        status = open_modules(job, how);
     return status == PEN_OK ? settle(job, &config) : status;
 }
 
@@ -289,7 +237,7 @@ static void leave_parent(void)
     pen_api_root.has_resigned = false;
 }
 
-static int start(const char *call, const pen_build *build, pen_job **out)
+static int start(const char *call, const pen_build *build, int *argc, char ***argv, pen_job **out)
 {
     if (pen_api_root.started)
         return pen_api_refuse(GASNET_ERR_NOT_INIT, call, "the job was started already");
@@ -303,12 +251,16 @@ static int start(const char *call, const pen_build *build, pen_job **out)
                               strerror(errno));
     memset(job, 0, len);
     pen_log_init(&job->log, "");
-    check_build(&job->log, build);
-    pen_status status = open_job(job, build);
+    opening how = { build, pen_api_program_check(&job->log, build), 0 };
+    if (!pen_api_root.has_resigned) /* else the job goes on, and the argument was removed */
+        how.ranks = pen_api_program_ranks(&how.program, argc, argv);
+    pen_status status = open_job(job, &how);
     if (status == PEN_ERR_PEER_LOST)
         pen_api_end_with_job();
     if (status != PEN_OK) /* whoever decided that has said why */
         return pen_api_code(status);
+    if (how.ranks != 0 && job->boot.from_arguments)
+        pen_api_program_drop_ranks(argc, argv);
     *out = job;
     return GASNET_OK;
 }
@@ -323,7 +275,7 @@ int pen_api_init(const pen_build *build, int *argc, char ***argv)
     pen_job *job = NULL;
     if (!args_agree(argc, argv))
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "argc and argv: give both or neither");
-    int code = start(call, build, &job);
+    int code = start(call, build, argc, argv, &job);
     if (job == NULL)
         return code;
     job->legacy = true;
@@ -350,7 +302,7 @@ int pen_api_client_init(const pen_build *build, gex_Client_t *client, gex_EP_t *
                               flags);
     if (!args_agree(argc, argv))
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "argc and argv: give both or neither");
-    int code = start(call, build, &job);
+    int code = start(call, build, argc, argv, &job);
     if (job == NULL)
         return code;
     job->legacy = (flags & GEX_FLAG_USES_GASNET1) != 0;

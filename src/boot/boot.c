@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -193,13 +194,11 @@ static pen_status open_foreign(pen_log *log, const pen_boot_needs *needs,
 
 /* ---- without a launcher ---------------------------------------------------------------------- */
 
-static pen_status open_forked(pen_log *log, const pen_boot_needs *needs, uint32_t ranks,
-                              pen_boot *out)
+static pen_status open_forked(pen_log *log, const pen_boot_needs *needs, const char *launcher,
+                              uint32_t ranks, pen_boot *out)
 {
     (void)fflush(NULL); /* or each rank would print again what waits in the buffers */
-    const pen_supervisor_options options = { .size = ranks,
-                                             .launcher = "GASNET_PSHM_NODES",
-                                             .needs = needs };
+    const pen_supervisor_options options = { .size = ranks, .launcher = launcher, .needs = needs };
     return pen_supervise(log, &options, NULL, NULL, out);
 }
 
@@ -214,6 +213,43 @@ static pen_status open_alone(pen_log *log, const pen_boot_needs *needs, pen_boot
     status = pen_boot_attach(log, arena.fd, arena.base, -1, 0, "none", out);
     if (status != PEN_OK)
         pen_arena_destroy(&arena);
+    return status;
+}
+
+/* `./program N ...`, where the program was built for such a start. */
+static pen_status check_arguments(pen_log *log, const pen_boot_needs *needs,
+                                  const pen_boot_config *config)
+{
+    if (config->spawn[0] != '\0' && strcasecmp(config->spawn, "L") != 0) {
+        pen_log_error(log,
+                      "cannot start %u ranks with GASNET_SPAWNFN=%s: a program that starts itself "
+                      "does so on this host; start it with `amudprun -np %u`, or set "
+                      "GASNET_SPAWNFN=L",
+                      needs->ranks, config->spawn, needs->ranks);
+        return PEN_ERR_ARGUMENT;
+    }
+    if (needs->ranks > PEN_SUPERVISOR_RANKS_MAX) {
+        pen_log_error(log, "cannot start %u ranks: give a number between 1 and %d", needs->ranks,
+                      PEN_SUPERVISOR_RANKS_MAX);
+        return PEN_ERR_ARGUMENT;
+    }
+    return PEN_OK;
+}
+
+/* No launcher has started this process. */
+static pen_status open_unlaunched(pen_log *log, const pen_boot_needs *needs,
+                                  const pen_boot_config *config, pen_boot *out)
+{
+    bool is_asked = needs->ranks != 0 && !config->alone;
+    uint32_t ranks = is_asked ? needs->ranks : (uint32_t)config->ranks;
+    pen_status status = is_asked ? check_arguments(log, needs, config) : PEN_OK;
+    if (status == PEN_OK)
+        status = ranks > 1 ? open_forked(log, needs,
+                                         is_asked ? "the program itself" : "GASNET_PSHM_NODES",
+                                         ranks, out)
+                           : open_alone(log, needs, out);
+    if (status == PEN_OK)
+        out->from_arguments = is_asked;
     return status;
 }
 
@@ -236,8 +272,7 @@ pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *ou
         if (is_launched_by_other(&config, &foreign))
             status = open_foreign(log, needs, &config, &foreign, out, &alone);
         if (status == PEN_OK && alone)
-            status = config.ranks > 1 ? open_forked(log, needs, (uint32_t)config.ranks, out)
-                                      : open_alone(log, needs, out);
+            status = open_unlaunched(log, needs, &config, out);
     }
     if (status != PEN_OK)
         return status;
@@ -258,6 +293,7 @@ pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
         return status;
     }
     out->in_process = resigned->in_process;
+    out->from_arguments = resigned->from_arguments;
     resigned->arena_fd = resigned->control_fd = -1; /* out's now */
     status = enlist(log, out);
     if (status != PEN_OK)

@@ -39,6 +39,7 @@ typedef struct pen_boot {
     char **environment;   /* the spawning console's, as "NAME=value"; NULL-terminated; never NULL */
     const char *launcher; /* "penstock run", "GASNET_PSHM_NODES", "none": for messages and info */
     bool in_process;      /* the supervisor is a thread of ours: to be heard before we end */
+    bool from_arguments;  /* the ranks were made because the program's arguments said so */
     uint32_t exchanges;   /* done so far: the two areas are used by turns */
     const pen_turns
         *turns; /* NULL: this process is one rank, whose waiting is the kernel's business */
@@ -51,13 +52,16 @@ typedef struct pen_boot {
 typedef struct pen_boot_needs {
     size_t (*conduit_len)(
         uint32_t ranks); /* bytes for the conduit's slice: the largest any may want */
+    uint32_t ranks; /* that the program's arguments ask for, if no launcher started it; 0: they ask
+                       for nothing */
 } pen_boot_needs;
 
 /* Finds out how this process was started and joins its job. GASNET_PSHM_NODES=N without a launcher
  * forks: the caller becomes the supervisor, never returns and exits with the job's status; each of
- * the N children returns from here as a rank. Under a launcher that speaks PMIx (PMIX_RANK with
- * PMIX_NAMESPACE) the processes are a job (pmix.h). Another one (PMI_RANK or PMI_FD, SLURM_PROCID
- * with SLURM_STEP_ID) whose job size is not 1 is refused in words: no silent singletons. */
+ * the N children returns from here as a rank. needs->ranks does the same, and goes first. Under a
+ * launcher that speaks PMIx (PMIX_RANK with PMIX_NAMESPACE) the processes are a job (pmix.h).
+ * Another one (PMI_RANK or PMI_FD, SLURM_PROCID with SLURM_STEP_ID) whose job size is not 1 is
+ * refused in words: no silent singletons. */
 pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *out);
 
 /* Every rank meets here; through the host page, and between hosts through the launcher, sleeping

@@ -8,6 +8,9 @@ const pen_knob pen_boot_knobs[] = {
     { "GASNET_PSHM_NODES", PEN_KNOB_INT, NULL, offsetof(pen_boot_config, ranks),
       "Ranks that a program started without a launcher makes of itself; unset or 1: it runs "
       "alone." },
+    { "GASNET_SPAWNFN", PEN_KNOB_STRING, "L", offsetof(pen_boot_config, spawn),
+      "How a program for udp that is started as `./program N` makes its ranks: L, on this host; "
+      "amudprun takes S as well, over ssh." },
     { "PENSTOCK_ALONE", PEN_KNOB_BOOL, "0", offsetof(pen_boot_config, alone),
       "Run as a job of one even under another launcher." },
     { "GASNET_SUPERNODE_MAXSIZE", PEN_KNOB_INT, "0", offsetof(pen_boot_config, block_most),

@@ -12,6 +12,7 @@
 
 typedef struct pen_boot_config {
     int64_t ranks;                /* GASNET_PSHM_NODES; 0: not set */
+    const char *spawn;            /* GASNET_SPAWNFN */
     bool alone;                   /* PENSTOCK_ALONE */
     int64_t block_most;           /* GASNET_SUPERNODE_MAXSIZE; 0: no bound */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */

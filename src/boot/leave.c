@@ -140,6 +140,7 @@ static void unmap(pen_boot *boot)
                       .control_fd = boot->control_fd,
                       .arena_fd = boot->arena_fd,
                       .in_process = boot->in_process,
+                      .from_arguments = boot->from_arguments,
                       .launcher = boot->launcher };
     boot->control_fd = boot->arena_fd = -1;
     pen_boot_close(boot);

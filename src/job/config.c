@@ -9,6 +9,7 @@
 
 #define SEGMENT_MAX_DEFAULT "0.85/H"
 #define SEGMENT_MAX_NAME    "GASNET_MAX_SEGSIZE"
+#define CONDUIT_NAME        "PENSTOCK_CONDUIT"
 
 const pen_knob pen_job_knobs[] = {
     { SEGMENT_MAX_NAME, PEN_KNOB_MEMORY, SEGMENT_MAX_DEFAULT, offsetof(pen_job_config, segment_max),
@@ -20,8 +21,11 @@ const pen_knob pen_job_knobs[] = {
       "and random access is faster." },
     { "GASNET_MAX_THREADS", PEN_KNOB_INT, "256", offsetof(pen_job_config, threads_max),
       "Threads of one rank that may use the library at the same time." },
-    { "PENSTOCK_CONDUIT", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, conduit),
+    { CONDUIT_NAME, PEN_KNOB_STRING, NULL, offsetof(pen_job_config, conduit),
       "Conduit to use; unset: the best one for the job." },
+    { "PENSTOCK_ALLOW_OTHER_CONDUIT", PEN_KNOB_BOOL, "no",
+      offsetof(pen_job_config, allow_other_conduit),
+      "Whether a program that was built for the smp conduit may run where ranks share no memory." },
     { "PENSTOCK_DEVICE", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, device),
       "Device behind the memory kinds CUDA, HIP and Level Zero: standin (host memory that only "
       "copies reach, to try programs with); unset: none." },
@@ -47,16 +51,18 @@ const pen_knob pen_job_knobs[] = {
 
 typedef struct job_lookup {
     const pen_boot *boot;
-    const char *segment_max; /* the client's own default; NULL: none */
+    const pen_job_params *defaults; /* the client's own; NULL: it has none */
 } job_lookup;
 
 static const char *job_find(void *ctx, const char *name)
 {
     const job_lookup *lookup = ctx;
     const char *value = pen_boot_getenv(lookup->boot, name);
-    if (value == NULL && lookup->segment_max != NULL && strcmp(name, SEGMENT_MAX_NAME) == 0)
-        return lookup->segment_max;
-    return value;
+    if (value != NULL || lookup->defaults == NULL)
+        return value;
+    return strcmp(name, SEGMENT_MAX_NAME) == 0 ? lookup->defaults->segment_max
+           : strcmp(name, CONDUIT_NAME) == 0   ? lookup->defaults->conduit
+                                               : NULL;
 }
 
 static void job_print_table(const pen_job *job, const pen_knob *table)
@@ -69,9 +75,9 @@ static void job_print_table(const pen_job *job, const pen_knob *table)
 
 /* One table: into its struct, and on rank 0 to people who asked. */
 static pen_status job_read_table(pen_job *job, const pen_knob *table, void *config,
-                                 const char *segment_max)
+                                 const pen_job_params *defaults)
 {
-    job_lookup lookup = { &job->boot, segment_max };
+    job_lookup lookup = { &job->boot, defaults };
     pen_status status = pen_knob_read(&job->log, table, config, job_find, &lookup);
     if (status == PEN_OK && job->config.verbose_env && job->rank == 0)
         job_print_table(job, table);
@@ -80,7 +86,7 @@ static pen_status job_read_table(pen_job *job, const pen_knob *table, void *conf
 
 pen_status pen_job_read_config(pen_job *job, const pen_job_params *params)
 {
-    pen_status status = job_read_table(job, pen_job_knobs, &job->config, params->segment_max);
+    pen_status status = job_read_table(job, pen_job_knobs, &job->config, params);
     const char *device = job->config.device;
     if (status == PEN_OK && device != NULL && device[0] != '\0' && pen_kind_find(device) == NULL) {
         pen_log_error(

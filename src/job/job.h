@@ -116,13 +116,14 @@ typedef struct pen_job_config {
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE */
     bool huge_pages;              /* GASNET_USE_HUGEPAGES */
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
-    int64_t threads_max;   /* GASNET_MAX_THREADS */
-    const char *conduit;   /* PENSTOCK_CONDUIT */
-    const char *device;    /* PENSTOCK_DEVICE; NULL: none */
-    const char *check_off; /* PENSTOCK_CHECK_OFF; NULL: nothing */
-    bool check_overlap;    /* PENSTOCK_CHECK_OVERLAP */
-    bool stats;            /* PENSTOCK_STATS */
-    bool verbose_env;      /* GASNET_VERBOSEENV */
+    int64_t threads_max;      /* GASNET_MAX_THREADS */
+    const char *conduit;      /* PENSTOCK_CONDUIT */
+    const char *device;       /* PENSTOCK_DEVICE; NULL: none */
+    const char *check_off;    /* PENSTOCK_CHECK_OFF; NULL: nothing */
+    bool check_overlap;       /* PENSTOCK_CHECK_OVERLAP */
+    bool allow_other_conduit; /* PENSTOCK_ALLOW_OTHER_CONDUIT */
+    bool stats;               /* PENSTOCK_STATS */
+    bool verbose_env;         /* GASNET_VERBOSEENV */
 } pen_job_config;
 
 /* ---- the job ---------------------------------------------------------------------------- */
@@ -188,6 +189,7 @@ struct pen_job {
 typedef struct pen_job_params {
     uint32_t mode, segment_mode;
     const char *segment_max; /* the client's default for GASNET_MAX_SEGSIZE; NULL: ours */
+    const char *conduit;     /* the default for PENSTOCK_CONDUIT; NULL: the best one */
     /* What the job does with an arriving frame: am/ is above us. */
     void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);

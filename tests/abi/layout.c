@@ -37,6 +37,7 @@ OFFSET_IS(pen_atomic_call, flags, 28);
 OFFSET_IS(pen_atomic_call, operands, 32);
 SIZE_IS(pen_unit, 32);
 OFFSET_IS(pen_unit, file, 16);
+OFFSET_IS(pen_unit, name, 24);
 SIZE_IS(pen_build, 40);
 OFFSET_IS(pen_build, file, 16);
 OFFSET_IS(pen_build, units, 24);

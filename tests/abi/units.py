@@ -93,6 +93,9 @@ def main():
         program.try_modes("cc", ["-DGASNET_SEQ", "-DGASNET_SEGMENT_EVERYTHING"], ["-DGASNET_SEQ"], 1,
                           "part.c was compiled for GASNET_SEGMENT_EVERYTHING but main.c for "
                           "GASNET_SEGMENT_FAST")
+        program.try_modes("cc", ["-DGASNET_SEQ", "-DGASNET_CONDUIT_SMP"], ["-DGASNET_SEQ", "-DGASNET_CONDUIT_UDP"],
+                          1, "main.c was compiled for the udp conduit but part.c for the smp conduit")
+        program.try_modes("cc", ["-DGASNET_SEQ", "-DGASNET_CONDUIT_UDP"], ["-DGASNET_SEQ"], 0, "")
         units = [program.compile("cc", "part", PART, ["-DGASNET_SEQ"])]
         other = MAIN.replace("START", "gasnet_init(&argc, &argv)").replace(
             "EXTERN", "#undef PEN_ABI\n#define PEN_ABI 2\nEXTERN", 1)

@@ -119,6 +119,17 @@ class Running(Case):
         self.assertGreater(net_count, 2 * shm)
         self.assertGreater(shm, 0)
 
+    def test_a_program_that_was_built_for_smp_is_refused(self):
+        folder = os.path.join(BUILD, "tests", "launch")
+        done = run(os.path.join(folder, "built_for.smp"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(re.findall("cannot run this program over udp: built_for.c was built for the smp conduit, .*"
+                                        "ranks 0 and 2 do not", done.stderr)), 1, done.stderr)
+        for name, env in (("smp", {"PENSTOCK_ALLOW_OTHER_CONDUIT": "1"}), ("any", {}), ("udp", {})):
+            done = self.good(run(os.path.join(folder, f"built_for.{name}"), "2", **env))
+            self.assertEqual(len(re.findall(r"(?m)^rank \d of 8 over udp, .*: 2 end$", done.stdout)), 8, done.stdout)
+
     def test_frames_go_by_memory_only_within_a_host(self):
         """Rank 0's requests to each rank, counted: what its counters call shared memory is its host."""
         done = self.good(run(os.path.join(BUILD, "tests", "hosts", "hosts_routes")))

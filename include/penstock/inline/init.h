@@ -22,9 +22,9 @@ extern "C" {
 #    endif
 extern const pen_unit __start_pen_units[] __attribute__((weak, visibility("hidden")));
 extern const pen_unit __stop_pen_units[] __attribute__((weak, visibility("hidden")));
-static const pen_unit pen_this_unit PEN_UNIT_KEEP = { PEN_ABI,       PEN_MODE,
-                                                      PEN_SEGMENT,   (uint32_t)sizeof(pen_unit),
-                                                      __BASE_FILE__, 0 };
+static const pen_unit pen_this_unit PEN_UNIT_KEEP = {
+    PEN_ABI, PEN_MODE, PEN_SEGMENT, (uint32_t)sizeof(pen_unit), __BASE_FILE__, PEN_NAME, 0
+};
 #endif
 
 /* What scripts search an executable for in order to know how it was built. The length is the one
@@ -61,8 +61,8 @@ static __inline__ pen_build pen_this_build(void)
     static const char ident[] = PEN_IDENT;
     __asm__ volatile("" : : "r"(ident)); /* used */
     build.file = pen_this_unit.file;
-    build.units = __start_pen_units;
-    build.units_end = __stop_pen_units;
+    build.units = __start_pen_units != NULL ? __start_pen_units : &pen_this_unit;
+    build.units_end = __start_pen_units != NULL ? __stop_pen_units : &pen_this_unit + 1;
 #endif
     return build;
 }
