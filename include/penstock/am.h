@@ -45,9 +45,11 @@ PEN_API size_t gex_AM_MaxRequestLong(gex_TM_t team, gex_Rank_t rank, const gex_E
 PEN_API size_t gex_AM_MaxReplyLong(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
                                    gex_Flags_t flags, unsigned int arg_count);
 
-/* A length that is legal for every message of the kind: the least answer of the calls above, in
- * bytes, at least 512. Context: any. They do not poll.
- * GASNet-EX, chapter "Active messages". */
+/* A length that is legal for every message of the kind, in bytes, at least 512. In a job: the least
+ * answer of the calls above. Before the job starts: a length that every job carries, over any
+ * conduit with any settings; a process that has asked then gets this answer in its job, too.
+ * Context: any, also before gex_Client_Init. They do not poll. GASNet-EX, chapter "Active
+ * messages". */
 PEN_API size_t gex_AM_LUBRequestMedium(void);
 PEN_API size_t gex_AM_LUBReplyMedium(void);
 PEN_API size_t gex_AM_LUBRequestLong(void);

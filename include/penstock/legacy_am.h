@@ -12,8 +12,9 @@
 extern "C" {
 #endif
 
-/* The largest number of arguments; the longest payload, in bytes, that is legal with any of them.
- * Context: any. They do not poll.
+/* The largest number of arguments; the longest payload, in bytes, that is legal with any of them:
+ * gex_AM_LUBRequestMedium, gex_AM_LUBRequestLong and gex_AM_LUBReplyLong under their older names.
+ * Context: any, also before gasnet_init. They do not poll.
  * GASNet-1, chapter "Core API": active messages. */
 PEN_API size_t gasnet_AMMaxArgs(void);
 PEN_API size_t gasnet_AMMaxMedium(void);

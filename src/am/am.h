@@ -23,7 +23,7 @@ enum {
     PEN_AM_HANDLER_FIRST = 128, /* GEX_AM_INDEX_BASE: the first a client may use */
     PEN_AM_LONG_MAX = 1 << 30,  /* of a Long whose target memory every peer of the job may map */
     PEN_AM_LONG_LEAST = 65536,  /* of any Long */
-    PEN_AM_MEDIUM_LEAST = 512,  /* a link whose frames carry less cannot be used */
+    PEN_AM_MEDIUM_LEAST = 512,  /* of any Medium: a link whose frames carry less cannot be used */
 };
 
 /* What a client promises of a handler: bits of pen_am_entry.flags, as GEX_FLAG_AM_... No bit of a

@@ -358,25 +358,22 @@ size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t *local, gex_F
     return limit(token->job, pen_am_max_long_reply, local, flags, arg_count);
 }
 
-size_t gex_AM_LUBRequestMedium(void)
+/* Without a job: what every job carries. A program that has asked then is told the same in its job,
+ * since it may have made room for as much. */
+static size_t bound(size_t least, size_t (*of_kind)(const pen_job *, unsigned))
 {
-    return pen_am_max_medium(pen_api_job("gex_AM_LUBRequestMedium"), PEN_AM_ARGS_MAX);
+    /* relaxed, both: the answer is the same whoever else asks */
+    if (pen_api_root.job == NULL)
+        atomic_store_explicit(&pen_api_root.asked_early, true, memory_order_relaxed);
+    return atomic_load_explicit(&pen_api_root.asked_early, memory_order_relaxed)
+               ? least
+               : of_kind(pen_api_root.job, PEN_AM_ARGS_MAX);
 }
 
-size_t gex_AM_LUBReplyMedium(void)
-{
-    return pen_am_max_medium(pen_api_job("gex_AM_LUBReplyMedium"), PEN_AM_ARGS_MAX);
-}
-
-size_t gex_AM_LUBRequestLong(void)
-{
-    return pen_am_max_long_request(pen_api_job("gex_AM_LUBRequestLong"), PEN_AM_ARGS_MAX);
-}
-
-size_t gex_AM_LUBReplyLong(void)
-{
-    return pen_am_max_long_reply(pen_api_job("gex_AM_LUBReplyLong"), PEN_AM_ARGS_MAX);
-}
+size_t gex_AM_LUBRequestMedium(void) { return bound(PEN_AM_MEDIUM_LEAST, pen_am_max_medium); }
+size_t gex_AM_LUBReplyMedium(void) { return bound(PEN_AM_MEDIUM_LEAST, pen_am_max_medium); }
+size_t gex_AM_LUBRequestLong(void) { return bound(PEN_AM_LONG_LEAST, pen_am_max_long_request); }
+size_t gex_AM_LUBReplyLong(void) { return bound(PEN_AM_LONG_LEAST, pen_am_max_long_reply); }
 
 size_t gasnet_AMMaxMedium(void) { return gex_AM_LUBRequestMedium(); }
 size_t gasnet_AMMaxLongRequest(void) { return gex_AM_LUBRequestLong(); }
