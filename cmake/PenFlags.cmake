@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Compiler flags, in three interface libraries:
-#   pen_warnings   the warnings every C file of ours meets, and sanitizers
+#   pen_warnings   the warnings for every C file of the project, and sanitizers
 #   pen_internal   what library code is compiled with; sees src/ and the generated headers
 #   pen_client     what a user's program sees: the public headers
 set(CMAKE_C_STANDARD 11)
@@ -25,7 +25,7 @@ target_compile_options(pen_warnings INTERFACE
 if(PENSTOCK_WERROR)
     target_compile_options(pen_warnings INTERFACE -Werror)
 endif()
-# What is installed names no folder of this machine, not even in what it holds for debuggers.
+# Installed files name no folder of the build machine, not even in their debug information.
 if(CMAKE_BUILD_TYPE MATCHES "^Rel")
     target_compile_options(pen_warnings INTERFACE
         "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `make install` puts where.
+# Lists the files that `make install` installs, and their folders.
 install(TARGETS penstock penstock_static
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(TARGET penstock_command)

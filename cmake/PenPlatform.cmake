@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Which platforms we build on, and the tools the build itself needs.
+# Checks the platform, and finds the tools that the build itself needs.
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     message(FATAL_ERROR "Penstock runs on Linux only for now, not on ${CMAKE_SYSTEM_NAME}")
 endif()

@@ -19,7 +19,7 @@ void environment_open(environment *out);
 void environment_add(void *to, char *entry);
 
 /* NAME=value, or NAME=value:rest when rest is neither NULL nor empty. */
-/* The same for "NAME": with the value that this process has; nothing if it has none. */
+/* Adds the variable NAME with the value that this process has. If it has none, nothing is added. */
 void environment_hand_on(void *to, char *entry);
 
 void environment_set(environment *to, const char *name, const char *value, const char *rest);

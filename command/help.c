@@ -73,7 +73,7 @@ const command command_table[] = {
       "measure an operation over lengths, and print a table", perf_text },
     { "info", command_info, "info [WORD] [--all] [--json] [-n N]",
       "show version, conduits, this machine and every variable", info_text },
-    { "agent", command_agent, NULL, NULL, NULL }, /* what `penstock run` starts on other hosts */
+    { "agent", command_agent, NULL, NULL, NULL }, /* `penstock run` starts it on other hosts */
     { "words", command_words, NULL, NULL, NULL }, /* for completions of shells */
     { "help", command_help, "help [command]", "explain a command", help_text },
     { NULL, NULL, NULL, NULL, NULL },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info.h: what `penstock info` finds out, gathered once and printed as text or JSON. */
+/* info.h: facts that `penstock info` gathers once and prints as text or as JSON. */
 #ifndef PEN_COMMAND_INFO_H
 #define PEN_COMMAND_INFO_H
 

@@ -13,7 +13,7 @@
 
 enum { LEN_MAX = 16 << 20, PAIR_RANKS = 2 };
 
-/* What can be measured, and by how many ranks at least. */
+/* Operations that can be measured, each with the least number of ranks. */
 static const struct operation {
     const char *name;
     unsigned ranks_min;

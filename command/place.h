@@ -10,7 +10,8 @@
  * build tree or where it was installed. False: nowhere; out then lists where it was looked for. */
 bool place_of_library(bool checked, char *out, size_t out_len);
 
-/* A program that the command starts, as above: out is its path, or where it was looked for. */
+/* Finds a program that the command starts. out receives its path, or, if it returns false, the
+ * folder in which it was looked for. */
 bool place_of_program(const char *name, char *out, size_t out_len);
 
 #endif

@@ -45,7 +45,7 @@ static bool settings_apply(pen_log *log, const run_options *options, environment
     return !options->checked || use_checked(log, to);
 }
 
-/* None, unless they were asked for. */
+/* Finds the cores to bind ranks to. Without --bind it finds no cores and returns true. */
 static bool cores_find(pen_log *log, const run_options *options, topology *out)
 {
     if (!options->bind)
@@ -107,7 +107,7 @@ int command_run(char **arguments)
         log.level = PEN_LOG_INFO;
     if (!settings_apply(&log, &options, &changed))
         return COMMAND_USAGE;
-    /* Ours too: what the arena is laid out for depends on the same variables. */
+    /* The variables are set in this process, too: the layout of the arena depends on them. */
     if (!environment_apply(&changed)) {
         pen_log_error(&log, "cannot set variables for the ranks: %s; set fewer", changed.failed);
         return 1;

@@ -13,7 +13,7 @@ typedef struct run_options {
     double timeout_s; /* 0: none */
     bool tag, bind, checked, stats, verbose, help;
     const char *conduit;    /* NULL: not given */
-    char *hosts, *hostfile; /* words of argv; likewise */
+    char *hosts, *hostfile; /* words of argv; NULL: not given */
     bool local;
     char **argv; /* program and arguments, NULL-terminated */
 } run_options;
@@ -21,7 +21,7 @@ typedef struct run_options {
 typedef struct run_problem {
     char text[256];      /* "" when there is none */
     const char *unknown; /* an option nobody knows, as typed; then text is empty */
-    const char *nearest; /* what it may have meant; NULL: nothing near */
+    const char *nearest; /* the option that was probably meant; NULL if no name is similar */
 } run_problem;
 
 /* set: called for each --env NAME=VALUE or NAME, in order. False: *problem says why. */

@@ -165,7 +165,8 @@ static bool is_named(const environment *changed, const char *entry)
     return false;
 }
 
-/* Ours, where libraries are, and what the command line names; the rest stays here. */
+/* Chooses the variables that go to other hosts: GASNET_..., PENSTOCK_..., LD_LIBRARY_PATH and those
+ * that the command line names. */
 static char *const *handed_make(const environment *changed)
 {
     size_t count = 0, kept = 0;

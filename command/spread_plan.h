@@ -17,7 +17,7 @@ typedef struct spread_plan {
     pen_spread_options options; /* points at what follows */
     pen_hosts hosts;
     char agent[PATH_MAX];
-    char words_text[4096]; /* what the words of ssh point into */
+    char words_text[4096]; /* holds the text of the words in `ssh` */
     char *ssh[SPREAD_WORDS_MAX + 1];
     char connect_timeout[48], alive_interval[48];
 } spread_plan;

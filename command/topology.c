@@ -9,7 +9,7 @@
 #if PEN_HAVE_HWLOC
 #    include <dlfcn.h>
 #    include <hwloc.h>
-#    define HWLOC_LIBRARY "libhwloc.so.15" /* of all releases whose interface is 2.x */
+#    define HWLOC_LIBRARY "libhwloc.so.15" /* the name that all releases 2.x have */
 
 /* The calls we make, by name: each is declared by hwloc.h and found when it is asked for. */
 #    define HWLOC_CALLS(X)           \

@@ -13,11 +13,11 @@ enum { TOPOLOGY_CORES_MAX = 1024 };
 typedef struct topology {
     const char *why_not; /* NULL: what follows is known */
     unsigned packages, numa_nodes, cores, threads;
-    uint64_t cache_len;    /* of one last-level cache, bytes; 0: none is known */
+    uint64_t cache_len;    /* bytes of one last-level cache; 0 if not known */
     unsigned cache_shared; /* hardware threads that share one */
-    /* Of each core that this process may use, its hardware threads that it may use; cores that are
-     * close to one another stand together. Without hwloc every hardware thread counts as a core,
-     * by its number. */
+    /* A set for each core that this process may use: the hardware threads of that core that it may
+     * use. Cores that are close to one another stand together. Without hwloc every hardware thread
+     * counts as a core, by its number. */
     unsigned set_count;
     cpu_set_t sets[TOPOLOGY_CORES_MAX];
 } topology;

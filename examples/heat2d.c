@@ -23,8 +23,8 @@ static struct job {
     gex_Rank_t rank, size;
     size_t side, steps;
     size_t first, rows;
-    double *plates[2];   /* ours: present and next in turn; each has rows + 2 rows */
-    double *neighbor[2]; /* theirs, in their own addresses; NULL at the rim */
+    double *plates[2];   /* plates of this rank: present and next in turn; each has rows + 2 rows */
+    double *neighbor[2]; /* plates of the neighbours, at their addresses; NULL at the rim */
     /* the last step whose row came from there, for each of the two plates: a neighbour may be one
      * step ahead of us, and messages may overtake each other */
     volatile gex_AM_Arg_t arrived[2][2];
@@ -50,7 +50,7 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A plate of a rank with so many rows begins here in its segment. */
+/* Returns where a plate begins in the segment of a rank that has this number of rows. */
 static double *plate_of(double *segment, size_t rows, size_t which)
 {
     return segment + which * (rows + 2) * job.side;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What every point is at the start: hot along the top, warm on the left, and a pattern inside, so
+/* Value of a point at the start: hot along the top, warm on the left, and a pattern inside, so
  * that no two rows look alike. */
 static inline double plate_start(size_t row, size_t column, size_t side)
 {
@@ -21,8 +21,8 @@ static inline double plate_start(size_t row, size_t column, size_t side)
     return (double)((row * 31 + column * 17) % 64);
 }
 
-/* One row of the next state; above, here and below are rows of the present one. Not inlined: the
- * same instructions, hence the same bits, wherever the row lies. */
+/* One row of the next state; above, here and below are rows of the present one. Not inlined, so
+ * that every row is computed by the same instructions and has the same bits. */
 static __attribute__((noinline)) void plate_row(double *restrict next, const double *restrict above,
                                                 const double *restrict here,
                                                 const double *restrict below, size_t side)
@@ -40,7 +40,8 @@ static inline void plate_fill(double *row, size_t row_i, size_t side)
         row[column] = plate_start(row_i, column, side);
 }
 
-/* The whole plate after so many steps, by one process; the caller frees it. NULL: no memory. */
+/* Computes the whole plate after this number of steps in one process. The caller frees it. Returns
+ * NULL if there is no memory. */
 static inline double *plate_alone(size_t side, size_t steps)
 {
     double *now = malloc(side * side * sizeof(*now));

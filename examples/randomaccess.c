@@ -34,7 +34,7 @@
 enum {
     LOOK_AHEAD = 1024, /* updates a rank may have drawn and not yet seen applied */
     BUCKET_MIN = 64,   /* updates in a message: 512 bytes, which every GASNet carries */
-    BUCKET_MAX = 256,  /* the same, when there are few ranks to hold back updates for */
+    BUCKET_MAX = 256,  /* updates in a message, if there are few ranks to hold back updates for */
     LOG2_DEFAULT = 22,
     LOG2_MAX = 40,
     UPDATES_PER_WORD = 4,
@@ -76,18 +76,18 @@ static struct job {
     uint32_t log2;
     spread spread;
     uint64_t first, count;       /* our words */
-    uint64_t *table;             /* ours, in our segment */
+    uint64_t *table;             /* words of this rank, in its segment */
     uintptr_t *tables;           /* everyone's, each in its owner's address space, */
     uintptr_t *mapped;           /* where word 0 would be here if all were that rank's */
     _Atomic uint64_t strays;     /* updates that reached a rank which does not own the word */
-    _Atomic uint32_t table_log2; /* what rank 0 measured, plus one */
+    _Atomic uint32_t table_log2; /* size that rank 0 measured, plus one */
     worker workers[THREADS_MAX];
 } job;
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Applies updates to words of ours. With several threads handlers run at the same time (relaxed:
- * the table is read after a barrier). */
+/* Applies updates to words of this rank. With several threads handlers run at the same time
+ * (relaxed: the table is read after a barrier). */
 static inline void table_apply(const uint64_t *updates, size_t count)
 {
     uint64_t *const table = job.table;
@@ -179,8 +179,8 @@ static inline uint64_t worker_unanswered(worker *self)
     return self->sent - atomic_load_explicit(&self->applied, memory_order_relaxed);
 }
 
-/* An update that is lost, or answered twice, must not hang the job for ever: finding that is what
- * this program is for. */
+/* An update that is lost, or answered twice, must not hang the job without end: this program is
+ * there to find such a fault. */
 static void worker_lose_patience(worker *self)
 {
     const uint64_t unanswered = worker_unanswered(self);
@@ -450,7 +450,7 @@ static void print_result(const totals *sum, double seconds, uint64_t errors_max)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* What is wrong with the arguments, or NULL. */
+/* Reads the arguments. Returns a text that says what is wrong with them, or NULL. */
 static const char *arguments_read(int argc, char **argv)
 {
     long log2 = LOG2_DEFAULT, threads = 1;

@@ -19,8 +19,8 @@ typedef struct direct {
     uint64_t value;
 } direct;
 
-/* Draws and applies so many updates behind `value`, answers the last. tables: of each rank, where
- * word 0 would be if all words were that rank's. */
+/* Draws and applies `count` updates that follow `value`, and returns the last one. tables holds for
+ * each rank the address at which word 0 would be if all words were that rank's. */
 static uint64_t direct_update(const spread *table, const uintptr_t *tables, uint64_t value,
                               uint64_t count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* randomaccess_totals.h: what the ranks of RandomAccess tell rank 0 at the end. */
+/* randomaccess_totals.h: figures that the ranks of RandomAccess report to rank 0 at the end. */
 #ifndef RANDOMACCESS_TOTALS_H
 #define RANDOMACCESS_TOTALS_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the gates share: files, complaints, and self-tests that break a copy on purpose."""
+"""Helpers that the gates share: files, complaints, and self-tests that break a copy on purpose."""
 
 import argparse
 import collections

@@ -51,7 +51,7 @@ def flat(text):
 
 
 class Section:
-    """What declarations without a comment of their own share: the section's title, the file's comment."""
+    """Shared by declarations without a comment of their own: the section's title, the file's comment."""
 
     def __init__(self, title, comment):
         self.title, self.comment = title, comment

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* machine.h: what a simulated machine costs, read from a file, so that every experiment on it takes
- * the same numbers. A file has one line for each value, `name = number unit`, all of them and no
- * others, in any order; # begins a comment. */
+/* machine.h: the costs of a simulated machine, read from a file, so that every experiment on it
+ * takes the same numbers. A file has one line for each value, `name = number unit`, in any order. A
+ * missing value and an unknown name are errors. # begins a comment. */
 #ifndef PEN_SIM_MACHINE_H
 #define PEN_SIM_MACHINE_H
 
@@ -37,11 +37,11 @@ typedef struct pen_sim_machine {
 bool pen_sim_machine_read(const char *path, pen_sim_machine *out, char *problem,
                           size_t problem_len);
 
-/* The same for the text of such a file; name stands for it in what is said. */
+/* Reads the text of a machine file. Messages use `name` as the name of the file. */
 bool pen_sim_machine_parse(const char *name, const char *text, size_t len, pen_sim_machine *out,
                            char *problem, size_t problem_len);
 
-/* Hops between two of so many nodes, a power of two, along the axes. */
+/* Returns the hops along the axes between two nodes. nodes: their number, a power of two. */
 uint32_t pen_sim_machine_hops(const pen_sim_machine *machine, uint32_t nodes, uint32_t from_i,
                               uint32_t to_i);
 

@@ -17,7 +17,7 @@ STATES = re.compile(r"(\d+) states, stored")
 
 REPLIES = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=1"
 LEDGERS = "RANKS=3 ANSWERS=0 CONTROL=2 EAGER=1 LOWERS=0 ENDLESS=0 QUOTA=3 SLOTS=7"
-# What a sender has at first is neither the least nor all, or it is the least and grows.
+# The credits that a sender has at first are neither the least nor all, or they are the least and grow.
 GROWTH = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=0 GROWS=1 QUOTA=4 START=3"
 MODELS = {
     "static_replies": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=3",
