@@ -121,6 +121,7 @@ pen_status pen_api_program_fits(pen_job *job, const pen_program *program)
             "conduit (pkg-config penstock), or set PENSTOCK_ALLOW_OTHER_CONDUIT=1 if it "
             "works between hosts",
             job->conduit->name, file_name(program->file), far);
+    (void)pen_boot_barrier(&job->boot); /* else another rank's end may end rank 0 before this */
     return PEN_ERR_UNUSABLE;
 }
 

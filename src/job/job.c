@@ -165,6 +165,7 @@ static pen_status job_compare(pen_job *job, const job_greetings *greetings)
                     "rank %u uses conduit %.16s and segment mode %u, rank 0 %.16s and %u: all "
                     "ranks need the same; start one program with one environment",
                     rank, other.conduit, other.segment_mode, first.conduit, first.segment_mode);
+            (void)pen_boot_barrier(&job->boot); /* rank 0 speaks before a rank ends the job */
             return PEN_ERR_PROTOCOL;
         }
         if (other.frame_max < job->frame_max)
