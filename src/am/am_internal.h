@@ -200,4 +200,10 @@ void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *
 
 void pen_am_negotiated_close(pen_job *job); /* negotiated.c */
 
+/* A request that waits for room on its way, for reports. */
+static inline pen_wait pen_am_wait_for_room(const pen_job *job, const pen_route *route)
+{
+    return pen_wait_for(PEN_CALL_REQUEST, PEN_AWAITED_ROOM, (uint32_t)(route - job->routes), NULL);
+}
+
 #endif

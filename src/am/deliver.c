@@ -294,10 +294,12 @@ void pen_am_tell(pen_job *job, uint32_t jobrank, uint8_t handler, void *payload,
         return;
     }
     const int32_t args[] = { handler };
-    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    pen_wait what = pen_wait_for(PEN_CALL_VIS, PEN_AWAITED_ROOM, jobrank, NULL);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     while (pen_am_send_internal(job, jobrank, PEN_LANE_REQUEST, PEN_AM_INT_TELL, 1, args, payload,
                                 len) != 0) {
         pen_job_count(job, &job->counters.again_room);
         pen_wait_step(&waiter);
     }
+    pen_wait_end(&waiter);
 }

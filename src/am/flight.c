@@ -337,9 +337,11 @@ int pen_am_flight_send(pen_am_long *message, bool by_put)
     if (!flight_launch(message, by_put, copy))
         return 1;
     if (message->op == &own) {
-        pen_waiter waiter = pen_waiter_of(&message->job->progress, false);
+        pen_wait what = pen_wait_for(PEN_CALL_REQUEST, PEN_AWAITED_LONG, message->jobrank, NULL);
+        pen_waiter waiter = pen_waiter_for(&message->job->progress, false, &what);
         while (!count_is_zero(&own.incomplete))
             pen_wait_step(&waiter);
+        pen_wait_end(&waiter);
     }
     pen_am_count_pushed(message->job, message->route);
     return 0;
@@ -413,8 +415,29 @@ static void on_ack(pen_token *token, const int32_t *args, unsigned arg_count, vo
         pen_am_drop(token->job);
 }
 
+/* For reports: the flight whose source or landing an operation waits for. */
+static bool explain(pen_job *job, const void *object, pen_wait_note *note)
+{
+    pen_am *am = job->am;
+    bool found = false;
+    pen_lock_take(&am->lock);
+    for (uint32_t i = 0; !found && i < PEN_AM_FLIGHT_BUCKETS; i++) {
+        const pen_am_flight *flight = am->flights[i];
+        while (flight != NULL && (flight->op == NULL || flight->op != object))
+            flight = flight->next;
+        found = flight != NULL;
+        if (found) {
+            note->awaited = PEN_AWAITED_LONG;
+            note->peer = flight->message.jobrank;
+        }
+    }
+    pen_lock_drop(&am->lock);
+    return found;
+}
+
 void pen_am_flights_open(pen_job *job)
 {
+    pen_job_add_explainer(job, explain);
     pen_am_register_internal(job, PEN_AM_INT_LONG_PIECE, on_piece);
     pen_am_register_internal(job, PEN_AM_INT_LONG_ACK, on_ack);
     pen_progress_add_source(&job->progress, flights_poll, job);

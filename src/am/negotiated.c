@@ -123,7 +123,8 @@ static bool np_find_buffer(pen_source_desc *desc, const pen_am_terms *terms)
         np_use_own(desc, want);
         return true;
     }
-    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    pen_wait what = pen_wait_for(PEN_CALL_PREPARE, PEN_AWAITED_ROOM, desc->jobrank, NULL);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     pen_source_desc waiting = *desc; /* handlers that run meanwhile prepare replies */
     bool reserved;
     unsigned tries = 0;
@@ -131,6 +132,7 @@ static bool np_find_buffer(pen_source_desc *desc, const pen_am_terms *terms)
         pen_wait_step(&waiter);
         reserved = np_reserve_between(&waiting, terms->least, want);
     } while (!reserved && ++tries < NP_TRIES_MAX);
+    pen_wait_end(&waiter);
     waiting.own = desc->own;
     waiting.own_len = desc->own_len;
     *desc = waiting;

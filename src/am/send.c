@@ -74,11 +74,13 @@ void pen_am_count_pushed(pen_job *job, const pen_route *route)
 static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_frame *frame)
 {
     /* A peer that makes room wakes nobody: give the core away, but do not sleep. */
-    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    pen_wait what = pen_am_wait_for_room(job, route);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     pen_job_count(job, &job->counters.again_room);
     do {
         pen_wait_step(&waiter);
     } while (pen_am_post_any(job, route, PEN_LANE_REQUEST, frame) == PEN_POST_AGAIN);
+    pen_wait_end(&waiter);
 }
 
 void pen_am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame)
@@ -110,12 +112,14 @@ int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const p
     if (op == NULL || (flags & PEN_AM_COPY) != 0 ||
         frame->body_len <= route->port->link->caps.frame_copy_max)
         return pen_am_push(job, route, lane, frame, flags);
-    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    pen_wait what = pen_am_wait_for_room(job, route);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     while (am_post_for(route, lane, frame, op) == PEN_POST_AGAIN) {
         if ((flags & PEN_AM_IMMEDIATE) != 0)
             return 1;
         pen_wait_step(&waiter);
     }
+    pen_wait_end(&waiter);
     pen_am_count_pushed(job, route);
     return 0;
 }

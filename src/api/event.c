@@ -41,7 +41,7 @@ void pen_api_event_wait(gex_Event_t event)
     pen_job *job = pen_api_job(call);
     if (PEN_CHECKED)
         pen_api_occupy(job, call);
-    pen_event_wait(job, event);
+    pen_event_wait(job, event, PEN_CALL_EVENT_WAIT);
     if (PEN_CHECKED)
         pen_api_vacate(job);
 }

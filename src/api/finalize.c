@@ -14,14 +14,16 @@
 static void quiesce(pen_job *job)
 {
     pen_thread *thread = pen_api_thread(job);
-    pen_event_wait(job, pen_coll_barrier_nb(thread, &job->world));
-    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    pen_event_wait(job, pen_coll_barrier_nb(thread, &job->world), PEN_CALL_FINALIZE);
+    pen_wait what = pen_wait_for(PEN_CALL_FINALIZE, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     for (uint32_t i = 0; i < job->progress.port_count; i++) {
         /* relaxed: this thread polls until it sees it; nothing is passed with it */
         while (atomic_load_explicit(&job->progress.ports[i].backlog.count, memory_order_relaxed) !=
                0)
             pen_wait_step(&waiter);
     }
+    pen_wait_end(&waiter);
 }
 
 /* From here on this process is no rank. */

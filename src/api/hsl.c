@@ -27,9 +27,16 @@ void pen_api_hsl_wait(pen_hsl *lock)
         if (atomic_load_explicit(word_of(lock), memory_order_relaxed) == 0 && take(lock))
             return;
     }
+    pen_job *job = pen_api_root.job;
+    pen_wait what = pen_wait_for(PEN_CALL_LOCK, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
     /* acquire as in take; 2 makes the holder wake a sleeper */
-    while (atomic_exchange_explicit(word_of(lock), 2, memory_order_acquire) != 0)
+    while (atomic_exchange_explicit(word_of(lock), 2, memory_order_acquire) != 0) {
+        if (job != NULL)
+            pen_wait_show(&job->progress, &what, pen_now_ns());
         pen_futex_wait(word_of(lock), 2, SLEEP_NS_MAX);
+    }
+    if (what.shown)
+        job->progress.on_wait(job, &what, pen_now_ns(), true);
 }
 
 void pen_api_hsl_wake(pen_hsl *lock) { pen_futex_wake(word_of(lock), 1); }

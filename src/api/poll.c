@@ -26,13 +26,16 @@ void pen_api_block(pen_block *block)
     pen_job *job = pen_api_job("GASNET_BLOCKUNTIL");
     if (PEN_CHECKED)
         pen_api_check_context("GASNET_BLOCKUNTIL");
-    (void)pen_api_thread(job);
+    pen_thread *thread = pen_api_thread(job);
     pen_waiter *waiter = (pen_waiter *)(void *)block;
     /* Zero, from the macro: the first step. What nobody wakes us for comes by a put of a peer's
      * into memory that it sees; where all comes through the link's socket, one may sleep on that.
      */
-    if (waiter->progress == NULL)
-        *waiter = pen_waiter_of(&job->progress, job->progress.rings_alone);
+    if (waiter->progress == NULL) {
+        thread->block =
+            pen_wait_for(PEN_CALL_BLOCKUNTIL, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
+        *waiter = pen_waiter_for(&job->progress, job->progress.rings_alone, &thread->block);
+    }
     if (PEN_CHECKED)
         pen_api_occupy(job, "GASNET_BLOCKUNTIL");
     pen_wait_step(waiter);

@@ -179,7 +179,8 @@ void pen_api_set(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t l
     pen_job *job = pen_api_job("gasnet_memset");
     if (PEN_CHECKED)
         (void)set_of("gasnet_memset", team, rank, dest, value, len);
-    pen_event_wait(job, pen_rma_set_nb(pen_api_thread(job), team, rank, dest, value, len));
+    pen_event_wait(job, pen_rma_set_nb(pen_api_thread(job), team, rank, dest, value, len),
+                   PEN_CALL_SET);
 }
 
 gex_Event_t pen_api_set_nb(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len)

@@ -137,6 +137,8 @@ static void on_deadline(int number)
     if (atomic_compare_exchange_strong_explicit(&pen_api_root.end, &asked, PEN_END_FORCED,
                                                 memory_order_relaxed, memory_order_relaxed)) {
         pen_api_set_deadline(FLUSH_S);
+        if (pen_api_root.job != NULL && pen_api_root.job->config.stats)
+            pen_job_print_counters(pen_api_root.job); /* first: the stream may be locked */
         (void)fflush(stdout);
     }
     _exit(status_now());

@@ -96,7 +96,8 @@ bool atomic_by_message(pen_job *job, const atomic_place *place, const pen_atomic
     args[1] = (int32_t)atomic->requests[i].generation;
     pen_lock_drop(&atomic->lock);
     pen_count_raise(&op->incomplete, op->shared);
-    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    pen_wait what = pen_wait_for(PEN_CALL_ATOMIC, PEN_AWAITED_ROOM, place->jobrank, NULL);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     while (pen_am_send_internal(job, place->jobrank, PEN_LANE_REQUEST, PEN_AM_INT_ATOMIC,
                                 REQUEST_ARGS, args, NULL, 0) != 0) {
         if ((call->flags & GEX_FLAG_IMMEDIATE) != 0) {
@@ -109,6 +110,7 @@ bool atomic_by_message(pen_job *job, const atomic_place *place, const pen_atomic
         pen_job_count(job, &job->counters.again_room);
         pen_wait_step(&waiter);
     }
+    pen_wait_end(&waiter);
     return true;
 }
 
@@ -171,8 +173,27 @@ static void handle_atomic(pen_token *token, const int32_t *args, unsigned arg_co
                                answer, NULL, 0);
 }
 
+/* For reports: the request that an operation waits for. */
+static bool explain(pen_job *job, const void *object, pen_wait_note *note)
+{
+    struct pen_atomic *atomic = job->atomic;
+    bool found = false;
+    pen_lock_take(&atomic->lock);
+    for (uint32_t i = 0; !found && i < atomic->request_count; i++) {
+        const atomic_request *request = &atomic->requests[i];
+        found = request->op != NULL && request->op == object;
+        if (found) {
+            note->awaited = PEN_AWAITED_ATOMIC;
+            note->peer = request->place.jobrank;
+        }
+    }
+    pen_lock_drop(&atomic->lock);
+    return found;
+}
+
 void atomic_messages_open(pen_job *job)
 {
+    pen_job_add_explainer(job, explain);
     job->atomic->request_free = NONE;
     pen_am_register_internal(job, PEN_AM_INT_ATOMIC, handle_atomic);
     pen_am_register_internal(job, PEN_AM_INT_ATOMIC_DONE, handle_done);

@@ -118,6 +118,24 @@ static void up_printed(pen_supervisor *s, uint32_t rank, int i, const char *text
     up(s->agent, PEN_RECORD_OUTPUT, s->first + rank, i, text, len);
 }
 
+/* The lines of our ranks, and for the launcher what they show of barriers. */
+static void report(pen_supervisor *s)
+{
+    pen_super_report_ours(s);
+    pen_entered *ranks = pen_super_entered(s);
+    pen_pack body = { .bytes = NULL };
+    for (uint32_t rank = 0; ranks != NULL && rank < s->started; rank++) {
+        for (uint32_t kind = 0; kind < PEN_ENTERED_KINDS; kind++)
+            pen_pack_u32(&body, ranks[rank].entered[kind]);
+        pen_pack_u32(&body, ranks[rank].waits_in);
+        pen_pack_u32(&body, ranks[rank].awaits);
+        pen_pack_u32(&body, ranks[rank].known);
+    }
+    free(ranks);
+    up(s->agent, PEN_RECORD_BARRIERS, 0, 0, body.bytes, body.len);
+    pen_pack_free(&body);
+}
+
 static void up_say(pen_supervisor *s, const char *line, size_t len)
 {
     up(s->agent, PEN_RECORD_SAY, 0, 0, line, len);
@@ -373,7 +391,7 @@ const pen_super_ops pen_agent_ops = {
     .host = pen_super_host,
     .look = pen_super_look,
     .dying_first = pen_super_dying_first,
-    .report = pen_super_report,
+    .report = report,
     .started = up_started,
     .event = up_event,
     .heard = up_heard,

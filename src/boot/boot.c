@@ -373,6 +373,16 @@ bool pen_boot_arrived(const pen_boot *boot, uint32_t ticket)
     return atomic_load_explicit(&boot->page->boot_generation, memory_order_acquire) != ticket;
 }
 
+void pen_boot_show_wait(pen_boot *boot, pen_call call, uint64_t since_ns)
+{
+    const pen_wait_note note = {
+        .call = call, .awaited = PEN_AWAITED_RANKS, .peer = PEN_WAIT_NOBODY, .since_ns = since_ns
+    };
+    pen_host_rank *row = pen_host_row(boot->page, boot->rank);
+    if (row != NULL)
+        pen_wait_publish(&row->wait, &note, pen_now_ns());
+}
+
 static pen_status meet(pen_boot *boot, size_t len)
 {
     pen_host_page *page = boot->page;
@@ -380,6 +390,7 @@ static pen_status meet(pen_boot *boot, size_t len)
     pen_status status = arrive(boot, len, &generation);
     if (status != PEN_OK)
         return status;
+    bool shown = false;
     while (!pen_boot_arrived(boot, generation)) {
         int code;
         if (boot->turns != NULL) {
@@ -392,7 +403,12 @@ static pen_status meet(pen_boot *boot, size_t len)
         pen_futex_wait(&page->boot_generation, generation, BARRIER_LOOK_NS);
         if (pen_now_ns() >= until_ns && pen_boot_check(boot, &code))
             return PEN_ERR_PEER_LOST;
+        if (!shown)
+            pen_boot_show_wait(boot, PEN_CALL_INIT, until_ns - BARRIER_LOOK_NS);
+        shown = true;
     }
+    if (shown)
+        pen_boot_show_wait(boot, PEN_CALL_NONE, 0);
     return atomic_load_explicit(&page->boot_failed, memory_order_relaxed) != 0 ? PEN_ERR_PEER_LOST
                                                                                : PEN_OK;
 }

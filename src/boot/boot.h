@@ -73,6 +73,9 @@ pen_status pen_boot_barrier(pen_boot *boot);
 pen_status pen_boot_arrive(pen_boot *boot, uint32_t *ticket);
 bool pen_boot_arrived(const pen_boot *boot, uint32_t ticket);
 
+/* Shows that this rank waits for others in a call of boot's; NONE: it does so no more. */
+void pen_boot_show_wait(pen_boot *boot, pen_call call, uint64_t since_ns);
+
 /* Which host a job rank is on, of page->host_count. */
 uint32_t pen_boot_host_of(const pen_boot *boot, uint32_t rank);
 

@@ -63,7 +63,7 @@ static int status_of(const pen_exit_event *cause)
 static bool is_orderly(pen_exit_kind kind)
 {
     return kind == PEN_EXIT_CALLED || kind == PEN_EXIT_LEFT || kind == PEN_EXIT_SIGNALLED ||
-           kind == PEN_EXIT_BLOCKED || kind == PEN_EXIT_LEAVE_LIMIT;
+           kind == PEN_EXIT_BLOCKED || kind == PEN_EXIT_LEAVE_LIMIT || kind == PEN_EXIT_TIME_LIMIT;
 }
 
 static unsigned decide(pen_exit_rule *rule, const pen_exit_event *cause, uint64_t now_ns)
@@ -326,9 +326,9 @@ static unsigned leave_limit(pen_exit_rule *rule, uint64_t now_ns)
 static unsigned deadline(pen_exit_rule *rule, uint64_t now_ns, bool held)
 {
     bool leaving = rule->phase == PEN_EXIT_LEAVING;
-    bool ends_orderly = rule->phase == PEN_EXIT_ENDING &&
-                        rule->verdict.cause.kind != PEN_EXIT_SIGNALLED &&
-                        is_orderly(rule->verdict.cause.kind);
+    const pen_exit_kind cause = rule->verdict.cause.kind;
+    bool ends_orderly = rule->phase == PEN_EXIT_ENDING && cause != PEN_EXIT_SIGNALLED &&
+                        cause != PEN_EXIT_TIME_LIMIT && is_orderly(cause);
     if (held && (leaving || ends_orderly)) {
         rule->deadline_ns = leaving ? leave_deadline(rule, now_ns) : now_ns + rule->exit_timeout_ns;
         return 0;

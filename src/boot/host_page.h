@@ -6,6 +6,7 @@
 #define PEN_BOOT_HOST_PAGE_H
 
 #include "base/compiler.h"
+#include "boot/wait_state.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -17,23 +18,20 @@
 #define PEN_HOST_SHARES     64 /* scratch of a rank that it lends to teams: so many shares ... */
 #define PEN_HOST_SHARE_LEN  ((size_t)128 << 10) /* ... of so many bytes, for coll/; sparse */
 
-/* One rank's public state: written by that rank unless said otherwise. Two lines, so that what
- * peers poll and what they write do not share one. */
+/* One rank's public state: written by that rank unless said otherwise. Lines of their own, so that
+ * what peers poll and what they write do not share one. */
 typedef struct pen_host_rank {
     /* line 0: read-mostly for peers */
     _Atomic uint32_t sleeping; /* 1: "wake me", by a rank about to sleep; the waker clears it */
     _Atomic uint32_t pid;      /* 0 until it has joined */
-    _Atomic uint32_t polling;  /* its threads that poll now or wait in the library */
     _Atomic uint32_t phase;    /* pen_host_phase, for the time-out's progress report */
     _Atomic uint64_t progress; /* events handled so far, updated now and then; same report */
-    _Atomic uint64_t call;     /* address of a static string: what it waits in; 0: not waiting.
-                                  Only its own length-limited copy below is read by others */
-    char waits_in[24]; /* copy of that name; may be torn, never unterminated for readers who bound
-                          it */
     _Atomic uint32_t meetings; /* job/: collective set-up calls it has entered */
     /* line 1: written by peers */
     PEN_CACHE_ALIGNED _Atomic uint32_t wake; /* futex word: peers add 1 and wake */
     _Atomic uint32_t boot_sense;             /* start-up barrier */
+    /* line 2 */
+    pen_wait_state wait;
 } pen_host_rank;
 
 #define PEN_HOST_PHASE_LIST(X) \

@@ -4,6 +4,7 @@
 
 #include "boot/control.h"
 #include "boot/remedy.h"
+#include "os/os.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -89,6 +90,7 @@ void pen_boot_leave(pen_boot *boot, int code, bool (*idle)(void *ctx), void *ctx
         await_passed_on(boot);
         return;
     }
+    pen_boot_show_wait(boot, PEN_CALL_LEAVE, pen_now_ns());
     while (listen(boot) == PEN_BOOT_HEARD_NOTHING) {
         if (idle == NULL || !idle(ctx))
             await_word(boot);
@@ -110,11 +112,11 @@ static void row_clear(pen_host_rank *row)
 {
     /* relaxed: the barrier that follows hands them on */
     atomic_store_explicit(&row->sleeping, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->polling, 0, memory_order_relaxed);
     atomic_store_explicit(&row->phase, PEN_HOST_STARTING, memory_order_relaxed);
     atomic_store_explicit(&row->progress, 0, memory_order_relaxed);
-    atomic_store_explicit(&row->call, 0, memory_order_relaxed);
-    memset(row->waits_in, 0, sizeof(row->waits_in));
+    pen_wait_publish(&row->wait, NULL, 0);
+    for (uint32_t kind = 0; kind < PEN_ENTERED_KINDS; kind++)
+        atomic_store_explicit(&row->wait.entered[kind], 0, memory_order_relaxed);
     atomic_store_explicit(&row->meetings, 0, memory_order_relaxed);
     atomic_store_explicit(&row->wake, 0, memory_order_relaxed);
     atomic_store_explicit(&row->boot_sense, 0, memory_order_relaxed);

@@ -44,6 +44,18 @@ char pen_process_state(pid_t pid)
     return read_stat(pid, &state, &parent, &flags) ? state : '?';
 }
 
+bool pen_process_catches(pid_t pid, int signal)
+{
+    char path[48], text[4096];
+    unsigned long long caught = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (read_file(path, text, sizeof(text)) == 0)
+        return false;
+    const char *row = strstr(text, "\nSigCgt:");
+    return row != NULL && sscanf(row, "\nSigCgt: %llx", &caught) == 1 &&
+           (caught >> (signal - 1) & 1) != 0;
+}
+
 bool pen_process_exiting(pid_t pid)
 {
     char state;

@@ -44,6 +44,7 @@ typedef enum pen_record_kind {
     PEN_RECORD_SAY,        /* code: level; body: a line for people */
     PEN_RECORD_LOST,       /* the host's agent is no more; body: why */
     PEN_RECORD_BEAT,       /* still there */
+    PEN_RECORD_BARRIERS,   /* answers REPORT; body: a pen_entered of each rank of the host */
 } pen_record_kind;
 
 typedef struct pen_record {

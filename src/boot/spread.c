@@ -211,6 +211,8 @@ static void take(void *ctx, const pen_record *record, const char *body)
         return;
     if (record->kind == PEN_RECORD_MEET)
         take_meet(s, record, body);
+    else if (record->kind == PEN_RECORD_BARRIERS)
+        pen_spread_take_barriers(s, record, body);
     else if (record->kind == PEN_RECORD_TAKEN)
         spread->input_wanted = true;
     else if (record->rank >= spread->firsts[record->host] &&
@@ -362,6 +364,7 @@ static void spread_close(pen_supervisor *s)
     if (spread->epoll >= 0)
         close(spread->epoll);
     free(spread->blobs);
+    free(spread->entered);
     free(spread->hosts);
     free(spread->firsts);
     free(spread->tree.numbers);

@@ -11,7 +11,8 @@
 
 typedef struct pen_spread_place { /* a host */
     bool greeted, gone;
-    bool met; /* its ranks are in the start-up barrier */
+    bool reported; /* what its ranks are doing, since last asked */
+    bool met;      /* its ranks are in the start-up barrier */
     uint32_t cores;
     char from[PEN_ADDRESS_TEXT_MAX], at[PEN_ADDRESS_TEXT_MAX]; /* of its agent's connection */
 } pen_spread_place;
@@ -28,7 +29,8 @@ struct pen_spread {
     uint64_t start_by_ns;
     char *blobs; /* what ranks exchange in the start-up barrier */
     int meet_code;
-    bool input_wanted; /* rank 0's host takes more of our standard input */
+    pen_entered *entered; /* of all ranks, while hosts report; NULL: nobody has asked */
+    bool input_wanted;    /* rank 0's host takes more of our standard input */
     bool input_ended, input_watched, input_is_file;
 };
 
@@ -38,10 +40,13 @@ void pen_spread_tell(pen_supervisor *s, uint32_t rank, int status, int signal);
 void pen_spread_signal(pen_supervisor *s, int signal, bool from_terminal);
 void pen_spread_fail(pen_supervisor *s);
 void pen_spread_kill(pen_supervisor *s);
-void pen_spread_report(pen_supervisor *s);
 void pen_spread_hold(pen_supervisor *s, bool hold);
 bool pen_spread_launch(pen_supervisor *s); /* false: why not has been said */
 void pen_spread_input(pen_supervisor *s);  /* there is some */
 void pen_spread_input_tend(pen_supervisor *s);
+
+/* spread_report.c */
+void pen_spread_report(pen_supervisor *s);
+void pen_spread_take_barriers(pen_supervisor *s, const pen_record *record, const char *body);
 
 #endif

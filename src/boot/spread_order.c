@@ -197,9 +197,6 @@ void pen_spread_fail(pen_supervisor *s) { to_all(s, PEN_RECORD_FAIL, 0); }
 
 void pen_spread_kill(pen_supervisor *s) { to_all(s, PEN_RECORD_KILL, 0); }
 
-/* The lines come before what ranks do at their end. */
-void pen_spread_report(pen_supervisor *s) { to_all(s, PEN_RECORD_REPORT, 0); }
-
 void pen_spread_hold(pen_supervisor *s, bool hold)
 {
     if (s->spread->holding == hold)

@@ -58,8 +58,12 @@ static void signal_take(pen_supervisor *s, const struct signalfd_siginfo *info)
     case SIGTSTP:
         stop_all(s, from_terminal);
         break;
+    case SIGUSR2: /* ranks that do not catch it are not killed by it: see pen_super_signal_ours */
+        pen_super_say(s, PEN_LOG_ERROR, "SIGUSR2 received; what each rank does follows");
+        s->ops->report(s);
+        s->ops->signal(s, signal, false);
+        break;
     case SIGUSR1:
-    case SIGUSR2:
         s->ops->signal(s, signal, false);
         break;
     default:

@@ -204,7 +204,18 @@ void pen_super_sweep(pen_supervisor *s); /* kills what ranks left behind */
 /* supervisor_report.c */
 void pen_super_explain(pen_supervisor *s);
 void pen_super_notice(pen_supervisor *s); /* who has left, and for whom the job waits */
-void pen_super_report(pen_supervisor *s); /* what each rank does, for the time limit */
+/* "rank 3 (host n17, pid 4711)" */
+typedef struct pen_rank_text {
+    char text[112];
+} pen_rank_text;
+pen_rank_text pen_super_rank_text(const pen_supervisor *s, uint32_t rank);
+
+/* supervisor_doing.c: what each rank of this host does, and which barriers keep ranks waiting. */
+void pen_super_report(pen_supervisor *s);
+void pen_super_report_ours(pen_supervisor *s); /* the ranks' lines only */
+/* What the ranks of this host show of their barriers; NULL: no memory. The caller frees. */
+pen_entered *pen_super_entered(const pen_supervisor *s);
+void pen_super_say_barriers(pen_supervisor *s, const pen_entered *ranks, uint32_t count);
 
 #define pen_super_say(s, level, ...)                   \
     do {                                               \

@@ -90,12 +90,19 @@ void pen_super_kill_ours(pen_supervisor *s)
     }
 }
 
+/* SIGUSR2 asks for a report; it is for ranks only if they wait for it. */
+static bool wants(pid_t pid, int signal)
+{
+    return signal != SIGUSR2 || pen_process_catches(pid, signal);
+}
+
 void pen_super_signal_ours(pen_supervisor *s, int signal, bool from_terminal)
 {
     for (uint32_t rank = 0; rank < s->started; rank++) {
         pid_t pid = s->ranks[rank].pid;
         /* The terminal has signalled our whole process group already. */
-        if (s->ranks[rank].alive && !(from_terminal && getpgid(pid) == getpgrp()))
+        if (s->ranks[rank].alive && wants(pid, signal) &&
+            !(from_terminal && getpgid(pid) == getpgrp()))
             (void)kill(pid, signal);
     }
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_report.c: what the supervisor says: why the job ends, and at the time limit what each
- * rank was doing. */
+/* supervisor_report.c: what the supervisor says: why the job ends, and who keeps it from ending. */
 #include "boot/supervisor_internal.h"
 
-#include "boot/proc.h"
 #include "boot/remedy.h"
 #include "boot/signal_name.h"
 
@@ -14,14 +12,9 @@
 
 enum { RANKS_NAMED_MAX = 8 };
 
-/* "rank 3 (host n17, pid 4711)" */
-typedef struct rank_text {
-    char text[112];
-} rank_text;
-
-static rank_text rank_of(const pen_supervisor *s, uint32_t rank)
+pen_rank_text pen_super_rank_text(const pen_supervisor *s, uint32_t rank)
 {
-    rank_text out;
+    pen_rank_text out;
     (void)snprintf(out.text, sizeof(out.text), "rank %u (host %.60s, pid %d)", s->first + rank,
                    s->ops->host(s, rank), (int)s->ranks[rank].pid);
     return out;
@@ -30,7 +23,7 @@ static rank_text rank_of(const pen_supervisor *s, uint32_t rank)
 static void explain_ended(pen_supervisor *s, const pen_exit_event *cause)
 {
     const pen_exit_rank *rank = &s->exit_ranks[cause->rank];
-    rank_text who = rank_of(s, cause->rank);
+    pen_rank_text who = pen_super_rank_text(s, cause->rank);
     const char *note = s->ranks[cause->rank].note;
     const char *colon = note[0] != '\0' ? ": " : "";
     if (rank->joined && !rank->word)
@@ -57,13 +50,13 @@ static void explain_died(pen_supervisor *s, const pen_exit_event *cause)
 {
     const char *note = s->ranks[cause->rank].note;
     pen_super_say(s, PEN_LOG_ERROR, "%s killed by %s%s%s; ending the job",
-                  rank_of(s, cause->rank).text, pen_signal_name(cause->code).name,
+                  pen_super_rank_text(s, cause->rank).text, pen_signal_name(cause->code).name,
                   note[0] != '\0' ? ": " : "", note);
 }
 
 static void explain_word(pen_supervisor *s, const pen_exit_event *cause)
 {
-    rank_text who = rank_of(s, cause->rank);
+    pen_rank_text who = pen_super_rank_text(s, cause->rank);
     if (cause->kind == PEN_EXIT_LEFT)
         pen_super_say(s, PEN_LOG_ERROR, "%s exited with status %d; ending the job", who.text,
                       cause->code);
@@ -148,7 +141,8 @@ static void explain_leave_limit(pen_supervisor *s)
 
 static void explain_blocked(pen_supervisor *s, const pen_exit_event *cause)
 {
-    rank_text who = rank_of(s, cause->rank), other = rank_of(s, (uint32_t)cause->code);
+    pen_rank_text who = pen_super_rank_text(s, cause->rank),
+                  other = pen_super_rank_text(s, (uint32_t)cause->code);
     pen_super_say(s, PEN_LOG_ERROR,
                   "%s waits in %s for %s, which has left with 0 and will not take part; ending the "
                   "job",
@@ -196,79 +190,4 @@ void pen_super_explain(pen_supervisor *s)
     default: /* whoever could not start the ranks has said so */
         break;
     }
-}
-
-/* ---- the time limit's report ----------------------------------------------------------------- */
-
-static const char *phase_text(uint32_t phase)
-{
-    static const char *const texts[] = {
-#define PHASE_TEXT(name, text) text,
-        PEN_HOST_PHASE_LIST(PHASE_TEXT)
-#undef PHASE_TEXT
-    };
-    return phase < sizeof(texts) / sizeof(texts[0]) ? texts[phase] : "in an unknown phase";
-}
-
-static const char *state_text(char state)
-{
-    switch (state) {
-    case 'R':
-        return "computing";
-    case 'S':
-        return "asleep";
-    case 'D':
-        return "in an uninterruptible system call";
-    case 'T':
-    case 't':
-        return "stopped";
-    case 'Z':
-    case 'X':
-        return "dead";
-    default:
-        return "in an unknown state";
-    }
-}
-
-static void report_joined(pen_supervisor *s, uint32_t rank, const char *process)
-{
-    const pen_host_rank *page = &s->page->ranks[rank];
-    char waits_in[sizeof(page->waits_in) + 1];
-    memcpy(waits_in, page->waits_in, sizeof(page->waits_in)); /* may be torn while we copy */
-    waits_in[sizeof(page->waits_in)] = '\0';
-    /* relaxed: a picture for people, each number by itself */
-    bool waits =
-        atomic_load_explicit(&page->call, memory_order_relaxed) != 0 && waits_in[0] != '\0';
-    uint32_t polling = atomic_load_explicit(&page->polling, memory_order_relaxed);
-    pen_super_say(
-        s, PEN_LOG_ERROR, "%s: %s%s%s%s, %llu events handled, %u thread%s polling, process %s",
-        rank_of(s, rank).text, phase_text(atomic_load_explicit(&page->phase, memory_order_relaxed)),
-        s->exit_ranks[rank].left ? ", has left with 0" : "", waits ? ", waits in " : "",
-        waits ? waits_in : "",
-        (unsigned long long)atomic_load_explicit(&page->progress, memory_order_relaxed), polling,
-        polling == 1 ? "" : "s", process);
-}
-
-static void report_rank(pen_supervisor *s, uint32_t rank)
-{
-    const pen_super_rank *r = &s->ranks[rank];
-    if (!r->alive) {
-        pen_super_say(s, PEN_LOG_ERROR, "%s: has ended", rank_of(s, rank).text);
-        return;
-    }
-    char kernel[48], process[112];
-    pen_process_sleeps_in(r->pid, kernel, sizeof(kernel));
-    (void)snprintf(process, sizeof(process), "%s%s%s%s", state_text(pen_process_state(r->pid)),
-                   kernel[0] != '\0' ? " (" : "", kernel, kernel[0] != '\0' ? ")" : "");
-    if (s->exit_ranks[rank].joined)
-        report_joined(s, rank, process);
-    else
-        pen_super_say(s, PEN_LOG_ERROR, "%s: has not joined the job, process %s",
-                      rank_of(s, rank).text, process);
-}
-
-void pen_super_report(pen_supervisor *s)
-{
-    for (uint32_t rank = 0; rank < s->started; rank++)
-        report_rank(s, rank);
 }

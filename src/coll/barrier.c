@@ -166,9 +166,11 @@ void pen_coll_hand_over(pen_job *job, bool by_messages)
 {
     pen_progress *progress = &job->progress;
     uint64_t youngest = pen_am_flight_youngest(job);
-    pen_waiter waiter = pen_waiter_of(progress, false);
+    pen_wait what = pen_wait_for(PEN_CALL_ENTER, PEN_AWAITED_LONG, PEN_WAIT_NOBODY, NULL);
+    pen_waiter waiter = pen_waiter_for(progress, false, &what);
     while (pen_am_flies(job, youngest))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
     if (!by_messages)
         return;
     /* A link may keep frames that wait for company until its next poll, which may be underway. */
@@ -176,6 +178,7 @@ void pen_coll_hand_over(pen_job *job, bool by_messages)
     pen_progress_add_work(progress, 1);
     while (!pen_progress_is_swept(progress, ticket))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
     pen_progress_add_work(progress, -1);
 }
 
@@ -222,6 +225,7 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
         pen_shared_count(world->shared, &what);
     if (!PEN_CHECKED && meet->way == PEN_MEET_BY_FLAGS)
         pen_lines_note(meet, number, 0);
+    pen_coll_note_entered(coll, PEN_ENTERED_BARRIER, number);
     queue_push(job, &coll->queue, (pen_coll_waiting){ event, number });
     pen_lock_drop(&coll->lock);
     return event;
@@ -239,6 +243,7 @@ void pen_barrier_notify(pen_job *job, int name, int flags)
             job, "gasnet_barrier_notify was called twice; each notify is to be followed by one "
                  "gasnet_barrier_wait, or gasnet_barrier_try until it succeeds");
     coll->notified = true;
+    pen_coll_note_entered(coll, PEN_ENTERED_NAMED, coll->meets[PEN_MEET_NAMED].phase);
     pen_meet_arrive(&coll->meets[PEN_MEET_NAMED], pen_word_of_notice(name, flags));
     pen_lock_drop(&coll->lock);
 }
@@ -264,10 +269,13 @@ static pen_status named_finish(pen_job *job, const char *who, int name, int flag
 
 pen_status pen_barrier_wait(pen_job *job, int name, int flags)
 {
-    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    pen_wait what = pen_wait_for(PEN_CALL_BARRIER_WAIT, PEN_AWAITED_NAMED, PEN_WAIT_NOBODY,
+                                 &job->coll->meets[PEN_MEET_NAMED]);
+    pen_waiter waiter = pen_waiter_for(&job->progress, true, &what);
     pen_status status;
     while ((status = named_finish(job, "gasnet_barrier_wait", name, flags)) == PEN_ERR_AGAIN)
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
     return status;
 }
 
@@ -448,6 +456,8 @@ pen_status pen_coll_open(pen_job *job)
     if (coll == NULL)
         return PEN_ERR_MEMORY;
     coll->job = job;
+    pen_host_rank *row = pen_host_row(job->boot.page, job->rank);
+    coll->entered = row != NULL ? row->wait.entered : coll->own_entered;
     coll->busy_end = &coll->busy;
     pen_lock_init(&coll->lock, job->concurrency);
     job->coll = coll;
@@ -460,6 +470,7 @@ pen_status pen_coll_open(pen_job *job)
     }
     pen_am_register_internal(job, PEN_AM_INT_BARRIER, handle_barrier);
     pen_coll_messages_open(job);
+    pen_coll_explain_open(job);
     pen_progress_add_source(&job->progress, coll_poll, coll);
     return PEN_OK;
 }

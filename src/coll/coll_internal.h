@@ -113,6 +113,8 @@ typedef struct pen_coll_queue { /* a ring; len: a power of two, or 0 */
 
 typedef struct pen_coll {
     pen_job *job;
+    /* In this rank's row of the host page: barriers that it has entered; see wait_state.h. */
+    _Atomic uint32_t *entered, own_entered[PEN_ENTERED_KINDS];
     pen_lock lock; /* guards all of it */
     pen_meet meets[PEN_MEETS];
 
@@ -145,5 +147,14 @@ typedef struct pen_coll {
 void pen_coll_hand_over(pen_job *job, bool by_messages);
 /* Under the lock: finishes the event of a barrier, when what has arrived by now is handled. */
 void pen_coll_finish_swept(pen_coll *coll, pen_event *event);
+
+/* explain.c: tells reports of waits what this rank waits for. */
+void pen_coll_explain_open(pen_job *job);
+/* For reports: notes that this rank enters a barrier. */
+static inline void pen_coll_note_entered(const pen_coll *coll, uint32_t kind, uint32_t number)
+{
+    /* relaxed: nothing is read through it */
+    atomic_store_explicit(&coll->entered[kind], number + 1, memory_order_relaxed);
+}
 
 #endif

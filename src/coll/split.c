@@ -70,10 +70,14 @@ pen_status pen_team_barrier_wait(pen_team *team, int name, int flags)
 {
     if (is_world(team))
         return pen_barrier_wait(team->job, name, flags);
-    pen_waiter waiter = pen_waiter_of(&team->job->progress, true);
+    pen_wait what = pen_wait_for(
+        PEN_CALL_TEAM_BARRIER_WAIT, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY,
+        team->coll->split.event == PEN_EVENT_DONE ? NULL : pen_event_op(team->coll->split.event));
+    pen_waiter waiter = pen_waiter_for(&team->job->progress, true, &what);
     pen_status status;
     while ((status = finish(team, name, flags)) == PEN_ERR_AGAIN)
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
     return status;
 }
 

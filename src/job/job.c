@@ -42,6 +42,8 @@ static pen_status job_open_progress(pen_job *job)
     job->progress.sweep_events = (job->boot.size + 1) * SWEEP_EVENTS_PER_RANK;
     job->progress.on_idle = pen_job_idle;
     job->progress.on_idle_ctx = job;
+    job->progress.on_wait = pen_job_wait;
+    job->progress.on_wait_ctx = job;
     job->progress.turns = job->boot.turns;
     return PEN_OK;
 }
@@ -277,6 +279,7 @@ static void job_begin(pen_job *job, const pen_job_params *params)
     job->on_fatal = params->on_fatal;
     job->first_thread.job = job;
     pen_lock_init(&job->threads_lock, job->concurrency);
+    pen_lock_init(&job->waits_lock, job->concurrency);
     atomic_init(&job->ending, false);
 }
 
@@ -349,9 +352,12 @@ static void meet_others(pen_job *job)
     uint32_t ticket;
     if (pen_boot_arrive(&job->boot, &ticket) != PEN_OK)
         return;
-    pen_waiter waiter = pen_waiter_of(&job->progress, false); /* nobody wakes us for this */
+    pen_wait what = pen_wait_for(PEN_CALL_SETUP, PEN_AWAITED_RANKS, PEN_WAIT_NOBODY, NULL);
+    /* nobody wakes us for this */
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     while (!pen_boot_arrived(&job->boot, ticket))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
 }
 
 void pen_job_meet(pen_job *job)
@@ -367,9 +373,13 @@ void pen_job_meet(pen_job *job)
     /* relaxed: only we write it. release: pairs with the acquire below; we have arrived */
     uint32_t meeting = atomic_load_explicit(mine, memory_order_relaxed) + 1;
     atomic_store_explicit(mine, meeting, memory_order_release);
-    pen_waiter waiter = pen_waiter_of(&job->progress, false); /* nobody wakes us for this */
-    for (uint32_t rank = 0; rank < job->size; rank++)
-        while ((int32_t)(atomic_load_explicit(&page->ranks[rank].meetings, memory_order_acquire) -
-                         meeting) < 0)
+    pen_wait what = pen_wait_for(PEN_CALL_SETUP, PEN_AWAITED_RANKS, 0, NULL);
+    /* nobody wakes us for this */
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
+    for (; what.peer < job->size; what.peer++)
+        while (
+            (int32_t)(atomic_load_explicit(&page->ranks[what.peer].meetings, memory_order_acquire) -
+                      meeting) < 0)
             pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
 }

@@ -91,6 +91,11 @@ typedef struct pen_team { /* gex_TM_t */
     struct pen_team *next; /* all teams but the primordial one; guarded by threads_lock */
 } pen_team;
 
+/* For reports of waits: describes the operation, if it is one of the module's; fills awaited, peer,
+ * number and team of the note. Called by threads that wait, under no lock. */
+typedef bool (*pen_explain)(struct pen_job *job, const void *object, pen_wait_note *note);
+enum { PEN_EXPLAINERS_MAX = 6 };
+
 /* ---- threads ---------------------------------------------------------------------------- */
 
 struct pen_event_pool; /* rma/event.h */
@@ -104,6 +109,7 @@ typedef struct pen_thread {
     struct pen_vis_peer *vis;         /* vis/'s part; made on first use */
     struct pen_source_desc *prepared; /* am/'s part: its negotiated message; made on first use */
     pen_poller poller;                /* progress/'s part: of the client's own polls */
+    pen_wait block;                   /* api/'s part: the GASNET_BLOCKUNTIL it is in */
     uint32_t handler_depth;           /* > 0: inside a handler */
     const void *handler_token;        /* checked builds: the innermost pen_token */
     bool handler_is_request;          /* of the innermost handler */
@@ -150,6 +156,12 @@ struct pen_job {
     pen_express_row express_replies, shared_express_replies; /* of these tables, by job rank */
     pen_counters counters;
     pen_progress progress;
+    /* waits.c: who describes operations; the wait that this rank shows, under waits_lock */
+    pen_explain explainers[PEN_EXPLAINERS_MAX];
+    uint32_t explainer_count;
+    pen_lock waits_lock;
+    const pen_wait *shown;
+    bool shown_is_loop;
     pen_mem mem;
     pen_log log;
     pen_boot boot;
@@ -207,6 +219,9 @@ typedef struct pen_job_params {
  * endpoint and team. On failure everything is undone. Ends without a barrier. */
 pen_status pen_job_open(pen_job *job, const pen_job_params *params);
 void pen_job_close(pen_job *job); /* also of one that is zero apart from boot and log */
+
+/* Not thread-safe: while modules open. */
+void pen_job_add_explainer(pen_job *job, pen_explain explain);
 
 /* ---- making segments known ---------------------------------------------------------------- */
 

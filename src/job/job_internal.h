@@ -43,4 +43,7 @@ void pen_job_meet(pen_job *job);
 /* Frees endpoints, pairs and tables of what is mapped. */
 void pen_job_endpoints_close(pen_job *job);
 
+/* waits.c: shows a wait of this rank in the host page; see pen_progress.on_wait */
+void pen_job_wait(void *ctx, pen_wait *wait, uint64_t now_ns, bool over);
+
 #endif

@@ -16,6 +16,7 @@
 #define PEN_PROGRESS_PROGRESS_H
 
 #include "base/compiler.h"
+#include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "diag/counters.h"
 #include "os/lock.h"
@@ -33,6 +34,7 @@ enum { PEN_PORTS_MAX = 4, PEN_SOURCES_MAX = 4, PEN_POLL_BUDGET = 32 };
 
 typedef struct pen_backlog_entry pen_backlog_entry;
 typedef struct pen_progress pen_progress;
+struct pen_wait;
 
 /* Copies of frames that found no room, in the order in which they were queued, and those that a
  * link still reads. Guarded by lock. */
@@ -108,6 +110,10 @@ struct pen_progress {
     /* Called by waiting threads about ten times a second at most, under no lock; may be NULL. */
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
+    /* Called by each thread that waits for long, PEN_WAIT_SHOWN_NS apart, and with over when such a
+     * wait ends; under no lock; may be NULL. */
+    void (*on_wait)(void *ctx, struct pen_wait *wait, uint64_t now_ns, bool over);
+    void *on_wait_ctx;
     const pen_turns *turns; /* NULL: the policy of wait.c; see turns.h */
     _Atomic uint64_t on_idle_next_ns;
 };
@@ -278,8 +284,31 @@ static inline void pen_progress_wake_fence(const pen_progress *progress)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
+/* What a call waits for, described by the call, for reports (boot/wait_state.h). Looked at in the
+ * slow part of the wait only. */
+typedef struct pen_wait {
+    pen_call call;
+    pen_awaited awaited;
+    uint32_t peer; /* job rank; PEN_WAIT_NOBODY: unknown, or the operation says */
+    /* The operations that end the wait, count of them; op_at NULL: object is the one pen_op, or
+     * what a module knows it by. */
+    const void *object;
+    const pen_op *(*op_at)(const void *object, size_t i);
+    size_t count;
+    bool any; /* one of the operations ends the wait; else all of them do */
+    bool shown;
+    uint64_t since_ns, look_ns; /* the wait's own; 0 at first */
+} pen_wait;
+
+static inline pen_wait pen_wait_for(pen_call call, pen_awaited awaited, uint32_t peer,
+                                    const void *object)
+{
+    return (pen_wait){ .call = call, .awaited = awaited, .peer = peer, .object = object };
+}
+
 typedef struct pen_waiter {
     pen_progress *progress;
+    pen_wait *what;    /* NULL: not to be reported */
     uint64_t since_ns; /* when the fruitless polls began; 0: not taken yet */
     uint64_t
         switches; /* forced switches of this thread when it last looked; valid if has_switches */
@@ -296,6 +325,22 @@ typedef struct pen_waiter {
 static inline pen_waiter pen_waiter_of(pen_progress *progress, bool may_sleep)
 {
     return (pen_waiter){ .progress = progress, .may_sleep = may_sleep };
+}
+
+/* The same of a wait that reports name; it ends with pen_wait_end. */
+static inline pen_waiter pen_waiter_for(pen_progress *progress, bool may_sleep, pen_wait *what)
+{
+    return (pen_waiter){ .progress = progress, .may_sleep = may_sleep, .what = what };
+}
+
+/* Lets reports know of a wait once it has lasted for a while; in the slow part of every wait. */
+void pen_wait_show(pen_progress *progress, pen_wait *wait, uint64_t now_ns);
+PEN_COLD void pen_wait_withdraw(pen_waiter *waiter); /* after pen_waiter_for, if it was shown */
+
+static inline void pen_wait_end(pen_waiter *waiter)
+{
+    if (pen_unlikely(waiter->what->shown))
+        pen_wait_withdraw(waiter);
 }
 
 static inline void pen_waiter_restart(pen_waiter *waiter)
@@ -333,6 +378,7 @@ typedef struct pen_poller {
     uint32_t stretch; /* what patience was at the last look */
     uint64_t looked_ns; /* when that was */
     uint64_t since_ns;  /* since when the polls come close together */
+    pen_wait wait;      /* the loop of polls, for reports */
 } pen_poller;
 
 enum { PEN_POLLER_FRUITLESS = 8 };

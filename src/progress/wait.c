@@ -84,9 +84,29 @@ static bool is_time_to_probe(const pen_progress *progress)
     return __atomic_load_n(&progress->counters->wait_yield, __ATOMIC_RELAXED) % PROBE_EVERY == 0;
 }
 
-/* What a waiting rank does beside waiting: its owner's errands and the launcher's report. */
-static void look_around(pen_progress *progress, uint64_t now_ns)
+void pen_wait_show(pen_progress *progress, pen_wait *wait, uint64_t now_ns)
 {
+    if (wait == NULL || now_ns < wait->look_ns || progress->on_wait == NULL)
+        return;
+    bool is_first = wait->look_ns == 0;
+    wait->look_ns = now_ns + PEN_WAIT_SHOWN_NS;
+    if (is_first)
+        wait->since_ns = now_ns;
+    else
+        progress->on_wait(progress->on_wait_ctx, wait, now_ns, false);
+}
+
+void pen_wait_withdraw(pen_waiter *waiter)
+{
+    pen_progress *progress = waiter->progress;
+    progress->on_wait(progress->on_wait_ctx, waiter->what, 0, true);
+}
+
+/* What a waiting rank does beside waiting: its owner's errands and the launcher's report. */
+static void look_around(const pen_waiter *waiter, uint64_t now_ns)
+{
+    pen_progress *progress = waiter->progress;
+    pen_wait_show(progress, waiter->what, now_ns);
     /* relaxed: the exchange lets one thread through, nothing else hangs on it */
     uint64_t next_ns = atomic_load_explicit(&progress->on_idle_next_ns, memory_order_relaxed);
     if (now_ns < next_ns)
@@ -211,7 +231,7 @@ static void nap(pen_waiter *waiter)
         pen_waiter_restart(waiter); /* with new hope */
     else
         waiter->naps = naps;
-    look_around(progress, pen_now_ns());
+    look_around(waiter, pen_now_ns());
 }
 
 /* ---- the two policies ------------------------------------------------------------------------ */
@@ -251,7 +271,7 @@ static void idle_crowded_ringing(pen_waiter *waiter)
         waiter->since_ns = before_ns;
     if (now_ns - before_ns >= YIELD_NS_LONG)
         atomic_store_explicit(&progress->no_yield, NO_YIELD, memory_order_relaxed);
-    look_around(progress, now_ns);
+    look_around(waiter, now_ns);
     if (now_ns - waiter->since_ns >= yield_limit_ns(progress))
         prepare_sleep(waiter);
 }
@@ -269,7 +289,7 @@ static void idle_crowded(pen_waiter *waiter)
         waiter->since_ns = now_ns;
         return;
     }
-    look_around(progress, now_ns);
+    look_around(waiter, now_ns);
     if (now_ns - waiter->since_ns >= yield_limit_ns(progress))
         prepare_sleep(waiter);
 }
@@ -291,7 +311,7 @@ static void idle_roomy(pen_waiter *waiter)
         return;
     if (waiter->fruitless % YIELD_EVERY == 0)
         give_away(waiter, true);
-    look_around(progress, now_ns);
+    look_around(waiter, now_ns);
     if (waited_ns >= (progress->rings ? PEN_SLEEP_AFTER_NS_MIN : progress->sleep_after_ns))
         prepare_sleep(waiter);
 }
@@ -300,7 +320,7 @@ void pen_wait_idle(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
     if (progress->turns != NULL) {
-        look_around(progress, progress->turns->now_ns(progress->turns->ctx));
+        look_around(waiter, progress->turns->now_ns(progress->turns->ctx));
         progress->turns->wait(progress->turns->ctx);
         return;
     }
@@ -329,6 +349,7 @@ void pen_wait_idle(pen_waiter *waiter)
 void pen_wait_served(pen_waiter *waiter)
 {
     const pen_turns *turns = waiter->progress->turns;
+    look_around(waiter, turns != NULL ? turns->now_ns(turns->ctx) : pen_now_ns());
     if (turns != NULL)
         turns->wait(turns->ctx);
     else if (!is_roomy(waiter->progress))
@@ -347,6 +368,9 @@ void pen_poller_look(pen_progress *progress, pen_poller *poller)
     pen_waiter waiter = pen_waiter_of(progress, false);
     if (!waits)
         poller->since_ns = now_ns;
+    if (now_ns - poller->looked_ns > PEN_WAIT_LOOP_NS) /* another loop than the last */
+        poller->wait = pen_wait_for(PEN_CALL_POLL, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
+    pen_wait_show(progress, &poller->wait, now_ns);
     if (waits && !roomy) {
         give_away(&waiter, core_is_shared(progress) && is_time_to_probe(progress));
         now_ns = pen_now_ns();

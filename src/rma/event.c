@@ -211,11 +211,16 @@ bool pen_event_test(pen_event *event)
     return true;
 }
 
-void pen_event_wait(pen_job *job, pen_event *event)
+void pen_event_wait(pen_job *job, pen_event *event, pen_call call)
 {
-    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    if (event == PEN_EVENT_DONE)
+        return;
+    pen_wait what =
+        pen_wait_for(call, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, &pen_event_root_of(event)->op);
+    pen_waiter waiter = pen_waiter_for(&job->progress, true, &what);
     while (!pen_event_test(event))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
 }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
@@ -286,16 +291,36 @@ bool pen_event_test_some(pen_event **events, size_t count)
     return array_sweep(events, count, &left) != 0 || left == 0;
 }
 
+/* For reports: the operation of an event of the array; NULL: it is done. */
+static const pen_op *array_op(const void *events, size_t i)
+{
+    const pen_event *event = ((pen_event *const *)events)[i];
+    return event != PEN_EVENT_DONE ? &pen_event_root_of(event)->op : NULL;
+}
+
+static pen_wait array_wait(pen_call call, pen_event **events, size_t count)
+{
+    pen_wait what = pen_wait_for(call, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, events);
+    what.op_at = array_op;
+    what.count = count;
+    return what;
+}
+
 void pen_event_wait_all(pen_job *job, pen_event **events, size_t count)
 {
-    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    pen_wait what = array_wait(PEN_CALL_EVENT_WAIT_ALL, events, count);
+    pen_waiter waiter = pen_waiter_for(&job->progress, true, &what);
     while (!pen_event_test_all(events, count))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
 }
 
 void pen_event_wait_some(pen_job *job, pen_event **events, size_t count)
 {
-    pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    pen_wait what = array_wait(PEN_CALL_EVENT_WAIT_SOME, events, count);
+    what.any = true;
+    pen_waiter waiter = pen_waiter_for(&job->progress, true, &what);
     while (!pen_event_test_some(events, count))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
 }

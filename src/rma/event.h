@@ -23,7 +23,7 @@ enum { PEN_EC_GET = 1u << 0, PEN_EC_PUT = 1u << 1, PEN_EC_LC = 1u << 2, PEN_EC_R
 
 /* All of these: never from a handler. Test never polls; wait does. True: done, and freed. */
 bool pen_event_test(pen_event *event);
-void pen_event_wait(pen_job *job, pen_event *event);
+void pen_event_wait(pen_job *job, pen_event *event, pen_call call); /* call: for reports */
 
 /* Slots of finished events become DONE. An array may hold a root and its leaf, in any order: both
  * are cleared when the root is. all: is everything done (so in an empty array)? some: is at least

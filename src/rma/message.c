@@ -242,22 +242,32 @@ static unsigned stalled_poll(void *ctx)
     return pieces;
 }
 
+static uint32_t transfer_rank(pen_rma *rma, uint32_t i)
+{
+    pen_lock_take(&rma->lock);
+    uint32_t jobrank = rma->transfers[i].jobrank;
+    pen_lock_drop(&rma->lock);
+    return jobrank;
+}
+
 /* Sends the rest of a put or memset; polls for room, so handlers may run and the transfer may end
  * at any poll. */
 static void send_rest(pen_job *job, uint32_t i)
 {
     pen_rma *rma = job->rma;
-    pen_waiter waiter = pen_waiter_of(&job->progress, false);
+    pen_wait what = pen_wait_for(PEN_CALL_PUT, PEN_AWAITED_ROOM, transfer_rank(rma, i), NULL);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     for (;;) {
         pen_lock_take(&rma->lock);
         (void)transfer_pump(job, i);
         bool all_sent = rma->transfers[i].sent == rma->transfers[i].len;
         pen_lock_drop(&rma->lock);
         if (all_sent)
-            return; /* the transfer is its answers' now: not to be touched */
+            break; /* the transfer is its answers' now: not to be touched */
         pen_job_count(job, &job->counters.again_room);
         pen_wait_step(&waiter);
     }
+    pen_wait_end(&waiter);
 }
 
 bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op)
@@ -443,8 +453,27 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
         pen_op_done(op);
 }
 
+/* For reports: the first transfer that an operation waits for. */
+static bool explain(pen_job *job, const void *object, pen_wait_note *note)
+{
+    pen_rma *rma = job->rma;
+    bool found = false;
+    pen_lock_take(&rma->lock);
+    for (uint32_t i = 0; !found && i < rma->transfer_count; i++) {
+        const rma_transfer *transfer = &rma->transfers[i];
+        found = transfer->op != NULL && transfer->op == object;
+        if (found) {
+            note->awaited = transfer->kind == RMA_GET ? PEN_AWAITED_GET : PEN_AWAITED_PUT;
+            note->peer = transfer->jobrank;
+        }
+    }
+    pen_lock_drop(&rma->lock);
+    return found;
+}
+
 void pen_rma_messages_open(pen_job *job)
 {
+    pen_job_add_explainer(job, explain);
     pen_rma *rma = job->rma;
     rma->transfer_free = rma->stalled_first = rma->stalled_last = NONE;
     size_t piece_len = job->am->medium_max;

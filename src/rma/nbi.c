@@ -72,13 +72,32 @@ bool pen_nbi_test(pen_thread *thread, uint32_t categories)
     return true;
 }
 
+/* For reports: the operations that a wait is for. */
+typedef struct nbi_wait {
+    pen_rma_thread *mine;
+    uint32_t categories;
+} nbi_wait;
+
+static const pen_op *nbi_op(const void *waits, size_t i)
+{
+    const nbi_wait *wait = waits;
+    pen_op *const ops[] = { &wait->mine->get, &wait->mine->put, &wait->mine->rmw };
+    static const uint32_t categories[] = { PEN_EC_GET, PEN_EC_PUT | PEN_EC_LC, PEN_EC_RMW };
+    return (wait->categories & categories[i]) != 0 ? ops[i] : NULL;
+}
+
 void pen_nbi_wait(pen_thread *thread, uint32_t categories)
 {
-    pen_waiter waiter = pen_waiter_of(&thread->job->progress, true);
+    nbi_wait waits = { pen_rma_thread_of(thread), categories };
+    pen_wait what = pen_wait_for(PEN_CALL_NBI_WAIT, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, &waits);
+    what.op_at = nbi_op;
+    what.count = 3;
+    pen_waiter waiter = pen_waiter_for(&thread->job->progress, true, &what);
     while (!pen_nbi_test(thread, categories)) {
         PEN_ASSERT(thread->handler_depth == 0); /* a handler may ask when nothing is outstanding */
         pen_wait_step(&waiter);
     }
+    pen_wait_end(&waiter);
 }
 
 void pen_nbi_begin(pen_thread *thread)

@@ -266,7 +266,8 @@ static bool link_post_all(const rma_call *call, const pen_remote_segment *segmen
 {
     const pen_link *link = call->job->routes[call->jobrank].port->link;
     size_t piece_max = call->kind == RMA_PUT ? link->caps.put_max : link->caps.get_max;
-    pen_waiter waiter = pen_waiter_of(&call->job->progress, false);
+    pen_wait what = pen_rma_wait_for(call, PEN_AWAITED_ROOM);
+    pen_waiter waiter = pen_waiter_for(&call->job->progress, false, &what);
     for (size_t done = 0; done < call->len;) {
         size_t len = call->len - done < piece_max ? call->len - done : piece_max;
         pen_count_raise(&op->source_busy, op->shared);
@@ -285,6 +286,7 @@ static bool link_post_all(const rma_call *call, const pen_remote_segment *segmen
         pen_job_count(call->job, &call->job->counters.again_room);
         pen_wait_step(&waiter);
     }
+    pen_wait_end(&waiter);
     return true;
 }
 
@@ -298,9 +300,11 @@ static bool link_start(const rma_call *call, const pen_remote_segment *segment, 
     child->op.then = child_ends; /* our own count keeps it from ending before the last line */
     pen_count_raise(&op->incomplete, op->shared);
     bool started = link_post_all(call, segment, offset, &child->op);
-    pen_waiter waiter = pen_waiter_of(&call->job->progress, true);
+    pen_wait what = pen_rma_wait_for(call, PEN_AWAITED_PUT);
+    pen_waiter waiter = pen_waiter_for(&call->job->progress, true, &what);
     while (!pen_count_is_zero(&child->op.source_busy))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
     pen_op_done(&child->op);
     return started;
 }
@@ -433,9 +437,12 @@ static int start_blocking(rma_call *call)
     pen_count_raise(&op.incomplete, op.shared);
     bool started = start(call, &op);
     pen_op_done(&op);
-    pen_waiter waiter = pen_waiter_of(&call->job->progress, true);
+    pen_wait what =
+        pen_rma_wait_for(call, call->kind == RMA_GET ? PEN_AWAITED_GET : PEN_AWAITED_PUT);
+    pen_waiter waiter = pen_waiter_for(&call->job->progress, true, &what);
     while (!pen_count_is_zero(&op.incomplete))
         pen_wait_step(&waiter);
+    pen_wait_end(&waiter);
     return !started;
 }
 

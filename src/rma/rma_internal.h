@@ -106,6 +106,15 @@ typedef struct rma_call {
     bool blocking;
 } rma_call;
 
+/* A wait of the call's, for reports. */
+static inline pen_wait pen_rma_wait_for(const rma_call *call, pen_awaited awaited)
+{
+    pen_call name = call->kind == RMA_GET   ? PEN_CALL_GET
+                    : call->kind == RMA_PUT ? PEN_CALL_PUT
+                                            : PEN_CALL_SET;
+    return pen_wait_for(name, awaited, call->jobrank, NULL);
+}
+
 /* Starts a transfer by messages; raises op for it. False: immediate and no room, nothing happened.
  */
 bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op);

@@ -24,7 +24,8 @@ typedef struct publish_call {
 static void gather(const publish_call *call, void *all, const void *mine, size_t len)
 {
     pen_event_wait(call->thread->job,
-                   pen_coll_gather_nb(call->thread, call->team, PEN_COLL_ALL, all, mine, len));
+                   pen_coll_gather_nb(call->thread, call->team, PEN_COLL_ALL, all, mine, len),
+                   PEN_CALL_PUBLISH);
 }
 
 /* Who tells how much; every member comes to the same verdict. */

@@ -42,7 +42,8 @@ static uint32_t number_next(pen_job *job)
 
 static void gather(pen_thread *thread, pen_team *parent, void *all, const void *mine, size_t len)
 {
-    pen_event_wait(thread->job, pen_coll_gather_nb(thread, parent, PEN_COLL_ALL, all, mine, len));
+    pen_event_wait(thread->job, pen_coll_gather_nb(thread, parent, PEN_COLL_ALL, all, mine, len),
+                   PEN_CALL_TEAM);
 }
 
 static void set_jobranks(pen_team *team, const char *call, const gex_EP_Location_t *members)
@@ -310,7 +311,7 @@ void pen_team_destroy(pen_thread *thread, pen_team *team, bool quiesced)
 {
     PEN_INVARIANT(team != &team->job->world && !team->is_pair);
     if (!quiesced)
-        pen_event_wait(team->job, pen_coll_barrier_nb(thread, team));
+        pen_event_wait(team->job, pen_coll_barrier_nb(thread, team), PEN_CALL_TEAM);
     team_leave(team);
     pen_coll_team_quiesced(team);
     pen_coll_team_close(team);

@@ -237,7 +237,7 @@ int pen_vis_blocking(pen_thread *thread, const pen_vis_call *call)
     if (result == REFUSED)
         return 1;
     if (result == STARTED)
-        pen_event_wait(thread->job, event);
+        pen_event_wait(thread->job, event, PEN_CALL_VIS);
     if (peer_is_told(thread, call))
         tell_peer(thread, call);
     return 0;

@@ -191,7 +191,8 @@ static void put_and_get(eng_rank *mine, uint32_t peer)
 
 static void meet(eng_rank *mine)
 {
-    pen_event_wait(&mine->job, pen_coll_barrier_nb(&mine->job.first_thread, &mine->job.world));
+    pen_event_wait(&mine->job, pen_coll_barrier_nb(&mine->job.first_thread, &mine->job.world),
+                   PEN_CALL_EVENT_WAIT);
 }
 
 static void add_up(eng_rank *mine, uint64_t turn)
@@ -201,8 +202,10 @@ static void add_up(eng_rank *mine, uint64_t turn)
     const pen_reduction reduction = {
         .type = GEX_DT_U64, .operation = GEX_OP_ADD, .element_len = sizeof part, .count = 1
     };
-    pen_event_wait(&mine->job, pen_coll_reduce_nb(&mine->job.first_thread, &mine->job.world,
-                                                  PEN_COLL_ALL, &sum, &part, &reduction));
+    pen_event_wait(&mine->job,
+                   pen_coll_reduce_nb(&mine->job.first_thread, &mine->job.world, PEN_COLL_ALL, &sum,
+                                      &part, &reduction),
+                   PEN_CALL_EVENT_WAIT);
     if (sum != size * (size - 1) / 2 + size * turn)
         engine_fail(mine->world, "rank %u gets a sum of %lu", mine->job.rank, (unsigned long)sum);
 }
@@ -213,8 +216,10 @@ static void broadcast(eng_rank *mine, uint32_t root)
     memset(bytes, 0, sizeof bytes);
     if (mine->job.rank == root)
         fill(bytes, sizeof bytes, root);
-    pen_event_wait(&mine->job, pen_coll_broadcast_nb(&mine->job.first_thread, &mine->job.world,
-                                                     root, bytes, bytes, sizeof bytes));
+    pen_event_wait(&mine->job,
+                   pen_coll_broadcast_nb(&mine->job.first_thread, &mine->job.world, root, bytes,
+                                         bytes, sizeof bytes),
+                   PEN_CALL_EVENT_WAIT);
     if (!is_filled(bytes, sizeof bytes, root))
         engine_fail(mine->world, "rank %u gets the wrong broadcast of rank %u", mine->job.rank,
                     root);

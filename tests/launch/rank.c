@@ -89,8 +89,6 @@ static void step_orphan(void) /* leaves a grandchild behind that ignores what it
 
 static void step_hang(void)
 {
-    strcpy(boot.page->ranks[boot.rank].waits_in, "the_test");
-    atomic_store(&boot.page->ranks[boot.rank].call, 1);
     atomic_store(&boot.page->ranks[boot.rank].phase, PEN_HOST_RUNNING);
     atomic_store(&boot.page->ranks[boot.rank].progress, 4711);
     nap(600);

@@ -130,8 +130,8 @@ class TimeLimit(LaunchTest):
             job,
             124,
             "time limit of 1 s reached",
-            r"rank 0 \(host \S+, pid \d+\): starting, 0 events handled, .*asleep",
-            r"rank 1 \(.*\): running, waits in the_test, 4711 events handled, 0 threads polling, process asleep",
+            r"rank 0 \(host \S+, pid \d+\): starting, in no call that waits, 0 events handled, .*asleep",
+            r"rank 1 \(.*\): running, in no call that waits, 4711 events handled, process asleep",
             r"rank 2 \(.*\): .*process computing",
         )
         self.assertGreater(job.seconds, 0.9)

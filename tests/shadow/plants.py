@@ -132,10 +132,10 @@ PLANTS = [
     ),
     Plant(
         "VIS: the target is told of a put that is under way", "src/vis/vis.c",
-        "    if (result == STARTED)\n        pen_event_wait(thread->job, event);\n"
+        "    if (result == STARTED)\n        pen_event_wait(thread->job, event, PEN_CALL_VIS);\n"
         "    if (peer_is_told(thread, call))\n        tell_peer(thread, call);\n    return 0;\n",
         "    if (peer_is_told(thread, call))\n        tell_peer(thread, call);\n"
-        "    if (result == STARTED)\n        pen_event_wait(thread->job, event);\n    return 0;\n",
+        "    if (result == STARTED)\n        pen_event_wait(thread->job, event, PEN_CALL_VIS);\n    return 0;\n",
         "seq", 2, OWN, REORDER,
     ),
 ]

@@ -77,7 +77,7 @@ static void settle(trial *t)
 {
     pen_nbi_wait(t->thread, PEN_EC_GET | PEN_EC_PUT | PEN_EC_RMW);
     for (uint32_t i = 0; i < t->count; i++) {
-        pen_event_wait(t->thread->job, t->operations[i].event);
+        pen_event_wait(t->thread->job, t->operations[i].event, PEN_CALL_EVENT_WAIT);
         uint64_t word = 0;
         memcpy(&word, t->operations[i].target, t->operations[i].len);
         assert_true(word == t->operations[i].after);
@@ -217,7 +217,7 @@ static void an_immediate_call_without_room_has_no_effect(void **state)
     p.world.params.again_percent = 0;
     pen_event *event = pen_atomic_nb(p.thread, p.domain, &p.call);
     assert_int_equal(p.job->atomic->request_free, 1); /* both numbers had been given back */
-    pen_event_wait(p.job, event);
+    pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_true(*p.word == 5 && p.result == 0);
     close_world(&p.world);
 }
@@ -258,7 +258,7 @@ static void an_access_region_folds_operations_in(void **state)
     pen_nbi_begin(p.thread);
     for (unsigned i = 0; i < 200; i++)
         assert_int_equal(pen_atomic_nbi(p.thread, p.domain, &p.call), 0);
-    pen_event_wait(p.job, pen_nbi_end(p.thread));
+    pen_event_wait(p.job, pen_nbi_end(p.thread), PEN_CALL_EVENT_WAIT);
     assert_true(*p.word == 200);
     close_world(&p.world);
 }
@@ -375,7 +375,7 @@ static void answers_that_fit_no_request_are_counted_and_dropped(void **state)
     assert_int_equal(drain(p.job), 7);
     assert_true(p.result == UNTOUCHED);
     p.world.params.threads = false;
-    pen_event_wait(p.job, event);
+    pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_true(p.result == 0);
     /* The same answer again names a request that has ended. */
     ranks_inject(&p.world, 1, 0, PEN_LANE_REPLY, PEN_AM_INT_ATOMIC_DONE, 5, good, NULL, 0);
@@ -389,7 +389,7 @@ static void answers_that_fit_no_request_are_counted_and_dropped(void **state)
 static void operate(void *ctx)
 {
     pair *p = ctx;
-    pen_event_wait(p->job, pen_atomic_nb(p->thread, p->domain, &p->call));
+    pen_event_wait(p->job, pen_atomic_nb(p->thread, p->domain, &p->call), PEN_CALL_EVENT_WAIT);
 }
 
 static void dies_for(void *target, uint32_t rank, bool mapped, size_t published_len,
@@ -447,7 +447,8 @@ static uint64_t change(worker *mine, pen_atomic_domain *domain, uint32_t op, uin
                              .type = domain->type,
                              .op = op,
                              .operands = { operand } };
-    pen_event_wait(mine->job, pen_atomic_nb(&mine->job->first_thread, domain, &call));
+    pen_event_wait(mine->job, pen_atomic_nb(&mine->job->first_thread, domain, &call),
+                   PEN_CALL_EVENT_WAIT);
     return old;
 }
 

@@ -409,11 +409,13 @@ static void *run_rank(void *ctx)
             pen_barrier_notify(job, (int)i, 0);
             assert_int_equal(pen_barrier_wait(job, (int)i, 0), PEN_OK);
         } else {
-            pen_event_wait(job, pen_coll_barrier_nb(&job->first_thread, &job->world));
+            pen_event_wait(job, pen_coll_barrier_nb(&job->first_thread, &job->world),
+                           PEN_CALL_EVENT_WAIT);
         }
         for (uint32_t rank = 0; rank < size; rank++)
             assert_int_equal(mine->arrived[rank], i);
-        pen_event_wait(job, pen_coll_barrier_nb(&job->first_thread, &job->world));
+        pen_event_wait(job, pen_coll_barrier_nb(&job->first_thread, &job->world),
+                       PEN_CALL_EVENT_WAIT);
     }
     return NULL;
 }

@@ -54,13 +54,13 @@ static inline void *crowd_run_member(void *ctx)
                                            &reduction);
         }
         for (unsigned i = 0; i < 2; i++) {
-            pen_event_wait(job, events[i]);
+            pen_event_wait(job, events[i], PEN_CALL_EVENT_WAIT);
             for (uint32_t at = 0; at < count; at++)
                 assert_int_equal(memory[mine->rank][i][at],
                                  members * (call + at + i) + members * (members - 1) / 2);
         }
         if (call % mine->play->meet_every == 0)
-            pen_event_wait(job, pen_coll_barrier_nb(&job->first_thread, team));
+            pen_event_wait(job, pen_coll_barrier_nb(&job->first_thread, team), PEN_CALL_EVENT_WAIT);
     }
     atomic_store(&mine->over, true);
     return NULL;

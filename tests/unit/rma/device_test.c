@@ -62,13 +62,13 @@ static void put(trial *t, char *dest, const char *source, size_t len, uint32_t f
     case 1:
         event = pen_rma_put_nb(t->thread, t->team, t->rank, dest, source, len, PEN_LOCAL_LEAF,
                                &leaf, 0);
-        pen_event_wait(t->thread->job, leaf);
-        pen_event_wait(t->thread->job, event);
+        pen_event_wait(t->thread->job, leaf, PEN_CALL_EVENT_WAIT);
+        pen_event_wait(t->thread->job, event, PEN_CALL_EVENT_WAIT);
         break;
     case 2:
         event =
             pen_rma_put_nb(t->thread, t->team, t->rank, dest, source, len, PEN_LOCAL_NOW, NULL, 0);
-        pen_event_wait(t->thread->job, event);
+        pen_event_wait(t->thread->job, event, PEN_CALL_EVENT_WAIT);
         break;
     default:
         (void)pen_rma_put_nbi(t->thread, t->team, t->rank, dest, source, len, PEN_LOCAL_GROUP, 0);
@@ -84,7 +84,8 @@ static void get(trial *t, char *dest, const char *source, size_t len, uint32_t f
         break;
     case 1:
         pen_event_wait(t->thread->job,
-                       pen_rma_get_nb(t->thread, t->team, dest, t->rank, source, len, 0));
+                       pen_rma_get_nb(t->thread, t->team, dest, t->rank, source, len, 0),
+                       PEN_CALL_EVENT_WAIT);
         break;
     default:
         (void)pen_rma_get_nbi(t->thread, t->team, dest, t->rank, source, len, 0);

@@ -38,10 +38,10 @@ static void settle(trial *t)
 {
     for (uint32_t i = 0; i < t->count; i++) {
         operation *op = &t->operations[i];
-        pen_event_wait(t->shadow.thread->job, op->leaf);
+        pen_event_wait(t->shadow.thread->job, op->leaf, PEN_CALL_EVENT_WAIT);
         if (op->leaf != PEN_EVENT_DONE)
             memset(op->local, 0xee, op->len);
-        pen_event_wait(t->shadow.thread->job, op->event);
+        pen_event_wait(t->shadow.thread->job, op->event, PEN_CALL_EVENT_WAIT);
     }
     pen_nbi_wait(t->shadow.thread, PEN_EC_GET | PEN_EC_PUT | PEN_EC_LC);
     for (uint32_t i = 0; i < t->count; i++) {
@@ -298,11 +298,11 @@ static void an_access_region_folds_every_operation_in(void **state)
         assert_int_equal(
             pen_rma_put_nbi(p.thread, &p.job->world, 1, p.remote, local, LEN_MAX, when, 0), 0);
     pen_event *event = pen_nbi_end(p.thread);
-    pen_event_wait(p.job, event);
+    pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_memory_equal(p.remote, local, LEN_MAX);
     pen_nbi_begin(p.thread);
     assert_int_equal(pen_rma_get_nbi(p.thread, &p.job->world, back, 1, p.remote, LEN_MAX, 0), 0);
-    pen_event_wait(p.job, pen_nbi_end(p.thread));
+    pen_event_wait(p.job, pen_nbi_end(p.thread), PEN_CALL_EVENT_WAIT);
     assert_memory_equal(back, local, LEN_MAX);
     rma_ranks_close(&p.world);
 }
@@ -319,7 +319,7 @@ static void a_get_asks_for_a_bounded_number_of_pieces_at_once(void **state)
     assert_true(p.job->rma->window < SEGMENT_LEN / 512);
     assert_int_not_equal(atomic_load(&p.job->progress.source_work), 0);
     assert_int_not_equal(atomic_load(&p.job->progress.room_waits), 0);
-    pen_event_wait(p.job, event);
+    pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_int_equal(atomic_load(&p.job->progress.source_work), 0);
     assert_int_equal(atomic_load(&p.job->progress.room_waits), 0);
     assert_memory_equal(local, p.remote, SEGMENT_LEN);
@@ -364,7 +364,7 @@ static void answers_that_fit_no_transfer_are_counted_and_dropped(void **state)
     for (unsigned i = 0; i < sizeof local; i++)
         assert_int_equal(local[i], 7);
     p.world.params.threads = false;
-    pen_event_wait(p.job, event);
+    pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_memory_equal(local, p.remote, sizeof local);
     /* The same answer again names a transfer that has ended. */
     ranks_inject(&p.world, 1, 0, PEN_LANE_REPLY, PEN_AM_INT_GET_DATA, 5, good, body, 600);

@@ -52,7 +52,8 @@ static void put_and_get(worker *mine, uint32_t i, uint32_t *random)
         pen_nbi_wait(&mine->thread, PEN_EC_PUT);
     }
     memset(back, 0, len);
-    pen_event_wait(job, pen_rma_get_nb(&mine->thread, &job->world, back, rank, remote, len, 0));
+    pen_event_wait(job, pen_rma_get_nb(&mine->thread, &job->world, back, rank, remote, len, 0),
+                   PEN_CALL_EVENT_WAIT);
     assert_memory_equal(back, local, len);
 }
 

@@ -91,7 +91,8 @@ static pen_team *split(pen_team *parent, int color, int key)
 
 static void meet(pen_team *team)
 {
-    pen_event_wait(team->job, pen_coll_barrier_nb(&team->job->first_thread, team));
+    pen_event_wait(team->job, pen_coll_barrier_nb(&team->job->first_thread, team),
+                   PEN_CALL_EVENT_WAIT);
 }
 
 /* ---- ids ------------------------------------------------------------------------------------ */
@@ -219,7 +220,7 @@ static void rank_puts_and_leaves(pen_job *job)
                                     PEN_LOCAL_DEFER, NULL, 0);
     EXPECT(put != PEN_EVENT_DONE && !pen_event_test(put));
     pen_team_destroy(&job->first_thread, team, true);
-    pen_event_wait(job, put);
+    pen_event_wait(job, put, PEN_CALL_EVENT_WAIT);
     meet(&job->world);
     memcpy(&value, shared.world.segments[job->rank], sizeof value);
     EXPECT(value == 1000 + (job->rank + job->size - 1) % job->size);

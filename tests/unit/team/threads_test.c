@@ -42,7 +42,7 @@ static void *divide(void *ctx)
         pen_team *team = pen_team_split(&mine->thread, mine->team, true, 0,
                                         (int)(job->rank * round % RANKS), "a test");
         mine->ids[round] = team->id;
-        pen_event_wait(job, pen_coll_barrier_nb(&mine->thread, team));
+        pen_event_wait(job, pen_coll_barrier_nb(&mine->thread, team), PEN_CALL_EVENT_WAIT);
         pen_team_destroy(&mine->thread, team, false);
     }
     /* Ranks serve their peers until all are done. */

@@ -37,7 +37,7 @@ typedef struct trial {
 static void settle(trial *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
-        pen_event_wait(t->shadow.thread->job, t->operations[i].event);
+        pen_event_wait(t->shadow.thread->job, t->operations[i].event, PEN_CALL_EVENT_WAIT);
     pen_nbi_wait(t->shadow.thread, PEN_EC_GET | PEN_EC_PUT | PEN_EC_LC);
     for (uint32_t i = 0; i < t->count; i++) {
         operation *op = &t->operations[i];
@@ -65,7 +65,7 @@ static void start(trial *t, operation *op, const pen_vis_call *call)
     case 2:
         op->event = pen_vis_nb(t->shadow.thread, call);
         leaf = pen_event_leaf(op->event);
-        pen_event_wait(t->shadow.thread->job, leaf);
+        pen_event_wait(t->shadow.thread->job, leaf, PEN_CALL_EVENT_WAIT);
         if (call->is_put)
             memset(op->local, 0xee, AREA_LEN);
         break;
@@ -276,7 +276,7 @@ static void all_pieces_count_in_one_event(void **state)
     assert_non_null(event);
     assert_false(pen_event_test(event));
     assert_true(pen_nbi_test(p.thread, ~0u)); /* none is an implicit one */
-    pen_event_wait(p.job, event);
+    pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_true(rows_arrived(&p));
     rma_ranks_close(&p.world);
 }
@@ -289,12 +289,12 @@ static void an_access_region_goes_on_after_a_transfer_with_an_event(void **state
     pen_nbi_begin(p.thread);
     assert_int_equal(pen_vis_nbi(p.thread, &p.put), 0);
     pen_event *event = pen_vis_nb(p.thread, &p.get);
-    pen_event_wait(p.job, event);
+    pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_int_equal(pen_vis_nbi(p.thread, &p.get), 0);
     pen_event *region = pen_nbi_end(p.thread);
     assert_non_null(region);
     assert_true(pen_nbi_test(p.thread, ~0u));
-    pen_event_wait(p.job, region);
+    pen_event_wait(p.job, region, PEN_CALL_EVENT_WAIT);
     assert_true(rows_arrived(&p));
     uint32_t events = 0; /* all of the first slab are back: the region had one */
     for (pen_event_root *root = p.thread->rma->pool.free; root != NULL; root = root->next)
@@ -397,7 +397,7 @@ static void the_target_is_told_once_when_all_has_arrived(void **state)
         else
             assert_int_equal(pen_vis_blocking(p.thread, &p.put), 0);
         poll_both(&p);
-        pen_event_wait(p.job, event);
+        pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
         assert_int_equal(told.count, 1);
         assert_true(told.complete);
         assert_int_equal(told.len, 8);
