@@ -6,6 +6,9 @@
  * handler that waits for a peer, a stream that another thread has locked) is cut short. */
 #include "api/api.h"
 
+#include "boot/departed.h"
+#include "coll/coll.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -128,6 +131,18 @@ static bool serve(void *ctx)
     return true;
 }
 
+/* Peers that wait for this rank in a collective that it has not entered need not wait on. */
+static void depart(pen_job *job)
+{
+    pen_departed *record = pen_departed_row(job->boot.page, job->rank);
+    pen_host_rank *row = pen_host_row(job->boot.page, job->rank);
+    if (record == NULL || job->coll == NULL)
+        return;
+    /* relaxed: our own */
+    record->meetings = atomic_load_explicit(&row->meetings, memory_order_relaxed);
+    pen_coll_depart(job, record);
+}
+
 /* Registered when the job starts, so that exit handlers which the client registers later have run
  * by now: they could still communicate. */
 static void leave(int status, void *unused)
@@ -138,6 +153,7 @@ static void leave(int status, void *unused)
         return;
     int owed = PEN_CHECKED ? pen_api_check_return(job, status) : status;
     pen_waiter waiter = pen_waiter_of(&job->progress, true);
+    depart(job);
     pen_api_root.leaves = true;
     pen_boot_leave(&job->boot, pen_api_root.catch_exit ? owed & 0xff : 0, serve, &waiter);
     pen_api_root.leaves = false;

@@ -3,6 +3,8 @@
  * agent_orders.c. */
 #include "boot/agent_internal.h"
 
+#include "boot/departed.h"
+
 #include "os/os.h"
 
 #include "pen_config.h"
@@ -92,6 +94,14 @@ static void note_word(pen_exit_rank *rank, const pen_control *message)
     }
 }
 
+/* What the rank leaves behind, for those on other hosts. */
+static void up_departed(pen_supervisor *s, uint32_t rank)
+{
+    const pen_departed *row = pen_departed_row(s->page, s->first + rank);
+    if (row != NULL)
+        up(s->agent, PEN_RECORD_DEPARTED, s->first + rank, 0, row, pen_departed_len(row));
+}
+
 static void up_heard(pen_supervisor *s, uint32_t rank, const pen_control *message)
 {
     struct pen_agent *agent = s->agent;
@@ -105,6 +115,8 @@ static void up_heard(pen_supervisor *s, uint32_t rank, const pen_control *messag
     if (word && message->code != 0)
         pen_super_dying_first(s);
     agent->some_left = agent->some_left || word;
+    if (message->kind == PEN_CONTROL_LEAVE && message->code == 0)
+        up_departed(s, rank);
     pen_pack body = { .bytes = NULL };
     pen_pack_u32(&body, message->kind);
     pen_pack_text(&body, message->text);

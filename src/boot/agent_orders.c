@@ -2,6 +2,8 @@
 /* agent_orders.c: what the launcher has an agent do. */
 #include "boot/agent_internal.h"
 
+#include "boot/departed.h"
+
 #include "boot/knobs.h"
 #include "os/os.h"
 
@@ -215,6 +217,9 @@ static void order_of_ranks(pen_supervisor *s, const pen_record *record, const ch
         break;
     case PEN_RECORD_REPORT:
         s->ops->report(s);
+        break;
+    case PEN_RECORD_GONE:
+        pen_departed_take(s->page, record->rank, body, record->body_len);
         break;
     case PEN_RECORD_INPUT:
         input_take(s->agent, body, record->body_len);

@@ -3,6 +3,7 @@
 #include "boot/arena.h"
 
 #include "base/compiler.h"
+#include "boot/departed.h"
 #include "boot/knobs.h"
 #include "boot/remedy.h"
 #include "os/os.h"
@@ -56,8 +57,10 @@ static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t 
     page->lines_off = pen_align_up(page->environment_off + environment_len, grain);
     page->shares_off = pen_align_up(
         page->lines_off + (uint64_t)page->size * PEN_HOST_LINES * PEN_CACHE_LINE, grain);
-    page->conduit_off =
+    page->departed_off =
         page->shares_off + (uint64_t)page->size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN;
+    page->conduit_off =
+        pen_align_up(page->departed_off + (uint64_t)page->job_size * PEN_DEPARTED_LEN, grain);
     page->conduit_len = pen_align_up(conduit_len, grain);
     page->segment_off = pen_align_up(page->conduit_off + page->conduit_len, PEN_HUGE_PAGE_LEN);
     page->segment_stride = stride;
@@ -252,6 +255,7 @@ static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
            within(sizeof(*page), size * sizeof(pen_host_rank), len) && common_valid(page, len) &&
            within(page->lines_off, size * PEN_HOST_LINES * PEN_CACHE_LINE, len) &&
            within(page->shares_off, size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN, len) &&
+           within(page->departed_off, (uint64_t)page->job_size * PEN_DEPARTED_LEN, len) &&
            within(page->conduit_off, page->conduit_len, len) &&
            !__builtin_mul_overflow(page->segment_stride, size, &segments) &&
            within(page->segment_off, segments, len);

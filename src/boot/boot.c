@@ -6,6 +6,7 @@
 
 #include "boot/arena.h"
 #include "boot/control.h"
+#include "boot/departed.h"
 #include "boot/foreign.h"
 #include "boot/knobs.h"
 #include "boot/pmix.h"
@@ -360,6 +361,7 @@ static pen_status arrive(pen_boot *boot, size_t len, uint32_t *ticket)
     *ticket = atomic_load_explicit(&page->boot_generation, memory_order_acquire);
     if (atomic_load_explicit(&page->boot_failed, memory_order_relaxed) != 0)
         return PEN_ERR_PEER_LOST;
+    boot->meets++;
     /* acq_rel: what each rank wrote before arriving is visible to the last, and through it to all
      */
     uint32_t arrived = atomic_fetch_add_explicit(&page->boot_count, 1, memory_order_acq_rel) + 1;
@@ -383,6 +385,18 @@ void pen_boot_show_wait(pen_boot *boot, pen_call call, uint64_t since_ns)
         pen_wait_publish(&row->wait, &note, pen_now_ns());
 }
 
+/* A rank that has left without entering this barrier. */
+static void look_for_departed(pen_boot *boot)
+{
+    for (uint32_t rank = 0; pen_departed_any(boot->page) && rank < boot->size; rank++) {
+        const pen_departed *gone = pen_departed_of(boot->page, rank);
+        if (gone != NULL && (int32_t)(gone->meets - boot->meets) < 0) {
+            pen_boot_blocked(boot, rank, PEN_CALL_INIT);
+            return;
+        }
+    }
+}
+
 static pen_status meet(pen_boot *boot, size_t len)
 {
     pen_host_page *page = boot->page;
@@ -403,6 +417,7 @@ static pen_status meet(pen_boot *boot, size_t len)
         pen_futex_wait(&page->boot_generation, generation, BARRIER_LOOK_NS);
         if (pen_now_ns() >= until_ns && pen_boot_check(boot, &code))
             return PEN_ERR_PEER_LOST;
+        look_for_departed(boot);
         if (!shown)
             pen_boot_show_wait(boot, PEN_CALL_INIT, until_ns - BARRIER_LOOK_NS);
         shown = true;

@@ -41,6 +41,7 @@ typedef struct pen_boot {
     bool in_process;      /* the supervisor is a thread of ours: to be heard before we end */
     bool from_arguments;  /* the ranks were made because the program's arguments said so */
     uint32_t exchanges;   /* done so far: the two areas are used by turns */
+    uint32_t meets;       /* start-up barriers entered */
     const pen_turns
         *turns; /* NULL: this process is one rank, whose waiting is the kernel's business */
     /* what the supervisor has said, whoever read it: pen_boot_heard */
@@ -99,6 +100,10 @@ void pen_boot_exit_job(pen_boot *boot, int code);
  * most (the supervisor wakes us there); false, or NULL: there is nothing to do, so we sleep here.
  */
 void pen_boot_leave(pen_boot *boot, int code, bool (*idle)(void *ctx), void *ctx);
+
+/* Tells the supervisor that this rank waits in a call that can only end if that rank takes part,
+ * which has left. Says nothing where nobody decides. */
+void pen_boot_blocked(pen_boot *boot, uint32_t by, pen_call call);
 
 /* Abnormal end decided here (a crash signal, a fatal error): one line of cause for the supervisor's
  * report. Async-signal-safe. */

@@ -58,9 +58,10 @@ typedef struct pen_host_page {
     uint64_t memory_physical, memory_available;
     uint64_t exchange_off; /* arena offset of 2 * job_size * PEN_BOOT_BLOB_MAX bytes */
     uint64_t environment_off,
-        environment_len; /* the console's environment: NUL-terminated strings */
-    uint64_t lines_off;  /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
-    uint64_t shares_off; /* size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN bytes; 0: none */
+        environment_len;   /* the console's environment: NUL-terminated strings */
+    uint64_t lines_off;    /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
+    uint64_t shares_off;   /* size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN bytes; 0: none */
+    uint64_t departed_off; /* job_size records, zero at first: departed.h */
     uint64_t conduit_off, conduit_len;    /* the conduit's slice */
     uint64_t segment_off, segment_stride; /* rank r's memory: segment_off + r * segment_stride */
     /* What links that leave the host prove themselves with: random, made by the supervisor, told to
@@ -70,6 +71,7 @@ typedef struct pen_host_page {
     PEN_CACHE_ALIGNED _Atomic uint32_t boot_count;    /* start-up barrier: arrivals */
     _Atomic uint32_t boot_generation;
     _Atomic uint32_t boot_failed;            /* a rank ended: barriers give up */
+    _Atomic uint32_t departed_count;         /* ranks that exited with 0, as far as known here */
     PEN_CACHE_ALIGNED pen_host_rank ranks[]; /* size of them */
 } pen_host_page;
 

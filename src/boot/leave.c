@@ -3,6 +3,7 @@
 #include "boot/boot.h"
 
 #include "boot/control.h"
+#include "boot/departed.h"
 #include "boot/remedy.h"
 #include "os/os.h"
 
@@ -73,6 +74,13 @@ void pen_boot_exit_job(pen_boot *boot, int code)
         await_passed_on(boot);
 }
 
+void pen_boot_blocked(pen_boot *boot, uint32_t by, pen_call call)
+{
+    if (boot->control_fd >= 0)
+        (void)pen_control_send(boot->control_fd, PEN_CONTROL_BLOCKED, (int)by, pen_call_text(call),
+                               false);
+}
+
 void pen_boot_abort_note(pen_boot *boot, const char *cause)
 {
     if (boot->control_fd >= 0)
@@ -84,8 +92,13 @@ void pen_boot_leave(pen_boot *boot, int code, bool (*idle)(void *ctx), void *ctx
     phase_set(boot, PEN_HOST_EXITING);
     if (boot->control_fd < 0)
         return;
+    pen_departed *record = pen_departed_row(boot->page, boot->rank);
+    if (record != NULL)
+        record->meets = boot->meets;
     if (pen_control_send(boot->control_fd, PEN_CONTROL_LEAVE, code, NULL, true) != 0)
         return;
+    if (code == 0)
+        pen_departed_show(boot->page, boot->rank);
     if (code != 0) {
         await_passed_on(boot);
         return;

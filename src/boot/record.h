@@ -31,6 +31,7 @@ typedef enum pen_record_kind {
     PEN_RECORD_HOLD,     /* code 1: read no more of what ranks print; 0: go on */
     PEN_RECORD_INPUT,    /* body: standard input of rank 0; empty: its end */
     PEN_RECORD_REPORT,   /* say what each rank does */
+    PEN_RECORD_GONE,     /* rank has left; body: its pen_departed, as far as it reaches */
     PEN_RECORD_QUIT,     /* all is over: send what is left and end */
     /* an agent's, up the tree; host: whose */
     PEN_RECORD_HELLO = 32, /* see pen_hello */
@@ -44,6 +45,7 @@ typedef enum pen_record_kind {
     PEN_RECORD_SAY,        /* code: level; body: a line for people */
     PEN_RECORD_LOST,       /* the host's agent is no more; body: why */
     PEN_RECORD_BEAT,       /* still there */
+    PEN_RECORD_DEPARTED,   /* rank has left; body as of GONE */
     PEN_RECORD_BARRIERS,   /* answers REPORT; body: a pen_entered of each rank of the host */
 } pen_record_kind;
 

@@ -178,6 +178,9 @@ static void take_of_rank(pen_supervisor *s, const pen_record *record, const char
         if (record->code >= 0 && record->code < PEN_STREAMS)
             pen_super_printed(s, record->rank, record->code, body, record->body_len);
         break;
+    case PEN_RECORD_DEPARTED:
+        pen_spread_take_departed(s, record, body);
+        break;
     case PEN_RECORD_STOPPED:
         rank->stopped = record->code != 0;
         break;
@@ -328,7 +331,7 @@ static void tend(pen_supervisor *s)
         pen_super_settle(s, pen_now_ns());
     }
     if (spread->launched && !spread->quitting)
-        s->far_ns = 0;
+        s->far_ns = pen_spread_departed_tend(s);
     pen_spread_input_tend(s);
     pen_fleet_flush(&spread->fleet);
 }
@@ -365,6 +368,7 @@ static void spread_close(pen_supervisor *s)
         close(spread->epoll);
     free(spread->blobs);
     free(spread->entered);
+    pen_spread_departed_drop(spread);
     free(spread->hosts);
     free(spread->firsts);
     free(spread->tree.numbers);

@@ -17,6 +17,8 @@ typedef struct pen_spread_place { /* a host */
     char from[PEN_ADDRESS_TEXT_MAX], at[PEN_ADDRESS_TEXT_MAX]; /* of its agent's connection */
 } pen_spread_place;
 
+typedef struct pen_spread_departed pen_spread_departed;
+
 struct pen_spread {
     pen_fleet fleet;
     pen_tree tree;
@@ -29,8 +31,10 @@ struct pen_spread {
     uint64_t start_by_ns;
     char *blobs; /* what ranks exchange in the start-up barrier */
     int meet_code;
-    pen_entered *entered; /* of all ranks, while hosts report; NULL: nobody has asked */
-    bool input_wanted;    /* rank 0's host takes more of our standard input */
+    pen_spread_departed *departed; /* records that other hosts have not been told ... */
+    uint64_t departed_ns;          /* ... until then */
+    pen_entered *entered;          /* of all ranks, while hosts report; NULL: nobody has asked */
+    bool input_wanted;             /* rank 0's host takes more of our standard input */
     bool input_ended, input_watched, input_is_file;
 };
 
@@ -48,5 +52,10 @@ void pen_spread_input_tend(pen_supervisor *s);
 /* spread_report.c */
 void pen_spread_report(pen_supervisor *s);
 void pen_spread_take_barriers(pen_supervisor *s, const pen_record *record, const char *body);
+
+/* spread_departed.c */
+void pen_spread_take_departed(pen_supervisor *s, const pen_record *record, const char *body);
+uint64_t pen_spread_departed_tend(pen_supervisor *s); /* answers when it wants to be called again */
+void pen_spread_departed_drop(struct pen_spread *spread);
 
 #endif

@@ -84,6 +84,9 @@ static void own_word(pen_steward *s, const pen_control *message)
     case PEN_CONTROL_LEAVE:
         pen_steward_word(s, kind, message->code);
         break;
+    case PEN_CONTROL_BLOCKED:
+        pen_steward_blocked(s, message);
+        break;
     case PEN_CONTROL_NOTE:
         memcpy(s->note, message->text, sizeof(s->note));
         break;

@@ -87,7 +87,9 @@ void pen_steward_answer(pen_steward *s, pen_control_kind kind, int code); /* to 
 void pen_steward_word(pen_steward *s, pen_control_kind kind, int code); /* of our rank's */
 void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
                         const pen_steward_line *line);
-void pen_steward_left(pen_steward *s);                /* a rank of the block has, with 0 */
+void pen_steward_left(pen_steward *s); /* a rank of the block has, with 0 */
+/* Our rank waits for one that has left. */
+void pen_steward_blocked(pen_steward *s, const pen_control *message);
 void pen_steward_go(pen_steward *s);                  /* all of the job have */
 void pen_steward_lost(pen_steward *s, uint32_t rank); /* as PMIx tells */
 void pen_steward_server_lost(pen_steward *s);

@@ -153,6 +153,18 @@ void pen_steward_word(pen_steward *s, pen_control_kind kind, int code)
     pen_steward_decide(s, code, PEN_STEWARD_FROM_HERE, NULL);
 }
 
+void pen_steward_blocked(pen_steward *s, const pen_control *message)
+{
+    if (s->over || s->word)
+        return;
+    pen_log_error(
+        &s->log,
+        "%s waits in %s for rank %d, which has left with 0 and will not take part; ending "
+        "the job",
+        our_rank(s).text, message->text, message->code);
+    pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
+}
+
 /* ---- leaving together ------------------------------------------------------------------------ */
 
 static uint64_t leave_deadline(const pen_steward *s, uint64_t now_ns)

@@ -37,8 +37,7 @@ void pen_super_word(pen_supervisor *s, uint32_t rank, const pen_control *message
         pen_super_event(s, PEN_EXIT_LEFT, rank, message->code);
         break;
     case PEN_CONTROL_BLOCKED:
-        /* The first such word is the one that is explained. */
-        if (s->ranks[rank].waits_in[0] == '\0')
+        if (!s->rule.verdict.decided)
             memcpy(s->ranks[rank].waits_in, message->text, sizeof(s->ranks[rank].waits_in));
         pen_super_event(s, PEN_EXIT_BLOCKED, rank, message->code);
         break;

@@ -36,6 +36,11 @@ pen_status pen_coll_team_share(pen_team *team, const pen_coll_offer *offers);
 /* Nobody uses the team any more: gives back what it took of the scratch. Before _close. */
 void pen_coll_team_quiesced(const pen_team *team);
 
+/* This rank leaves: writes down which collectives it has entered. Not from a reduction's function.
+ */
+struct pen_departed;
+void pen_coll_depart(pen_job *job, struct pen_departed *out);
+
 /* Makes team->coll. Not collective; messages that came before are taken up. The primordial team's
  * is made by pen_coll_open. */
 pen_status pen_coll_team_open(pen_team *team);

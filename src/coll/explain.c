@@ -97,4 +97,21 @@ static bool explain(pen_job *job, const void *object, pen_wait_note *note)
     return found;
 }
 
+void pen_coll_depart(pen_job *job, pen_departed *out)
+{
+    pen_coll *coll = job->coll;
+    pen_lock_take(&coll->lock);
+    out->named = coll->meets[PEN_MEET_NAMED].phase;
+    out->begun = job->world.coll->begun;
+    out->team_count = 0;
+    for (uint32_t i = 0; i < PEN_COLL_TEAM_BUCKETS; i++) {
+        for (const pen_coll_team *team = coll->teams[i];
+             team != NULL && out->team_count < PEN_DEPARTED_TEAMS; team = team->next)
+            if (team->team != &job->world)
+                out->teams[out->team_count++] =
+                    (pen_departed_team){ .id = team->team->id, .begun = team->begun };
+    }
+    pen_lock_drop(&coll->lock);
+}
+
 void pen_coll_explain_open(pen_job *job) { pen_job_add_explainer(job, explain); }

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "boot/boot.h"
+#include "boot/departed.h"
 #include "conduit/conduit.h"
 #include "diag/counters.h"
 #include "diag/log.h"

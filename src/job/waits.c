@@ -27,6 +27,88 @@ static bool explain(pen_job *job, const void *object, pen_wait_note *note)
     return false;
 }
 
+/* ---- waits that will not end ----------------------------------------------------------------- */
+
+/* What the departed rank has entered of that team; false: unknown. */
+static bool begun_of(const pen_departed *gone, uint64_t team, uint32_t *begun_out)
+{
+    *begun_out = gone->begun;
+    if (team == 0)
+        return true;
+    for (uint32_t i = 0; i < gone->team_count && i < PEN_DEPARTED_TEAMS; i++) {
+        *begun_out = gone->teams[i].begun;
+        if (gone->teams[i].id == team)
+            return true;
+    }
+    return false;
+}
+
+/* Counts are compared modulo 2^32. */
+static bool is_behind(uint32_t count, uint32_t wanted) { return (int32_t)(count - wanted) < 0; }
+
+static bool is_missing(const pen_job *job, const pen_departed *gone, const pen_wait_note *note)
+{
+    uint32_t begun;
+    switch (note->awaited) {
+    case PEN_AWAITED_NAMED:
+        return is_behind(gone->named, note->number + 1);
+    case PEN_AWAITED_BARRIER:
+    case PEN_AWAITED_COLLECTIVE:
+        return begun_of(gone, note->team, &begun) && is_behind(begun, note->number + 1);
+    case PEN_AWAITED_RANKS: {
+        pen_host_rank *row = pen_host_row(job->boot.page, job->rank);
+        /* relaxed: our own */
+        return is_behind(gone->meets, job->boot.meets) ||
+               is_behind(gone->meetings,
+                         atomic_load_explicit(&row->meetings, memory_order_relaxed));
+    }
+    default: /* the departed rank still serves its peers */
+        return false;
+    }
+}
+
+/* A member that has left without entering what the note says; PEN_WAIT_NOBODY: there is none. A
+ * rank that is no member of the team has no such team in its record. */
+static uint32_t departed_member(const pen_job *job, const pen_wait_note *note)
+{
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const pen_departed *gone = pen_departed_of(job->boot.page, rank);
+        if (rank != job->rank && gone != NULL && is_missing(job, gone, note))
+            return rank;
+    }
+    return PEN_WAIT_NOBODY;
+}
+
+/* Does a departed rank keep the wait from ending? Of several operations: any of those that all have
+ * to end, or all if one is enough. */
+static uint32_t blocker(pen_job *job, const pen_wait *wait)
+{
+    uint32_t by = PEN_WAIT_NOBODY;
+    for (size_t i = 0; i < wait->count && i < OPERATIONS_MAX; i++) {
+        const pen_op *op = wait->op_at(wait->object, i);
+        pen_wait_note note = { .awaited = PEN_AWAITED_UNKNOWN };
+        if (is_done(op))
+            continue;
+        uint32_t of_this = explain(job, op, &note) ? departed_member(job, &note) : PEN_WAIT_NOBODY;
+        if (wait->any && of_this == PEN_WAIT_NOBODY)
+            return PEN_WAIT_NOBODY;
+        if (of_this != PEN_WAIT_NOBODY)
+            by = of_this;
+    }
+    return by;
+}
+
+static void look_for_departed(pen_job *job, const pen_wait *wait, const pen_wait_note *note)
+{
+    if (!pen_departed_any(job->boot.page))
+        return;
+    uint32_t by = wait->op_at != NULL ? blocker(job, wait) : departed_member(job, note);
+    if (by != PEN_WAIT_NOBODY)
+        pen_boot_blocked(&job->boot, by, note->call);
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
 /* The first of its operations that is not over is the one that is named. */
 static void describe(pen_job *job, const pen_wait *wait, pen_wait_note *note)
 {
@@ -62,8 +144,10 @@ void pen_job_wait(void *ctx, pen_wait *wait, uint64_t now_ns, bool over)
     if (row == NULL)
         return;
     pen_wait_note note;
-    if (!over)
+    if (!over) {
         describe(job, wait, &note);
+        look_for_departed(job, wait, &note);
+    }
     pen_lock_take(&job->waits_lock);
     if (over) {
         if (job->shown == wait) {

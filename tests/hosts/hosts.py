@@ -16,6 +16,7 @@ BUILD = os.path.abspath(sys.argv.pop(1))
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 EXAMPLES = os.path.join(BUILD, "examples")
+STUCK = os.path.join(BUILD, "tests", "launch", "stuck.seq")
 CONFORMANCE = os.path.join(BUILD, "tests", "conformance")
 SLOW = 10  # how much longer than promised things may take on a crowded machine
 HOSTS = 4
@@ -213,6 +214,35 @@ class Ending(Case):
         done = run("sleep", "600", options=["--timeout", "10"])
         self.assertEqual(done.returncode, 124)
         self.assertEqual(len(re.findall(r"rank \d \(host \S+, pid \d+\): has not joined", done.stderr)), 8, done.stderr)
+
+    def test_a_rank_that_has_left_is_missed_on_other_hosts(self):
+        """Rank 1 on the first host exits with 0; the others wait for it, of its own host or not."""
+        done = run(STUCK, "leave_in_barrier", PENSTOCK_LEAVE_TIMEOUT="600")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"rank [0-7] \(host h\d, pid \d+\) waits in gasnet_barrier_wait for rank 1 "
+                                      r"\(host h0, pid \d+\), which has left with 0 and will not take part")
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {r} waits" for r in range(8) if r != 1])
+        # Ranks 0 and 1 leave before the others come to the team's barrier: nobody of their host can tell.
+        done = run(STUCK, "leave_own_host", PENSTOCK_LEAVE_TIMEOUT="600")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"rank [2-7] \(host h[1-3], pid \d+\) waits in gex_Event_Wait for rank [01] "
+                                      r"\(host h0, pid \d+\), which has left with 0")
+
+    def test_those_who_compute_are_waited_for_on_all_hosts(self):
+        done = run(STUCK, "leave_then_compute")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, "rank 1 has left with 0, ranks 0, 2, 3, 4, 5, 6, 7 have not")
+        done = run(STUCK, "leave_forever", PENSTOCK_LEAVE_TIMEOUT="2")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "had not 2 s later: ended by force")
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {r} computes" for r in range(8) if r != 1])
+
+    def test_reports_of_all_hosts(self):
+        done = run(STUCK, "barrier", options=["--timeout", "10"])
+        self.assertEqual(done.returncode, 124, done.stderr)
+        self.assertRegex(done.stderr, r"rank 0 \(host h0, pid \d+\): attached, waits in gasnet_barrier_wait for")
+        self.assertEqual(len(re.findall(r"rank \d \(host h\d, pid \d+\): attached, in no call that waits", done.stderr)), 7)
+        self.assertIn("the gasnet_barrier that ranks wait in was not entered by ranks 1, 2, 3, 4, 5, 6, 7\n", done.stderr)
 
     def test_a_rank_is_killed(self):
         self.asleep()

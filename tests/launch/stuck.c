@@ -186,6 +186,13 @@ static void leave_own_team(void)
         exit(0);
     gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
 }
+/* Ranks that share a host's memory leave together. */
+static void leave_own_host(void)
+{
+    if (rank < 2)
+        exit(0);
+    ex_barrier();
+}
 static void leave_in_handler(void)
 {
     if (rank == 0)
@@ -255,6 +262,7 @@ static const struct {
     { "leave_after_begin", leave_after_begin, 1 },
     { "leave_other_team", leave_other_team, 1 },
     { "leave_own_team", leave_own_team, 1 },
+    { "leave_own_host", leave_own_host, 1 },
     { "leave_in_handler", leave_in_handler, 1 },
     { "leave_then_compute", leave_then_compute, 1 },
     { "leave_serving", leave_serving, 1 },
