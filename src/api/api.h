@@ -57,6 +57,8 @@ typedef struct pen_root {
     uint32_t host_count, host_mine; /* ranks of this host, and which of them we are */
     pen_boot resigned;       /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;       /* resigned is that */
+    bool forks_watched;      /* fork() calls us: registered once, for good */
+    pen_job *parents_job;    /* this process is a child that a rank of it forked; else NULL */
     bool exit_caught;        /* exit() calls us: registered once, for good */
     bool leaves;             /* the thread that ends the process waits for the others to leave */
     uint32_t era;            /* one more with each job: tells thread states of one from another's */
@@ -170,11 +172,14 @@ int pen_api_check_end(pen_job *job, int code, const char *what);
 int pen_api_check_return(pen_job *job, int code);
 void pen_api_check_thread_end(pen_thread *thread);
 
+/* Ends the process, which is no rank, with a line that names the call. */
+PEN_COLD _Noreturn void pen_api_no_job(const char *call);
+
 /* The job, for calls that are void and need one. */
 static inline pen_job *pen_api_job(const char *call)
 {
     if (pen_unlikely(pen_api_root.job == NULL))
-        pen_api_misuse(call, "called before the job was started by gasnet_init or gex_Client_Init");
+        pen_api_no_job(call);
     return pen_api_root.job;
 }
 
@@ -195,6 +200,8 @@ int pen_api_local_end(const pen_api_local *when, int status);
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+/* fork.c: from now on, children that are forked leave the job alone. */
+pen_status pen_api_watch_forks(pen_job *job);
 pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main take part */
 /* except: names or numbers, separated by commas; "*": all. What cannot be caught is warned of. */
 void pen_api_catch_signals(pen_log *log, const char *except);

@@ -49,6 +49,13 @@ void pen_api_misuse(const char *call, const char *format, ...)
     exit(EXIT_FAILURE);
 }
 
+void pen_api_no_job(const char *call)
+{
+    if (pen_api_root.parents_job != NULL)
+        pen_job_refuse_orphan(pen_api_root.parents_job, call);
+    pen_api_misuse(call, "called before the job was started by gasnet_init or gex_Client_Init");
+}
+
 pen_log pen_api_log(const pen_job *job)
 {
     pen_log log = job->log;

@@ -194,7 +194,9 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
             return status;
         job->this_thread = this_thread;
     }
-    status = pen_api_catch_exit();
+    status = pen_api_watch_forks(job);
+    if (status == PEN_OK)
+        status = pen_api_catch_exit();
     if (status != PEN_OK)
         return status;
     pen_api_catch_signals(&job->log, config->no_catch);

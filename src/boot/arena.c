@@ -329,6 +329,20 @@ pen_status pen_boot_attach(pen_log *log, int arena_fd, char *mapped, int control
     return PEN_OK;
 }
 
+void pen_boot_orphan(pen_boot *boot)
+{
+    if (boot->control_fd >= 0)
+        (void)close(boot->control_fd);
+    boot->control_fd = -1;
+    if (boot->arena == NULL)
+        return;
+    size_t len = boot->page->segment_off;
+    void *own = mmap(boot->arena, len, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, boot->arena_fd, 0);
+    if (own != MAP_FAILED)
+        (void)madvise(own, len, MADV_DONTDUMP);
+}
+
 void pen_boot_close(pen_boot *boot)
 {
     free(boot->environment);

@@ -126,6 +126,10 @@ pen_status pen_boot_resign(pen_boot *boot);
  * is no way back: the descriptors are closed. */
 pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out);
 
+/* In a process that a rank has forked: it has no supervisor, and what it writes to the arena before
+ * the segments stays its own. Async-signal-safe. */
+void pen_boot_orphan(pen_boot *boot);
+
 /* Unmaps and closes, without a word to anybody: after a failure, in tests, and in a child process
  * of one that has resigned. */
 void pen_boot_close(pen_boot *boot);

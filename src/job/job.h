@@ -332,4 +332,10 @@ PEN_COLD pen_status pen_job_no_memory(pen_job *job, const char *what, const char
  * and ends the job with status 1 (or abort() in checked builds). From anywhere. */
 PEN_COLD _Noreturn void pen_job_fatal(pen_job *job, const char *format, ...) PEN_PRINTF(2, 3);
 
+/* In a process that a rank has forked: from now on nothing that it calls has an effect on the job,
+ * and what would communicate ends the process with a line instead. Async-signal-safe. */
+void pen_job_orphan(pen_job *job);
+/* call: what cannot be done in such a process. */
+PEN_COLD _Noreturn void pen_job_refuse_orphan(pen_job *job, const char *call);
+
 #endif
