@@ -154,8 +154,11 @@ static bool ranks_of(const char *text, uint32_t *out)
     }
     pen_log log;
     pen_log_init(&log, "info");
-    pen_log_error(&log, "-n %s: give a number of ranks from 1 to %d", text != NULL ? text : "",
-                  PEN_SUPERVISOR_RANKS_MAX);
+    if (text == NULL)
+        pen_log_error(&log, "-n needs a value (see `penstock help info`)");
+    else
+        pen_log_error(&log, "-n %s: give a number of ranks from 1 to %d", text,
+                      PEN_SUPERVISOR_RANKS_MAX);
     return false;
 }
 

@@ -3,8 +3,10 @@
 #include "command/command.h"
 
 #include "base/nearest.h"
+#include "diag/log.h"
 #include "pen_config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +16,28 @@ static int version(void)
     return command_written("command");
 }
 
+/* A program, a number of ranks, or an option of theirs: `penstock run` was meant. */
+static bool is_for_run(const char *typed)
+{
+    static const char *const options[] = { "-n", "-np", "--conduit", "--hosts", "--timeout", NULL };
+    bool is_number = typed[0] != '\0' && strspn(typed, "0123456789") == strlen(typed);
+    for (const char *const *option = options; *option != NULL; option++)
+        if (strcmp(typed, *option) == 0)
+            return true;
+    return is_number || strchr(typed, '/') != NULL;
+}
+
 static int unknown_command(const char *typed)
 {
+    if (is_for_run(typed)) {
+        pen_log log;
+        pen_log_init(&log, "command");
+        pen_log_error(&log,
+                      "unknown command \"%s\"; to start a job, give `penstock run -n N [options] "
+                      "program`",
+                      typed);
+        return COMMAND_USAGE;
+    }
     const char *words[16];
     size_t count = 0;
     for (const command *row = command_table; row->name != NULL && count < 15; row++)

@@ -202,6 +202,8 @@ bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx
     out->argv = p.at;
     if ((out->hosts != NULL) + (out->hostfile != NULL) + out->local > 1)
         return complain(&p, "one of --hosts, --hostfile and --local is enough%s%s", "", "");
+    if (out->ranks == 0 && *out->argv != NULL)
+        return complain(&p, "how many ranks? give -n N before %s%s", *out->argv, "");
     if (out->ranks == 0)
         return complain(&p, "how many ranks? give -n N%s%s", "", "");
     if (*out->argv == NULL)

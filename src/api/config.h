@@ -20,4 +20,13 @@ typedef struct pen_api_config {                                     /* variables
 
 extern const pen_knob pen_api_knobs[];
 
+typedef struct pen_api_table {
+    const char *owner; /* a module, or a conduit's name */
+    const pen_knob *knobs;
+} pen_api_table;
+
+/* The tables of all variables that this build reads; how many there are. */
+enum { PEN_API_TABLES_MAX = 24 };
+size_t pen_api_tables(pen_api_table *out, size_t most);
+
 #endif

@@ -37,8 +37,7 @@ static pen_status read_config(pen_job *job, pen_api_config *config)
         return status;
     job->log.quiet = config->quiet;
     if (!pen_log_level_parse(config->log_level, &job->log.level)) {
-        pen_log_error(&job->log,
-                      "cannot use PENSTOCK_LOG=%s: say error, warn, info, debug or trace",
+        pen_log_error(&job->log, "cannot use PENSTOCK_LOG=%s: say error, warn or info",
                       config->log_level);
         return PEN_ERR_ARGUMENT;
     }
@@ -57,6 +56,32 @@ static void show_config(const pen_job *job)
             const char *value = pen_boot_getenv(&job->boot, row->name);
             pen_knob_print(stderr, row, value != NULL ? value : row->fallback, value == NULL);
         }
+}
+
+/* Names that nobody knows, but that resemble one of ours. */
+static void warn_of_unknown(pen_job *job)
+{
+    pen_api_table tables[PEN_API_TABLES_MAX];
+    const pen_knob *knobs[PEN_API_TABLES_MAX + 1];
+    size_t count = pen_api_tables(tables, PEN_API_TABLES_MAX);
+    for (size_t i = 0; i < count; i++)
+        knobs[i] = tables[i].knobs;
+    knobs[count] = NULL;
+    pen_knob_warn_unknown(&job->log, job->boot.environment, knobs);
+}
+
+/* Once per job. */
+static void say_start(pen_job *job)
+{
+    if (job->rank != 0)
+        return;
+    warn_of_unknown(job);
+    const uint32_t hosts = job->boot.page != NULL ? job->boot.page->host_count : 1;
+    pen_log_info(&job->log,
+                 "a job of %u ranks on %u host%s, started by %s; segments of %zu MiB at most, "
+                 "Mediums of %zu bytes",
+                 job->size, hosts, hosts == 1 ? "" : "s", job->boot.launcher,
+                 (size_t)pen_job_segment_max_global(job) >> 20, pen_am_max_medium(job, 0));
 }
 
 /* ---- opening the job ------------------------------------------------------------------------ */
@@ -201,6 +226,7 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
         return status;
     pen_api_catch_signals(&job->log, config->no_catch);
     show_config(job);
+    say_start(job);
     status = pen_api_debug_open(job, config);
     if (status != PEN_OK)
         return status;

@@ -22,6 +22,10 @@
 /* Says where an invariant of ours broke, and aborts. */
 PEN_COLD _Noreturn void pen_invariant_broken(const char *what, const char *file, int line);
 
+/* The system lacks something without which this process may not go on: says why, and ends the
+ * process with status 1. */
+PEN_COLD _Noreturn void pen_cannot_go_on(const char *why);
+
 /* Always on, off the fast path. Bytes from a peer are never asserted on. */
 #define PEN_INVARIANT(cond)                                  \
     do {                                                     \

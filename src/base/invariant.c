@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* invariant.c: what happens when an invariant of ours breaks: one line on stderr, then abort(), so
- * that the crash handler, a core file or a debugger sees the stack. */
+ * that the crash handler, a core file or a debugger sees the stack. Also the end of a process that
+ * the system does not let go on. */
 #include "base/compiler.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+void pen_cannot_go_on(const char *why)
+{
+    char text[512];
+    int len = snprintf(text, sizeof text, "penstock[pid %ld] error: %s\n", (long)getpid(), why);
+    if (len > 0 && (size_t)len < sizeof text && write(STDERR_FILENO, text, (size_t)len) < 0)
+        abort();
+    _exit(EXIT_FAILURE);
+}
 
 void pen_invariant_broken(const char *what, const char *file, int line)
 {

@@ -10,7 +10,7 @@ enum { WORD_LEN_MAX = 64 };
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
 /* Levenshtein's distance, row by row. */
-static unsigned distance(const char *a, const char *b)
+unsigned pen_distance(const char *a, const char *b)
 {
     size_t a_len = strlen(a), b_len = strlen(b);
     if (a_len > WORD_LEN_MAX || b_len > WORD_LEN_MAX)
@@ -33,11 +33,13 @@ static unsigned distance(const char *a, const char *b)
 
 const char *pen_nearest(const char *typed, const char *const *words)
 {
+    if (strlen(typed) < 3) /* a word of one or two letters resembles too many */
+        return NULL;
     const char *best = NULL;
     unsigned best_distance = (unsigned)strlen(typed) / 3 + 1; /* farther is another word */
     for (; *words != NULL; words++) {
-        unsigned d = distance(typed, *words);
-        bool begins = strlen(typed) >= 3 && strncmp(*words, typed, strlen(typed)) == 0;
+        unsigned d = pen_distance(typed, *words);
+        bool begins = strncmp(*words, typed, strlen(typed)) == 0;
         if (begins)
             d = 1;
         if (d < best_distance || (d == best_distance && best == NULL)) {

@@ -7,4 +7,8 @@
  */
 const char *pen_nearest(const char *typed, const char *const *words);
 
+/* How many letters have to be changed, added or removed to make b of a. Words of more than 64
+ * letters are far from all others. */
+unsigned pen_distance(const char *a, const char *b);
+
 #endif

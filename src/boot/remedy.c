@@ -14,8 +14,14 @@ const char *pen_boot_remedy(int error)
     case ENFILE:
         return "the whole system has too many open files (fs.file-max)";
     case ENOSYS:
+    case EINVAL:
     case EPERM:
-        return "the kernel, or a filter around this process, has to offer that call";
+        return "the kernel or an emulator does not offer that call, or a filter (seccomp) around "
+               "this process refuses it";
+    case ENOENT:
+        return "this host lacks that file; in a container or chroot, mount /dev and /proc";
+    case EACCES:
+        return "this user may not use it; see its permissions";
     default:
         return "use fewer ranks";
     }

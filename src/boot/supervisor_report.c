@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { RANKS_NAMED_MAX = 8 };
@@ -65,33 +66,41 @@ static void explain_word(pen_supervisor *s, const pen_exit_event *cause)
                       "%s called gasnet_exit(%d); ending the job", who.text, cause->code);
 }
 
+/* What helps with a program that exec refuses. */
+static const char *program_hint(const char *program, int why)
+{
+    struct stat file;
+    if (*program == '\0')
+        return "the program's name is empty";
+    if (why == EACCES)
+        return stat(program, &file) == 0 && S_ISDIR(file.st_mode)
+                   ? "it is a folder; name a program in it"
+                   : "is it a program, and executable (chmod +x)?";
+    if (why == ENOENT && strchr(program, '/') == NULL && access(program, X_OK) == 0)
+        return "it is in this folder: write ./ before it";
+    if (why == ENOENT)
+        return access(program, F_OK) == 0
+                   ? "the file is there, but not the interpreter or loader it names"
+                   : "check the name and PATH";
+    return why == ENOEXEC ? "it is not a program for this machine"
+           : why == E2BIG ? "arguments and environment are too long"
+                          : pen_boot_remedy(why);
+}
+
 /* The rank's note is the call that failed. */
 static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
 {
     const char *program = s->options->argv[0], *call = s->ranks[cause->rank].note;
     int why = cause->code;
-    const char *hint = pen_boot_remedy(why);
     if (strncmp(call, "exec", strlen("exec")) != 0) {
         pen_super_say(s, PEN_LOG_ERROR, "cannot start rank %u: %s: %s; %s", cause->rank, call,
-                      strerror(why), hint);
+                      strerror(why), pen_boot_remedy(why));
         return;
     }
-    if (why == ENOENT && strchr(program, '/') == NULL && access(program, X_OK) == 0)
-        hint = "it is in this folder: write ./ before it";
-    else if (why == ENOENT)
-        hint = access(program, F_OK) == 0
-                   ? "the file is there, but not the interpreter or loader it names"
-                   : "check the name and PATH";
-    else if (why == EACCES)
-        hint = "is it a program, and executable (chmod +x)?";
-    else if (why == ENOEXEC)
-        hint = "it is not a program for this machine";
-    else if (why == E2BIG)
-        hint = "arguments and environment are too long";
     bool far = s->ops->far;
     pen_super_say(s, PEN_LOG_ERROR, "cannot start %s%s%s: %s: %s; %s", program,
                   far ? " on host " : "", far ? s->ops->host(s, cause->rank) : "", call,
-                  strerror(why), hint);
+                  strerror(why), program_hint(program, why));
 }
 
 /* "rank 1" or "ranks 0, 2 and more", of those that have left with 0, or have not. */

@@ -12,9 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* By volume: error, warn, info (once per job), debug (per object), trace (per operation). */
-#define PEN_LOG_LEVEL_LIST(X) \
-    X(ERROR, "error") X(WARN, "warning") X(INFO, "info") X(DEBUG, "debug") X(TRACE, "trace")
+/* By volume. info: what a job is and did, once per job or rank. */
+#define PEN_LOG_LEVEL_LIST(X) X(ERROR, "error") X(WARN, "warning") X(INFO, "info")
 
 typedef enum pen_log_level {
 #define PEN_LOG_ENUM(name, text) PEN_LOG_##name,
@@ -44,13 +43,8 @@ void pen_log_vline(pen_log *log, pen_log_level level, const char *format, va_lis
 #define pen_log_error(log, ...) __extension__ pen_log_line((log), PEN_LOG_ERROR, __VA_ARGS__)
 #define pen_log_warn(log, ...)  __extension__ pen_log_line((log), PEN_LOG_WARN, __VA_ARGS__)
 #define pen_log_info(log, ...)  __extension__ pen_log_line((log), PEN_LOG_INFO, __VA_ARGS__)
-#define pen_log_debug(log, ...)                                            \
-    do {                                                                   \
-        if ((log)->level >= PEN_LOG_DEBUG)                                 \
-            __extension__ pen_log_line((log), PEN_LOG_DEBUG, __VA_ARGS__); \
-    } while (0)
 
-/* "error", "warn(ing)", "info", "debug" or "trace"; false when it is none of them. */
+/* "error", "warn", "warning" or "info"; false for other texts. */
 bool pen_log_level_parse(const char *text, pen_log_level *out);
 
 #endif

@@ -66,6 +66,11 @@ bool pen_knob_parse_ranges(const char *text, uint64_t number, bool *is_one);
  * they are asked for all variables. */
 bool pen_knob_is_for_tests(const pen_knob *row);
 
+/* Warns of every variable of the environment that looks like one of ours, that nobody reads, and
+ * whose name is nearly that of a row. Names that other GASNet implementations or their tools read
+ * are nobody's mistake. tables: ends with NULL. */
+void pen_knob_warn_unknown(pen_log *log, char *const *environment, const pen_knob *const *tables);
+
 /* One row for people: "NAME  value  (default|environment)  summary". */
 void pen_knob_print(FILE *out, const pen_knob *row, const char *value, bool is_default);
 

@@ -128,7 +128,9 @@ static void mem_make_huge(pen_log *log, char *base, size_t len)
                      "cannot make huge pages of a segment of %zu MiB: madvise: %s%s; going on with "
                      "small ones (GASNET_USE_HUGEPAGES)",
                      len >> MEM_MIB_SHIFT, strerror(error),
-                     error == EINVAL ? ", which Linux can since 6.1" : "");
+                     error == EINVAL  ? ", which Linux can since 6.1"
+                     : error == EPERM ? ", which a filter (seccomp) around this process refuses"
+                                      : "");
 }
 
 static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen_segment *segment)

@@ -12,9 +12,10 @@
 static ssize_t random_some(void *out, size_t len)
 {
     ssize_t got = getrandom(out, len, 0);
-    if (got >= 0 || errno != ENOSYS)
+    if (got >= 0 || errno == EINTR)
         return got;
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC); /* kernels older than the call */
+    /* The kernel is older than the call, or a filter round this process refuses it. */
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
     got = read(fd, out, len);
@@ -29,7 +30,10 @@ void pen_random(void *out, size_t len)
         ssize_t got = random_some(at, len);
         if (got < 0 && errno == EINTR)
             continue;
-        PEN_INVARIANT(got > 0); /* a key that can be guessed is worse than none */
+        if (got <= 0) /* a key that can be guessed is worse than none */
+            pen_cannot_go_on("no random bytes, and so no keys: neither getrandom nor /dev/urandom "
+                             "gives any; allow getrandom in the filter (seccomp) around this "
+                             "process, or mount /dev");
         at += got;
         len -= (size_t)got;
     }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SEGMENT_LEN = 4 << 20 }; /* long enough for huge pages */
+
 static int answers;
 
 static void ask(gasnet_token_t token) { (void)gasnet_AMReplyShort0(token, 202); }
@@ -22,7 +24,7 @@ int main(int argc, char **argv)
     gasnet_handlerentry_t handlers[] = { { 201, (gex_AM_Fn_t)ask }, { 202, (gex_AM_Fn_t)answer } };
     if (gasnet_init(&argc, &argv) != GASNET_OK)
         return 9;
-    if (gasnet_attach(handlers, 2, GASNET_PAGESIZE, 0) != GASNET_OK)
+    if (gasnet_attach(handlers, 2, SEGMENT_LEN, 0) != GASNET_OK)
         return 8;
     if (gasnet_AMRequestShort0((gasnet_mynode() + 1) % gasnet_nodes(), 201) != GASNET_OK)
         return 7;
