@@ -241,7 +241,7 @@ static pen_status check_arguments(pen_log *log, const pen_boot_needs *needs,
 static pen_status open_unlaunched(pen_log *log, const pen_boot_needs *needs,
                                   const pen_boot_config *config, pen_boot *out)
 {
-    bool is_asked = needs->ranks != 0 && !config->alone;
+    bool is_asked = needs != NULL && needs->ranks != 0 && !config->alone;
     uint32_t ranks = is_asked ? needs->ranks : (uint32_t)config->ranks;
     pen_status status = is_asked ? check_arguments(log, needs, config) : PEN_OK;
     if (status == PEN_OK)
