@@ -22,6 +22,7 @@ from support import Job, environment, left_over, pids_of, start, state_of, wait_
 MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
 ENDS = os.path.join(support.BUILD, "tests", "pmix", "pmix_ends")
 MIXED = os.path.join(support.BUILD, "tests", "pmix", "pmix_mixed")
+STUCK = os.path.join(support.BUILD, "tests", "launch", "stuck.seq")
 AGAIN = os.path.join(support.BUILD, "tests", "launch", "again.seq")
 RANDOMACCESS = os.path.join(support.BUILD, "examples", "randomaccess")
 LIMIT = 60
@@ -240,6 +241,12 @@ class Ending(Case):
         os.kill(pid, signal.SIGCONT)
         _, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 0, err)
+
+    def test_who_waits_for_a_rank_that_has_left_ends_the_job(self):
+        for most in ("0", "2"):
+            job = mpirun(4, "leave_in_barrier", program=STUCK, GASNET_SUPERNODE_MAXSIZE=most)
+            self.assertEqual(job.status, 1, job.err + job.out + job.launcher_err)
+            self.said(job, r"rank [023] .* waits in gasnet_barrier_wait for rank 1, which has left with 0")
 
     def test_a_word_is_passed_on_before_the_process_is_gone(self):
         job = mpirun(3, "join", "handler", "barrier", "1:gasnet_exit=5", "hang", program=support.RANK)  # which then calls _exit
