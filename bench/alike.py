@@ -14,6 +14,10 @@ ROUNDS_EACH = 4  # rounds that are run for one that counts, at most
 TIMEOUT_S = 60
 
 
+class Busy(Exception):
+    """The machine was too busy to measure; says what took too long."""
+
+
 def line_ns(build):
     """What a line takes to another core and back, just now; where there is no other, the same
     always."""
@@ -23,6 +27,8 @@ def line_ns(build):
     try:
         job = subprocess.run([program], stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
                              check=True)
+    except subprocess.TimeoutExpired as late:
+        raise Busy(f"bench/line took more than {TIMEOUT_S} s") from late
     except (OSError, subprocess.SubprocessError) as error:
         raise SystemExit(f"bench: cannot ask the machine: {error}; is all of {build} built?") from error
     return json.loads(job.stdout)["value"]

@@ -38,11 +38,15 @@ class Wrong(Exception):
     """A program failed, or its results are wrong."""
 
 
+class Late(Wrong):
+    """A program took too long."""
+
+
 class Program:
     """A program of one library with its arguments; it prints a result as a number in a line."""
 
     def __init__(self, library, setting, command, environment=None, failure=None):
-        self.library, self.setting, self.failure = library, setting, failure
+        self.library, self.setting, self.failure, self.was_late = library, setting, failure, False
         self._command, self._environment = command, {**os.environ, **(environment or {})}
 
     def run(self, read):
@@ -52,7 +56,7 @@ class Program:
                                  stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S,
                                  env=self._environment)
         except subprocess.TimeoutExpired:
-            raise Wrong(f"took more than {TIMEOUT_S} s") from None
+            raise Late(f"took more than {TIMEOUT_S} s") from None
         if job.returncode != 0 or "verified" not in job.stdout:
             raise Wrong(f"status {job.returncode}: {' '.join(job.stdout.split())[-300:]}")
         return read(job.stdout)
@@ -150,7 +154,7 @@ def play_round(build, programs, readings, found):
             found[program].append(watch.run(lambda: program.run(
                 lambda said: {name: read(said) for name, read in readings.items()})))
         except Wrong as wrong:
-            program.failure = str(wrong)
+            program.failure, program.was_late = str(wrong), isinstance(wrong, Late)
 
 
 def met_the_same(run, other, yardstick):
@@ -205,6 +209,8 @@ def compare(build, application, ranks, rounds):
     peers = their_programs(build, application, ranks)
     found = play(build, mine, peers, application, rounds)
     for program in mine:
+        if program.failure and program.was_late:
+            raise alike.Busy(f"{application.name} {program.failure}")
         if program.failure:
             raise SystemExit(f"bench: {application.name}: {program.failure}")
     rows = []
@@ -224,6 +230,13 @@ def compare(build, application, ranks, rounds):
     return rows
 
 
+def busy_row(application, ranks, busy):
+    """The row of an application that the machine was too busy for."""
+    return {"metric": f"{application.name}_{ranks}_ranks", "unit": "ns", "peer": "all", "setting": "",
+            "baseline": "", "value": None, "ratio": None, "pass_at": None, "pass": False, "stretch_at": None,
+            "stretch": None, "why": f"machine busy: {busy}"}
+
+
 def is_wanted(application, options):
     return not options.only or any(word in application.name for word in options.only.split(","))
 
@@ -237,7 +250,10 @@ def measure(build, options):
         if not is_wanted(application, options):
             continue
         for ranks in (2, 4):
-            rows += compare(build, application, ranks, rounds)
+            try:
+                rows += compare(build, application, ranks, rounds)
+            except alike.Busy as busy:
+                rows.append(busy_row(application, ranks, busy))
     return rows
 
 

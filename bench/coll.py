@@ -48,6 +48,10 @@ class Failed(Exception):
     """A job that does not do what it should; says why."""
 
 
+class Late(Failed):
+    """A job that took too long."""
+
+
 def peers_built(folder, failures):
     """The MPI program of each MPI there is; failures: why there is none, by MPI."""
     programs = {}
@@ -75,7 +79,7 @@ def values(command, timeout_s):
         job = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=timeout_s,
                              env=clean, check=False)
     except subprocess.TimeoutExpired as late:
-        raise Failed(f"longer than {timeout_s:g} s: {' '.join(command)}") from late
+        raise Late(f"longer than {timeout_s:g} s: {' '.join(command)}") from late
     if job.returncode != 0:
         raise Failed(f"status {job.returncode} from: {' '.join(command)}")
     lines = (json.loads(line) for line in job.stdout.splitlines() if line.startswith("{"))
@@ -103,6 +107,8 @@ def run_round(build, wanted, options, jobs, failures):
         try:
             run = watch.run(lambda: values(command, options.budget + TIMEOUT_S))
         except Failed as failed:
+            if name == "penstock" and isinstance(failed, Late):
+                raise alike.Busy(str(failed)) from failed
             if name == "penstock":
                 raise SystemExit(f"coll: {failed}") from failed
             failures[name] = str(failed)
@@ -174,7 +180,7 @@ def compared(ranks, pairs, changed):
 def summary(results):
     """The targets, as results."""
     ratios = sorted(result["ratio"] for result in results if result["ratio"])
-    cliffs = [result["cliff"] for result in results if result["cliff"]]
+    cliffs = [result["cliff"] for result in results if result.get("cliff")]
     if not ratios:
         return []
     mean = math.exp(statistics.fmean(map(math.log, ratios)))
@@ -197,6 +203,13 @@ def not_measured(failures):
             for name, why in failures.items()]
 
 
+def busy_row(operation, ranks, busy):
+    """The row of an operation that the machine was too busy for."""
+    return {"metric": f"coll_{operation}_{ranks}_ranks", "value": None, "unit": "us", "baseline": "best MPI",
+            "peer": "best", "ratio": None, "reason": f"machine busy: {busy}", "pass_at": None, "pass": False,
+            "stretch": None}
+
+
 def measure_all(build, options, operations):
     """All results, the summary last. options: as argument_parser makes them."""
     failures, results = {}, []
@@ -204,7 +217,10 @@ def measure_all(build, options, operations):
     for ranks in options.ranks:
         for operation in operations:
             wanted = list(commands(build, programs, operation, ranks, options))
-            results += compared(ranks, *measured(build, wanted, options, failures))
+            try:
+                results += compared(ranks, *measured(build, wanted, options, failures))
+            except alike.Busy as busy:
+                results.append(busy_row(operation, ranks, busy))
     return results + summary(results) + not_measured(failures)
 
 
@@ -243,7 +259,7 @@ def print_table(results):
         print(f"{operation[5:]:<11} {ranks:3} ranks: the machine changed within each job")
     for result in results:
         if result.get("reason"):
-            print(f"{result['baseline']}: not measured: {result['reason']}")
+            print(f"{result['metric']}, {result['baseline']}: not measured: {result['reason']}")
         elif "operation" not in result:
             print(f"{result['metric']}: {result['value']:.3f} ({result['sense']} "
                   f"{result['pass_at']:g}: {'yes' if result['pass'] else 'NO'})")

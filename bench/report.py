@@ -204,8 +204,7 @@ def verdict(result, key):
     """(words, class): only a row that was measured can miss its limit."""
     reached = result.get(key)
     if not show.measured(result):
-        why = result.get("reason") or "the machine was busy"
-        return (f"not measured: {why}", "unknown") if key == "pass" else ("", "")
+        return (f"not measured: {show.why_not(result)}", "unknown") if key == "pass" else ("", "")
     if reached is None:
         return "", ""
     return ("kept", "yes") if reached else ("missed", "no")

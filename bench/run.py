@@ -55,11 +55,23 @@ def run(command, cores=None):
             os.sched_setaffinity(0, cores)  # inherited
         job = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
                              timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired as late:
+        raise alike.Busy(f"a job took more than {TIMEOUT_S} s") from late
+    except OSError as error:
+        raise SystemExit(f"bench: {error}; is all of it built?") from error
     finally:
         os.sched_setaffinity(0, before)
     if job.returncode != 0:
         raise SystemExit(f"bench: status {job.returncode} from: {' '.join(command)}")
     return [json.loads(line) for line in job.stdout.splitlines() if line.startswith("{")]
+
+
+def rows_of(metric, measure):
+    """The rows that measure() finds, or where the machine is too busy, one that says so."""
+    try:
+        return measure()
+    except alike.Busy as busy:
+        return [show.not_measured(metric, busy)]
 
 
 class Bench:
@@ -92,15 +104,16 @@ class Bench:
         arguments = self.narrowed()
         results = []
         if self.two:
-            results = self.perf(2, "rows", *arguments, cores=self.two)
-        return results + self.perf(2, "rows", *arguments, cores=self.one)
+            results = rows_of("rows_on_two_cores", lambda: self.perf(2, "rows", *arguments, cores=self.two))
+        return results + rows_of("rows_on_one_core", lambda: self.perf(2, "rows", *arguments, cores=self.one))
 
     def crowd(self):
         results = []
         for ranks in CROWDS if self.two else ():
             arguments = self.narrowed(f"_{ranks}_ranks")
             if arguments is not None:
-                results += self.perf(ranks, "rows", *arguments, cores=self.two)
+                results += rows_of(f"rows_of_{ranks}_ranks", lambda ranks=ranks, arguments=arguments: self.perf(
+                    ranks, "rows", *arguments, cores=self.two))
         return results
 
     def par(self):
@@ -108,6 +121,9 @@ class Bench:
         wanted = [name for name in PAR_METRICS if self.only is None or f"par_{name}" in self.only]
         if not wanted or not self.two:
             return []
+        return rows_of("par_rows", lambda: self.modes(wanted))
+
+    def modes(self, wanted):
         arguments = ("rows", "--quick", "--only", ",".join(wanted))
         rounds = alike.rounds(self.build, PAR_ROUNDS_QUICK if self.options.quick else PAR_ROUNDS,
                               [lambda mode=mode: self.perf(2, *arguments, cores=self.two, mode=mode)
@@ -128,6 +144,10 @@ class Bench:
         if not self.two or (self.only is not None and
                             not any(name.startswith("net_") for name in self.only)):
             return []
+        return rows_of("net_rows", lambda: self.with_and_without_mac(none, auth)) + \
+            (self.shares(none, auth) if self.only is None else [])
+
+    def with_and_without_mac(self, none, auth):
         plain, sealed = self.over_udp(none), [renamed(row, "auth") for row in self.over_udp(auth)]
         results = plain + [with_limits(row, *UDP_BULK[1:]) if row["metric"] == UDP_BULK[0] + "_auth"
                            else with_limits(row, None, None) for row in sealed]
@@ -136,7 +156,10 @@ class Bench:
         by_name = {row["metric"]: row for row in plain + sealed}
         results.append(cost_of(by_name["net_am_medium_64B_round_trip"],
                                by_name["net_am_medium_64B_round_trip_auth"]))
-        alone = "PENSTOCK_UDP_BUNDLE=no"
+        return results
+
+    def shares(self, none, auth):
+        alone, results = "PENSTOCK_UDP_BUNDLE=no", []
         results.append(self.share("net_auth_64B_unbundled", UDP_UNBUNDLED[0], (none, alone),
                                   (auth, alone), UDP_UNBUNDLED[1]))
         for lost, least in UDP_LOSSES:
@@ -149,6 +172,9 @@ class Bench:
 
     def share(self, name, metric, before, after, least, more=()):
         """What is left of a rate: a ratio of two ratios to the yardstick, from jobs in turn."""
+        return rows_of(name, lambda: [self.shared(name, metric, before, after, least, more)])[0]
+
+    def shared(self, name, metric, before, after, least, more):
         pairs = alike.rounds(self.build, PAR_ROUNDS_QUICK if self.options.quick else PAIRS_UDP,
                              [lambda settings=settings: self.over_udp(*settings, only=metric,
                                                                       more=more)[0]
@@ -165,17 +191,22 @@ class Bench:
         folder = os.path.join(self.build, "bench", "start")
         for ranks, how, metric in jobs:
             if self.only is None or metric in self.only:
-                results += run([os.path.join(folder, "start"), str(ranks),
-                                "5" if self.options.quick else "21", how,
-                                os.path.join(folder, "nothing"), os.path.join(folder, "empty")])
+                command = [os.path.join(folder, "start"), str(ranks), "5" if self.options.quick else "21",
+                           how, os.path.join(folder, "nothing"), os.path.join(folder, "empty")]
+                results += rows_of(metric, lambda command=command: run(command))
         return results
 
     def curves(self):
         """The tables of `penstock perf`, for the plots."""
         if self.only is not None or not self.two:
             return []
-        return [line for name, ranks in CURVES
-                for line in self.perf(ranks, name, "--json", *self.quick, cores=self.two)]
+        lines = []
+        for name, ranks in CURVES:
+            try:
+                lines += self.perf(ranks, name, "--json", *self.quick, cores=self.two)
+            except alike.Busy as busy:
+                print(f"bench: penstock perf {name} -n {ranks}: not measured: {show.BUSY}: {busy}", file=sys.stderr)
+        return lines
 
 
 def renamed(row, suffix):
@@ -234,7 +265,7 @@ def measure_others(build, options):
         spec = importlib.util.spec_from_file_location("bench_" + name.replace("/", "_")[:-3], path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        rows += module.measure(build, options)
+        rows += rows_of(name, lambda module=module: module.measure(build, options))
     return rows
 
 

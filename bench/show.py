@@ -3,7 +3,8 @@
 
 COLUMNS = ("metric", "value", "unit", "baseline", "judged", "pass", "stretch", "kept")
 RIGHT = ("value", "judged")
-NOTHING = "-"  # too few blocks were undisturbed
+NOTHING = "-"  # there is no value
+BUSY = "machine busy"  # too few blocks were undisturbed, or a job took too long
 
 
 def number(value):
@@ -18,10 +19,15 @@ def measured(result):
     return bool(result.get("ratio")) and not result.get("reason")
 
 
+def why_not(result):
+    """Why a row was not measured."""
+    return result.get("reason") or result.get("why") or BUSY
+
+
 def judged(result):
     """What is held to the limits: a ratio to the baseline, or a difference."""
     if not measured(result):
-        return NOTHING
+        return f"not measured: {why_not(result)}"
     if result.get("judged") == "difference":
         return f"{result['difference']:+.2f} {result['unit']}"
     return f"{result['ratio']:.3f} x"
@@ -52,6 +58,12 @@ def cells(result):
             "kept": f"{blocks - result.get('rejected', 0)}/{blocks}" if blocks else ""}
 
 
+def not_measured(metric, why=None):
+    """The row of what could not be measured at all. why: more than that the machine was busy."""
+    return {"metric": metric, "value": None, "unit": "", "baseline": "", "ratio": None, "reason":
+            f"{BUSY}: {why}" if why else BUSY, "pass_at": None, "pass": False, "stretch_at": None, "stretch": None}
+
+
 def table(results):
     rows = [{column: column for column in COLUMNS}, *(cells(result) for result in results)]
     widths = {column: max(len(row[column]) for row in rows) for column in COLUMNS}
@@ -63,8 +75,7 @@ def table(results):
 def miss(result):
     """One line on a row that has not passed."""
     if not measured(result):
-        why = result.get("reason") or "no quiet moment: too few blocks were undisturbed"
-        return f"{name(result)}: not measured: {why}"
+        return f"{name(result)}: not measured: {why_not(result)}"
     return (f"{name(result)}: {judged(result)} {result['baseline']}, wanted"
             f" {result.get('sense', '<=')} {result['pass_at']:g}")
 

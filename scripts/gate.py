@@ -139,7 +139,7 @@ def not_run():
 
 
 def status_of(count):
-    """The status of a gate with so many findings. Findings count, whether or not a tool was missing."""
+    """The status of a gate with this number of findings. They count, whether or not a tool was missing."""
     if count:
         return 1
     return not_run() if missing_tools else 0

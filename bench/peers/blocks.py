@@ -49,7 +49,7 @@ def judge(pairs):
     kept = [pair for pair in pairs if not pair["disturbed"]]
     ratios = [pair["ours"] / pair["theirs"] for pair in kept or pairs]
     if not kept:
-        return {"blocks": len(pairs), "rejected": len(pairs), "why": "no quiet moment: among"
+        return {"blocks": len(pairs), "rejected": len(pairs), "why": "machine busy: among"
                 f" disturbances the ratio was {statistics.median(ratios):.3f}"}
     return {"value": statistics.median(pair["ours"] for pair in kept),
             "baseline_value": statistics.median(pair["theirs"] for pair in kept),

@@ -17,6 +17,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(1, os.path.dirname(sys.path[0]))
 
+import alike  # noqa: E402
 import apps  # noqa: E402
 import blocks  # noqa: E402
 import jobs  # noqa: E402
@@ -132,6 +133,8 @@ def compare(metric, ours, peers, options):
                                             metric.length, options, quiet=metric.ranks == 2)
                 except jobs.Failed as failed:
                     reason = str(failed)
+                except alike.Busy as busy:
+                    reason = f"machine busy: {busy}"
             rows.append(row_of(metric, peer, their_op, result, reason))
     return rows
 

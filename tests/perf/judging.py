@@ -58,7 +58,8 @@ class Check(unittest.TestCase):
         status, said, errors = verdict([UNMEASURED], "--check")
         self.assertEqual(status, 1)
         self.assertIn("0/60", said)
-        self.assertIn("barrier_2_ranks: not measured: no quiet moment", errors)
+        self.assertIn("not measured: machine busy", said)
+        self.assertIn("barrier_2_ranks: not measured: machine busy", errors)
 
     def test_a_peer_that_was_not_measured_is_a_miss_with_a_reason(self):
         absent = {**UNMEASURED, "peer": "MPICH", "setting": "default", "reason": "mpicc.mpich is missing"}
@@ -66,6 +67,10 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("MPICH", errors)
         self.assertIn("mpicc.mpich is missing", errors)
+
+    def test_why_a_peer_could_not_be_measured_is_told(self):
+        row = {**UNMEASURED, "peer": "MPICH", "setting": "default", "why": "no rank reports"}
+        self.assertIn("barrier_2_ranks [MPICH default]: not measured: no rank reports", verdict([row])[2])
 
     def test_a_peer_measured_among_disturbances_is_a_miss_without_a_limit_too(self):
         row = {**SLOW, "peer": "UCX", "reason": "all blocks were disturbed", "pass_at": None}
