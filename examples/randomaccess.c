@@ -443,8 +443,7 @@ static void print_result(const totals *sum, double seconds, uint64_t errors_max)
            (double)job.spread.words * sizeof(uint64_t) / (1024 * 1024));
     printf("  updates   %" PRIu64 " in %.3f s\n", sum->updates, seconds);
     printf("  GUPS      %.6f\n", (double)sum->updates / seconds / 1e9);
-    printf("  errors    %" PRIu64 " of %" PRIu64 " words, at most %" PRIu64 "\n", sum->errors,
-           job.spread.words, errors_max);
+    totals_print_check(sum, job.spread.words, errors_max);
     totals_print_routes(sum);
 }
 

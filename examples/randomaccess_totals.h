@@ -33,6 +33,16 @@ static void totals_add(totals *sum, const totals *one)
         ((uint64_t *)sum)[field_i] += ((const uint64_t *)one)[field_i];
 }
 
+/* How many words of the table are not what they should be. Updates by put and get may race. */
+static void totals_print_check(const totals *sum, uint64_t words, uint64_t errors_max)
+{
+    printf("  check     %" PRIu64 " of %" PRIu64 " words differ ", sum->errors, words);
+    if (errors_max == 0)
+        printf("(no word may differ)\n");
+    else
+        printf("(races are allowed: at most %" PRIu64 ")\n", errors_max);
+}
+
 static void totals_print_route(const char *name, uint64_t all, uint64_t shm, uint64_t net)
 {
     printf("  %-9s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 "\n", name, all - shm - net, shm, net);
