@@ -19,8 +19,8 @@ class Busy(Exception):
 
 
 def line_ns(build):
-    """What a line takes to another core and back, just now; where there is no other, the same
-    always."""
+    """Measures now how long a line takes to another core and back. Where there is one core, the result
+    is a constant."""
     if len(os.sched_getaffinity(0)) < 2:
         return 1.0
     program = os.path.join(build, "bench", "line")
@@ -39,7 +39,7 @@ def same_machine(line, other):
 
 
 class Run(NamedTuple):
-    """What a job found, and what a line took then; None: the machine changed meanwhile."""
+    """A job's result, and the time of a line beside it; None if the machine changed during the job."""
 
     line: Optional[float]
     values: dict
@@ -63,8 +63,8 @@ class Watch:
 
 
 def rounds(build, wanted, jobs):
-    """What so many rounds found on a machine that stayed the same in each; jobs: the functions that
-    make a round. Where it did not stay often enough, others make up for what is missing."""
+    """Results of `count` rounds, during each of which the machine stayed the same. jobs: the functions that
+    make a round. A round during which the machine changed is replaced by another."""
     stayed, changed = [], []
     while len(stayed) < wanted and len(stayed) + len(changed) < ROUNDS_EACH * wanted:
         found, lines = [], [line_ns(build)]

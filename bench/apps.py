@@ -50,7 +50,7 @@ class Program:
         self._command, self._environment = command, {**os.environ, **(environment or {})}
 
     def run(self, read):
-        """What the program found, by what read(its output) makes of it."""
+        """Runs the program and returns read(its output)."""
         try:
             job = subprocess.run(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S,
@@ -81,10 +81,10 @@ def hidden_of_way(way):
 
 
 class Application:
-    """One application: our program, theirs, and the arguments of each. ours and theirs map a name
-    (a variant) to arguments, the first of ours being the one that is judged; readings map a name to
-    how it is read; yardstick, None where there is none, is that of a part that is the same code for
-    every library, so what differs in it is the machine."""
+    """One application: Penstock's program, the programs of the MPIs, and the arguments of each. ours and theirs map
+    a variant to arguments; the first variant of Penstock is judged. readings map a variant to the function that reads
+    its output. yardstick, or None, reads the time of a part that is the same code for every library, so that a
+    difference in it comes from the machine."""
 
     def __init__(self, name, ours, source, others, arguments, readings, limit, yardstick=None):
         self.name, self.ours, self.source, self.others = name, ours, source, others
@@ -96,7 +96,7 @@ FT_WAYS = ("blocking", "slabs", "pencils")
 
 
 def applications(small):
-    """What is run; the limits are those of a ratio of times."""
+    """The applications to run. A limit is a ratio of times."""
     log2, side, steps, ft = ("14", "64", "50", "4 4 4 2") if small else \
         ("22", "256", "4000", "7 7 7 5")
     raced = "21" if small else log2  # in a small table ranks meet too often
@@ -167,12 +167,12 @@ def met_the_same(run, other, yardstick):
 
 
 def alike_pairs(ours, theirs, yardstick):
-    """Each of our runs with each of theirs that met the same machine."""
+    """Pairs of a run of Penstock and a run of a peer that met the same machine."""
     return [(our, their) for our in ours for their in theirs if met_the_same(our, their, yardstick)]
 
 
 def play(build, mine, peers, application, rounds):
-    """The runs of each program: so many, or more where too few met the same machine."""
+    """Runs each program several times, and again where too few runs met the same machine."""
     found = {program: [] for program in mine + peers}
 
     def is_enough():
@@ -258,7 +258,7 @@ def measure(build, options):
 
 
 def smoke(build, options):
-    """Ours, small, once: whether the programs run and are right."""
+    """Runs Penstock's programs once with small sizes, to see whether they run and are right."""
     for application in applications(True):
         if not is_wanted(application, options):
             continue

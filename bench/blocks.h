@@ -2,19 +2,18 @@
 /* blocks.h: how a benchmark turns time into a ratio. A measurement and its yardstick run in turn,
  * in blocks of a few milliseconds and in random order; every pair of blocks gives a ratio, and the
  * median of the ratios is the result. Numbers of different moments cannot be compared on a shared
- * machine, so pairs in which the machine did something else are put aside and counted.
+ * machine, so pairs in which the machine did something else are discarded and counted.
  *
  * What counts as something else is time, not events. A kernel thread that takes the core for some
  * microseconds shows as an involuntary switch, and there are tens of them a second on an idle
- * machine: whoever rejects blocks with a switch in them rejects nearly all. So a pair is put aside
- *   when a rank that should have computed all the while (wall time) had less of its core (CPU time
- *   of the thread), by more than BLOCK_LOST_MAX of the block;
- *   when the hypervisor gave ticks to others;
- *   when the yardstick was slow for no reason that we see (another core's cache traffic, a slower
- *   clock): by more than a tenth slower than the best of the run. The best is the quantile
- *   BLOCK_BEST, not the minimum: one lucky block must not condemn all others.
- * Short blocks lose little to each disturbance. When fewer than the wanted pairs are left there is
- * no result, which is a failure of the row and never a pass. */
+ * machine: a rule that rejects blocks with a switch in them rejects nearly all. So a pair is
+ * discarded when a rank that should have computed all the while (wall time) had less of its core
+ * (CPU time of the thread), by more than BLOCK_LOST_MAX of the block; when the hypervisor gave
+ * ticks to others; when the yardstick was slow for no reason that we see (another core's cache
+ * traffic, a slower clock): by more than a tenth slower than the best of the run. The best is the
+ * quantile BLOCK_BEST, not the minimum: one lucky block must not condemn all others. Short blocks
+ * lose little to each disturbance. When fewer than the wanted pairs are left there is no result,
+ * which is a failure of the row and never a pass. */
 #ifndef BENCH_BLOCKS_H
 #define BENCH_BLOCKS_H
 
@@ -31,18 +30,19 @@ enum { BLOCKS_MAX = 600 };
 #define BLOCK_BEST     0.1  /* quantile that is called the best */
 
 typedef struct block_pair {
-    double ours_ns, raw_ns; /* of one operation */
-    double cpu_ns;          /* of ours, CPU time of all ranks that compute */
-    double lost;            /* largest part of a block that a rank was without its core */
-    bool stolen;            /* the hypervisor was elsewhere */
+    double ours_ns, raw_ns; /* time of one operation: the library's, the yardstick's */
+    double cpu_ns; /* CPU time that all computing ranks need for an operation of the library */
+    double lost;   /* largest part of a block that a rank was without its core */
+    bool stolen;   /* the hypervisor was elsewhere */
 } block_pair;
 
 typedef struct block_result {
-    double ours_ns, raw_ns;           /* medians */
-    double ratio, quarter1, quarter3; /* of the ratios; ratio 0: too few pairs were left */
-    double min, max;                  /* of the ratios */
-    double difference_ns;             /* median of ours less raw */
-    double cpu_ns;                    /* median */
+    double ours_ns, raw_ns; /* medians */
+    double ratio, quarter1,
+        quarter3;         /* median and quartiles of the ratios; 0 if too few pairs were left */
+    double min, max;      /* smallest and largest ratio */
+    double difference_ns; /* median of the library's time less the yardstick's */
+    double cpu_ns;        /* median */
     double ours_best_ns, raw_best_ns,
         cpu_best_ns;          /* the quantile BLOCK_BEST of all, disturbed or not */
     unsigned pairs, rejected; /* rejected: the sum of the next three */
@@ -149,8 +149,7 @@ static inline bool block_keep(const block_pair *pair, double best_raw_ns, block_
     return false;
 }
 
-/* What was seen in a good moment, for a row that has no result: an indication, never a judgement.
- */
+/* Keeps the best block, for a row that has no result. It is an indication and is never judged. */
 static inline void block_note_best(const block_pair *pairs, unsigned count, block_result *result)
 {
     static double ours[BLOCKS_MAX], raw[BLOCKS_MAX], cpu[BLOCKS_MAX];
@@ -167,8 +166,8 @@ static inline void block_note_best(const block_pair *pairs, unsigned count, bloc
     result->raw_best_ns = block_quantile(raw, count, BLOCK_BEST);
 }
 
-/* Puts aside what was disturbed or slow for the machine's own reasons, and judges the rest, if at
- * least needed pairs are left. */
+/* Discards pairs that the machine disturbed or slowed down, and judges the rest if at least
+ * `needed` pairs are left. */
 static inline block_result block_judge(const block_pair *pairs, unsigned count, unsigned needed)
 {
     static double ratios[BLOCKS_MAX], ours[BLOCKS_MAX], raw[BLOCKS_MAX], differences[BLOCKS_MAX];

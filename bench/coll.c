@@ -11,7 +11,7 @@
 
 static struct coll_program {
     gex_TM_t team;
-    char *segment; /* what is left of it; NULL: ordinary memory */
+    char *segment; /* the unused part of the segment; NULL: buffers lie in ordinary memory */
 } program;
 
 static void *memory(size_t len)

@@ -71,7 +71,7 @@ def peers_built(folder, failures):
 
 
 def values(command, timeout_s):
-    """What one job prints: {(metric, bytes): value}."""
+    """Runs one job and returns {(metric, bytes): value}."""
     # Its own launcher of the session may be another MPI's, whose variables would confuse it.
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith(("OMPI_", "PMI_", "PMIX_"))}
@@ -118,7 +118,7 @@ def run_round(build, wanted, options, jobs, failures):
 
 
 def pairs_of(jobs):
-    """[(a job of ours, {MPI: its jobs that met the same machine})], where every MPI has some."""
+    """[(a job of Penstock, {MPI: its jobs that met the same machine})], where every MPI has at least one."""
     pairs = []
     for ours in jobs["penstock"]:
         others = {name: [job for job in of if job.met_machine_of(ours)]
@@ -129,7 +129,7 @@ def pairs_of(jobs):
 
 
 def measured(build, wanted, options, failures):
-    """Pairs as above, and whether nothing met the same machine, so that all is compared with all."""
+    """The pairs of `alike`, and whether no job met the same machine, so that every job is compared with every job."""
     jobs = {}
     for _ in range(alike.ROUNDS_EACH * options.runs):
         run_round(build, wanted, options, jobs, failures)
@@ -143,7 +143,7 @@ def measured(build, wanted, options, failures):
 
 
 def median_of(jobs, point):
-    """None: not reached."""
+    """The median of a point over jobs; None if no job reached the point."""
     found = [job.values[point] for job in jobs if point in job.values]
     return statistics.median(found) if found else None
 

@@ -38,8 +38,8 @@ enum {
     COLL_ROUNDS_MAX = 20000
 };
 
-/* What is measured. bytes: of the whole in a broadcast or reduction (of doubles, added), of each
- * part otherwise. run ends when this rank is done. */
+/* A collective to measure. bytes: length of the whole for a broadcast and for a reduction (a sum of
+ * doubles), of each part otherwise. run returns when this rank is done. */
 typedef struct coll_peer {
     unsigned rank, size;
     void *(*memory)(size_t len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* place.h: the core of a rank, or of a thread in its stead, which is the same whoever started it:
- * launchers do not agree on it, and what is compared must run in the same place. */
+/* place.h: chooses the core of a rank, or of a thread that stands for a rank. The choice does not
+ * depend on the launcher, since programs that are compared must run in the same place. */
 #ifndef BENCH_PLACE_H
 #define BENCH_PLACE_H
 

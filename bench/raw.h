@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* raw.h: what the machine itself can do, the yardsticks of the benchmarks. Two ranks exchange lines
+/* raw.h: the yardsticks of the benchmarks: operations of the bare machine. Two ranks exchange lines
  * and copies through memory that both map, with nothing of the library in between. Side 0 begins
  * each exchange, side 1 answers; both are called with the same number of rounds. */
 #ifndef BENCH_RAW_H
@@ -24,7 +24,7 @@ typedef struct raw_line {
     _Alignas(RAW_LINE_LEN) _Atomic uint64_t value;
 } raw_line;
 
-/* What a rank sleeps on. */
+/* A word that a rank sleeps on. */
 typedef struct raw_word {
     _Alignas(RAW_LINE_LEN) _Atomic uint32_t value;
 } raw_word;
@@ -35,14 +35,14 @@ typedef struct raw_slot {
     uint64_t words[7];
 } raw_slot;
 
-/* What one rank owns, at the start of its segment: what its peer writes and it reads. */
+/* Memory of one rank, at the start of its segment, which its peer writes and it reads. */
 typedef struct raw_area {
     raw_line turn; /* the one-line exchange; that of side 0 is used, as of the next */
     raw_line neighbour_turn;
     raw_line consumed; /* slots that the peer has read of what we sent it */
     raw_line flag;     /* copy and flag */
-    raw_line lost;     /* what a partner tells of a block: the part that it lost, in millionths, */
-    raw_line cpu;      /* and its CPU times of a round, in picoseconds; rank 0's are used */
+    raw_line lost; /* report of a partner about a block: the part that it lost, in millionths, */
+    raw_line cpu;  /* and its CPU times of a round, in picoseconds; rank 0's are used */
     raw_line raw_cpu;
     raw_line counter; /* for additions by the peer */
     raw_word asleep;  /* ranks behind the gate; rank 0's is used, as of the next two */
@@ -76,7 +76,7 @@ static inline void raw_compiler_fence(void) { __asm__ volatile("" ::: "memory");
 
 static inline void raw_await(_Atomic uint64_t *word, uint64_t wanted, bool yielding)
 {
-    /* acquire: what was written before the word, by whoever released it, is visible */
+    /* acquire: writes that the releasing rank made before the word are visible */
     while (atomic_load_explicit(word, memory_order_acquire) != wanted) {
         if (yielding)
             sched_yield();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* raw_memory.h: what side 0 of a pair can do with the other side's memory by itself: stores, loads,
+/* raw_memory.h: operations of side 0 of a pair on the memory of side 1: stores, loads,
  * copies, a loop over pieces, the bare locked instruction. Side 1 does nothing. */
 #ifndef BENCH_RAW_MEMORY_H
 #define BENCH_RAW_MEMORY_H
@@ -33,7 +33,7 @@ static inline void raw_get8(raw_pair *pair, uint64_t rounds)
     }
 }
 
-/* Of side 0, so many copies of so many bytes. */
+/* Side 0 makes `rounds` copies of `len` bytes. */
 static inline void raw_copy(const raw_pair *pair, uint64_t rounds, unsigned char *to,
                             const unsigned char *from, size_t len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* raw_udp.h: what the kernel's UDP does between two ranks of this host with nothing of the library
- * in between: connected sockets, receivers that spin. Side 0 begins, side 1 answers; both are
- * called with the same number of rounds. A window that the receiver renews keeps the kernel from
- * dropping anything, so nothing is ever sent twice. */
+/* raw_udp.h: the kernel's UDP between two ranks of this host, without the library: connected
+ * sockets, receivers that spin. Side 0 begins, side 1 answers; both are called with the same number
+ * of rounds. A window that the receiver renews keeps the kernel from dropping anything, so nothing
+ * is ever sent twice. */
 #ifndef BENCH_RAW_UDP_H
 #define BENCH_RAW_UDP_H
 
@@ -23,14 +23,14 @@ enum {
     RAW_UDP_WINDOW = 512,        /* short ones on their way */
     RAW_UDP_PIECE = 65000,       /* of a stream */
     RAW_UDP_PIECES_WINDOW = 16,  /* long ones on their way */
-    RAW_UDP_BUFFER_LEN = 4 << 20 /* of the kernel, as the library's */
+    RAW_UDP_BUFFER_LEN = 4 << 20 /* buffer in the kernel, of the library's size */
 };
 
 typedef struct raw_udp {
     int fd;
     unsigned side;
-    /* Now and then while nothing comes: our last message of the library's may have been lost, and
-     * the other side waits for it before it begins. */
+    /* Called at intervals while nothing comes: the last message of the library may have been lost,
+     * and the peer waits for it before it begins. */
     void (*idle)(void);
 } raw_udp;
 

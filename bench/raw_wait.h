@@ -20,7 +20,7 @@ static inline void raw_futex_wake(_Atomic uint32_t *word, int count)
 static inline void raw_futex_await(_Atomic uint32_t *word, uint32_t wanted)
 {
     uint32_t seen;
-    /* acquire: what was written before the word, by whoever released it, is visible */
+    /* acquire: writes that the releasing rank made before the word are visible */
     while ((seen = atomic_load_explicit(word, memory_order_acquire)) != wanted)
         syscall(SYS_futex, word, FUTEX_WAIT, seen, NULL, NULL, 0);
 }

@@ -48,7 +48,7 @@ LOAD_QUIET = 0.3
 
 
 def run(command, cores=None):
-    """What a command prints. cores: the processors that it may use."""
+    """Runs a command and returns the JSON objects that it prints. cores: the processors that it may use."""
     before = os.sched_getaffinity(0)
     try:
         if cores:
@@ -75,7 +75,7 @@ def rows_of(metric, measure):
 
 
 class Bench:
-    """What is measured, of one build."""
+    """The measurements of one build."""
 
     def __init__(self, build, options):
         self.build, self.options = build, options
@@ -171,7 +171,7 @@ class Bench:
         return results
 
     def share(self, name, metric, before, after, least, more=()):
-        """What is left of a rate: a ratio of two ratios to the yardstick, from jobs in turn."""
+        """The part of a rate that is left: a ratio of two ratios to the yardstick, from jobs in turn."""
         return rows_of(name, lambda: [self.shared(name, metric, before, after, least, more)])[0]
 
     def shared(self, name, metric, before, after, least, more):
@@ -225,7 +225,7 @@ def with_limits(row, at_pass, at_stretch):
 
 
 def cost_of(plain, sealed):
-    """What a MAC costs a message, of which a round trip has two: each round trip as so many of the
+    """The cost of a MAC for a message, of which a round trip has two. Each round trip is taken as a multiple of the
     yardstick's, since the two were measured one after another."""
     row = {**sealed, "metric": "net_auth_64B_message", "baseline": plain["metric"],
            "baseline_value": plain["value"], "judged": "difference", "stretch_at": None,

@@ -25,7 +25,7 @@ def why_not(result):
 
 
 def judged(result):
-    """What is held to the limits: a ratio to the baseline, or a difference."""
+    """The figure that is held to the limits: a ratio to the baseline, or a difference."""
     if not measured(result):
         return f"not measured: {why_not(result)}"
     if result.get("judged") == "difference":

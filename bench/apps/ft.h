@@ -17,10 +17,11 @@ typedef struct ft_number {
 typedef struct ft {
     int rank, size;
     size_t nx, ny, nz;
-    size_t planes, rows; /* ours: planes before the field is turned, rows of each plane after */
-    ft_number *field;    /* [plane of ours][y][x] */
-    ft_number *ready;    /* [rank][plane of ours][row of its][x]: transformed in y and x */
-    ft_number *turned;   /* [z][row of ours][x]: what the others send; of comm_open()'s making */
+    size_t planes,
+        rows;         /* planes of this rank before the field is turned, rows of each plane after */
+    ft_number *field; /* [plane of this rank][y][x] */
+    ft_number *ready; /* [rank][plane of this rank][row of that rank][x]: transformed in y and x */
+    ft_number *turned; /* [z][row of this rank][x]: received from all ranks; comm_open() makes it */
 } ft;
 
 /* Starts the API, answers the arguments that are the program's own. */
@@ -36,8 +37,8 @@ uint64_t comm_sum(uint64_t value);
 /* Sends all of self->ready, and has all of self->turned when it returns. */
 void comm_exchange(ft *self);
 
-/* The same in pieces of so many numbers: begin, send each piece (contiguous in `ready` as in
- * `turned`), finish. A piece may not be changed before the end. */
+/* Exchanges the field in pieces of `piece` numbers: begin, send each piece (contiguous in `ready`
+ * and in `turned`), finish. A piece may not be changed before comm_finish() returns. */
 void comm_begin(ft *self, size_t piece);
 void comm_send(ft *self, int to, size_t plane, size_t row, size_t piece);
 void comm_finish(ft *self);

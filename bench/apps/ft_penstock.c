@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static gex_TM_t team;
-static ft_number **turned; /* of each rank, in its own addresses */
+static ft_number **turned; /* the address of `turned` on each rank */
 
 void comm_open(ft *self, int *argc, char ***argv)
 {
@@ -58,7 +58,8 @@ void comm_send(ft *self, int to, size_t plane, size_t row, size_t piece)
                    GEX_EVENT_DEFER, 0);
 }
 
-/* Ours have arrived when the puts are complete, theirs when they are here. */
+/* The pieces of this rank have arrived when its puts are complete. After the barrier, the pieces of
+ * all ranks have arrived. */
 void comm_finish(ft *self)
 {
     (void)self;

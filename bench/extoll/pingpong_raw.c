@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pingpong_raw.c: what the card itself takes: half a round trip between two processes, by size, and
- * every byte looked at. Small messages by VELO packets, as many as it takes; any by an RMA put with
- * a notification at the target. Lines: velo|rma, bytes, nanoseconds (median of the parts).
+/* pingpong_raw.c: measures the card itself: half a round trip between two processes, by size, with
+ * every byte read. Small messages go by VELO packets, messages of any size by an RMA put with a
+ * notification at the target. Lines: velo|rma, bytes, nanoseconds (median of the parts).
  *
  *     pingpong_raw [--latency] [--slot 128] [ROUNDS] */
 #include "extoll/ranks.h"
@@ -83,7 +83,7 @@ static void round_trip(ranks *r, buffers *b, size_t len, bool by_rma, unsigned n
 static void measure(ranks *r, buffers *b, size_t len, bool by_rma, int rounds)
 {
     double parts[PARTS];
-    for (size_t i = 0; i < len; i++) /* what the ends do not overwrite is looked at once */
+    for (size_t i = 0; i < len; i++) /* bytes that the ends do not overwrite are checked once */
         b->out[i] = (unsigned char)(i * 7 + (unsigned)r->rank);
     ranks_barrier(r);
     round_trip(r, b, len, by_rma, 0);

@@ -85,7 +85,7 @@ typedef struct totals {
     double packets, stalls;
 } totals;
 
-/* Of all peers so far. Conduits without credits count nothing. */
+/* Adds the counters of all peers. Conduits without credits count nothing. */
 static void add_counts(totals *to, double sign)
 {
     pen_peer_stats stats;

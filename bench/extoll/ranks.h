@@ -17,7 +17,7 @@ enum { RANKS_MAX = 64, RANKS_RESULTS = 64 };
 /* In shared memory. */
 typedef struct ranks_page {
     _Atomic uint32_t arrived, generation;
-    double results[RANKS_MAX][RANKS_RESULTS]; /* of each rank, for the others after a barrier */
+    double results[RANKS_MAX][RANKS_RESULTS]; /* results of each rank, read after a barrier */
 } ranks_page;
 
 typedef struct ranks {
@@ -25,15 +25,15 @@ typedef struct ranks {
     pen_card_config config;
     pen_card *card;
     velo2_port_t velo;
-    velo2_connection_t *to; /* of each rank */
+    velo2_connection_t *to; /* one for each rank */
     RMA2_Port rma;
-    RMA2_Handle *rma_to; /* of each rank */
+    RMA2_Handle *rma_to; /* one for each rank */
     ranks_page *page;
     bool has_to_yield; /* there are more ranks than cores */
     const char *program;
 } ranks;
 
-/* What the command line says, which all programs share; others are left to the caller.
+/* Options that all programs share; other options are left to the caller.
  *   --ranks N   --latency   --slot 64|128   --mailbox SLOTS   --stall */
 typedef struct ranks_options {
     int count;

@@ -31,11 +31,12 @@ typedef struct updates {
     int rank, ranks;
     unsigned log2_words;
     long look_ahead, batch;
-    uint64_t words, share, count; /* of the table; of a rank's part; updates of each rank */
+    uint64_t words, share,
+        count; /* words of the table, words of a rank's part, updates of each rank */
     unsigned share_log2;
     uint64_t *table; /* own part */
     uint64_t buckets[UPDATES_RANKS_MAX][UPDATES_BATCH_MAX];
-    int used[UPDATES_RANKS_MAX]; /* of each bucket */
+    int used[UPDATES_RANKS_MAX]; /* filled updates of each bucket */
     long held;                   /* in buckets */
     uint64_t sent, applied;
 } updates;
@@ -44,11 +45,12 @@ typedef struct updates {
 typedef struct updates_way {
     void (*send)(void *context, int owner, const uint64_t *values, int count);
     void (*poll)(void *context); /* takes in: updates_apply, and `applied` for answers */
-    void (*end)(void *context);  /* all of ours are made: until those of all are */
+    void (*end)(
+        void *context); /* called when this rank has made its updates; waits until all ranks have */
     void *context;
 } updates_way;
 
-/* What the command line says from its next word on. False: no such table. */
+/* Reads the rest of the command line. Returns false if there is no such table. */
 static inline bool updates_read(updates *u, int count, int argc, char **argv, int next)
 {
     long numbers[] = { 16, UPDATES_LOOK_AHEAD_MAX, 1 };

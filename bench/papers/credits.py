@@ -34,7 +34,7 @@ class Effort:
     phase: int
 
 
-# Each of so many ranks' operations is a mean over all of them, takes seconds, and settles later.
+# With many ranks each operation is a mean over all of them, takes seconds, and settles later.
 FEW, MANY = Effort({"free": 0, "static": 2, "activity": 24}, 4, 40), Effort(
     {"free": 0, "static": 1, "activity": 40}, 2, 20)
 
@@ -222,7 +222,7 @@ def check_knees(results):
 
 
 def parts_of(phase):
-    """Which of the three parts of rank 0's peers are active."""
+    """For each third of rank 0's peers, whether it is active."""
     return {"a": (True, True, True), "b": (True, True, False), "c": (True, False, False)}[phase]
 
 

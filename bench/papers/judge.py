@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the drivers of bench/papers hand to run.py: tables, and values that are accepted or not."""
+"""Results of the drivers of bench/papers for run.py: tables, and values that are accepted or not."""
 
 import dataclasses
 

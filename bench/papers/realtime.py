@@ -33,7 +33,7 @@ def cores():
 
 
 def timed_ranks(results):
-    """Of those that have a core each."""
+    """The numbers of ranks with which every rank has a core."""
     return [count for count in TIMED_RANKS if count <= results["cores"]]
 
 
@@ -115,7 +115,7 @@ class Lab:
 
 
 def median_of(values):
-    """Of numbers, or of dictionaries with the same keys, each for itself."""
+    """The median of numbers; of dictionaries with the same keys, a dictionary of medians."""
     if not isinstance(values[0], dict):
         return statistics.median(values)
     return {key: median_of([value[key] for value in values]) for key in values[0]}

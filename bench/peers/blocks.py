@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How two jobs become a ratio: blocks of a few ten milliseconds in turn, in random order; pairs of
-blocks in which the machine did something else, or became another (alike.py), are put aside and
-counted."""
+"""Makes a ratio from two jobs: blocks of some ten milliseconds run in turn, in random order. Pairs of blocks in
+which the machine did something else, or changed (alike.py), are discarded and counted."""
 
 import random
 import statistics
@@ -59,8 +58,8 @@ def judge(pairs):
 
 
 def measure(ours, our_op, peer, their_op, worth, length, options, quiet):
-    """worth: operations of ours that one of the peer's amounts to. quiet: each rank has a core, so
-    being without it is a disturbance. options: quick, and build, whose line.c asks the machine."""
+    """worth: operations of Penstock that do the work of one operation of the peer. quiet: each rank has a core, so
+    that losing it is a disturbance. options: quick, and the build whose line.c asks the machine."""
     block_ns = BLOCK_QUICK_NS if options.quick else BLOCK_NS
     if peer.is_tool:
         count = PAIRS_TOOL_QUICK if options.quick else PAIRS_TOOL

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* driver.h: what the programs of this folder have in common, one for each API. Each rank is told by
- * the runner, through a socket, which operation to do and how often; in between it sleeps in the
- * kernel. So jobs of several libraries live side by side, and blocks of them can be measured in
- * turn within milliseconds of each other, with no start-up in between. */
+/* driver.h: the common part of this folder's programs, one for each API. The runner tells each rank
+ * through a socket which operation to do and how often; in between the rank sleeps in the kernel.
+ * So jobs of several libraries live side by side, and blocks of them can be measured in turn within
+ * milliseconds of each other, with no start-up in between. */
 #ifndef BENCH_PEERS_DRIVER_H
 #define BENCH_PEERS_DRIVER_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    DRIVER_BULK_LEN = 1 << 20, /* of the longest transfer */
+    DRIVER_BULK_LEN = 1 << 20, /* bytes of the longest transfer */
     DRIVER_WINDOW = 64         /* messages that a two-sided flood has under way */
 };
 
@@ -25,7 +25,7 @@ typedef struct driver_op {
 
 typedef struct driver {
     unsigned rank, size;
-    void (*meet)(void); /* a barrier of the API's: whoever waits in it lets the others progress */
+    void (*meet)(void); /* a barrier of the API; a rank that waits in it lets its peers progress */
     const driver_op *ops;
     size_t op_count;
 } driver;

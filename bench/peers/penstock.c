@@ -14,7 +14,7 @@ enum { PING = GEX_AM_INDEX_BASE, PONG, PING_MEDIUM, PONG_MEDIUM, PING_LONG, PONG
 enum { PING_MEDIUM_UNREAD = PONG_LONG + 1, PING_LONG_UNREAD };
 enum { FLOOD = PING_LONG_UNREAD + 1, FLOOD_KEPT, FLOOD_UNREAD, FLOOD_END };
 enum { SMALL_LEN = 8, SEGMENT_LEN = 4 * DRIVER_BULK_LEN };
-enum { ANSWERED_AT = 2 * DRIVER_BULK_LEN }; /* of our segment: puts that are answered */
+enum { ANSWERED_AT = 2 * DRIVER_BULK_LEN }; /* place in the segment for puts that are answered */
 
 static struct job {
     gex_TM_t team;

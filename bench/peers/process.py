@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What everything here that starts processes needs."""
+"""Helpers for everything here that starts processes."""
 
 import os
 import signal

@@ -32,9 +32,9 @@ REASON_SHOWN = 60
 
 
 class Metric:
-    """One operation of ours, of some length, and what it is compared with. theirs maps a kind of
-    peer to its operations: name; how many of ours one of it is worth (a tool that prints half a
-    round trip: 2); and, where the pattern is another, which of ours has the same."""
+    """One operation of Penstock, of some length, and the operations that it is compared with. theirs maps a kind of
+    peer to its operations: the name; how many operations of Penstock do the work of one (2 for a tool that prints
+    half a round trip); and, where the pattern differs, the operation of Penstock with that pattern."""
 
     def __init__(self, name, ours, length, theirs, limits=FASTER, ranks=2, network=False):
         self.name, self.ours, self.length, self.ranks = name, ours, length, ranks
@@ -52,7 +52,7 @@ def size_name(length):
 
 
 def metrics():
-    """What is measured, in the order of the table."""
+    """The metrics, in the order of the table."""
     rows = [Metric("short_round_trip", "am_short", 8,
                    {"mpi": [("ping_pong", 1)], "ucx": [("ucp_am_lat", 2), ("tag_lat", 2)],
                     "fabric": [("ping_pong", 2)]}, SHORT)]

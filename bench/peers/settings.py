@@ -21,7 +21,7 @@ TOOLS = (
     ("libfabric", "shm, tagged", "fabric", ["-p", "shm", "-m", "tagged"], {}),
 )
 
-# What mpiexec is given, what the environment, what the program (of bench/peers) itself.
+# A setting has a name, options of mpiexec, variables, and options of the program (of bench/peers).
 OPEN_MPI = (
     ("default", [], {}, []),
     ("ob1, vader", ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"], {}, []),
@@ -65,8 +65,8 @@ def open_mpi_command(ranks, processors, bind):
 
 
 def mpi(ranks, processors, bind=False, network=False):
-    """The settings of both MPIs for a job of so many ranks. bind: each on a core of its own, for
-    programs that do not see to it themselves. network: that share no memory."""
+    """The settings of both MPIs for a job of `ranks` ranks. bind: each rank on a core of its own, for programs that do
+    not bind themselves. network: ranks share no memory."""
     mpich = MPICH + MPICH_CROWDED if ranks > processors else MPICH
     mpich = MPICH_TCP if network else mpich
     found = [Setting("Open MPI", name, "openmpi", [*open_mpi_command(ranks, processors, bind), *given],

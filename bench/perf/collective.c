@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collective.c: what all ranks do together. Lengths are those of one rank's part. */
+/* collective.c: operations of all ranks together. A length is that of one rank's part. */
 #include "perf.h"
 
 #include <gasnet_coll.h>

@@ -108,7 +108,7 @@ static void memory_open(void)
     if (local == NULL) {
         fprintf(stderr, "perf: no memory for a buffer of %d bytes\n", RAW_BULK_LEN);
         gasnet_exit(1);
-        return; /* which it does not */
+        return; /* gasnet_exit does not return */
     }
     raw_area *mine = gex_Segment_QueryAddr(segment), *peer_own = NULL;
     /* A crowd touches the lines that it exchanges; two ranks touch all of their memory beforehand.

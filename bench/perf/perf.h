@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* perf.h: what the parts of the benchmark program share. It has two uses: `perf rows` judges
- * operations of the library against their yardsticks and prints a line of JSON for each row
+/* perf.h: declarations that the parts of the benchmark program share. It has two uses: `perf rows`
+ * judges operations of the library against their yardsticks and prints a line of JSON for each row
  * (bench/run.py), and `perf am|put|get|vis|barrier|coll` prints a table over lengths
  * (`penstock perf`). Ranks 0 and 1 measure; others take part in what all ranks do. */
 #ifndef BENCH_PERF_H
@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is timed: so many rounds of an operation. Every rank calls it with the same arguments. */
+/* Runs this number of rounds of an operation, which is timed. Every rank calls it with the same
+ * arguments. */
 typedef void (*perf_op)(uint64_t rounds, size_t len);
 
 typedef struct perf_options {
@@ -24,7 +25,7 @@ typedef struct perf_options {
     bool quick, json;
     const char *only; /* metrics, separated by commas; NULL: all */
     size_t len_max;   /* of tables */
-    double block_ns;  /* of rows; 0: as is usual */
+    double block_ns;  /* length of a block of rows; 0: the default */
 } perf_options;
 
 typedef struct perf_state {
@@ -32,10 +33,10 @@ typedef struct perf_state {
     gex_Rank_t rank, size, peer;
     unsigned cores;           /* rank r stands on core r modulo this */
     raw_area *root;           /* rank 0's, as mapped here; NULL: ranks share no memory */
-    raw_area *root_own;       /* the same in rank 0's addresses */
-    raw_pair pair;            /* of ranks 0 and 1 */
-    raw_udp sockets;          /* of ranks 0 and 1, where ranks share no memory */
-    raw_pair neighbours;      /* of rank 0 and the next rank on its core, if there is one */
+    raw_area *root_own;       /* the area of rank 0, at its address there */
+    raw_pair pair;            /* ranks 0 and 1 */
+    raw_udp sockets;          /* ranks 0 and 1, where ranks share no memory */
+    raw_pair neighbours;      /* rank 0 and the next rank on its core, if there is one */
     uint32_t gates;           /* passed (raw_wait.h) */
     unsigned char *local;     /* private memory, RAW_BULK_LEN */
     unsigned char *peer_bulk; /* the peer's raw_area.bulk and .counter in its own addresses */
@@ -70,7 +71,7 @@ double perf_measure(perf_op op, size_t len);                   /* ns of one roun
 /* ---- am.c ---- */
 
 void perf_am_register(gex_EP_t endpoint);
-size_t perf_am_len_max(void); /* of a Medium, either way */
+size_t perf_am_len_max(void); /* longest Medium, request or reply */
 void perf_am_short(uint64_t rounds, size_t len);
 void perf_am_medium(uint64_t rounds, size_t len);
 void perf_am_flood(uint64_t rounds, size_t len);

@@ -17,10 +17,10 @@ enum {
 _Static_assert(PAIRS *TURNS <= BLOCKS_MAX, "room for all pairs of a row");
 
 typedef enum row_judged {
-    ROW_TIME,      /* ours over raw, at most */
+    ROW_TIME,      /* time over the yardstick's time, at most */
     ROW_RATE,      /* rate over the yardstick's rate, at least */
-    ROW_BANDWIDTH, /* the same of bytes in time */
-    ROW_DIFFERENCE /* ours less raw in nanoseconds, at most */
+    ROW_BANDWIDTH, /* bandwidth over the yardstick's bandwidth, at least */
+    ROW_DIFFERENCE /* time less the yardstick's in nanoseconds, at most */
 } row_judged;
 
 typedef enum row_place {
@@ -157,7 +157,7 @@ typedef struct seen {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Who shares the yardstick's block with rank 0. */
+/* The rank that shares the yardstick's block with rank 0. */
 static gex_Rank_t partner(const row *about) { return about->place == ROW_CROWD ? perf.cores : 1; }
 
 static void tell(const row *about, const seen *here, double lost)
@@ -312,7 +312,7 @@ static void print_row(const row *about, const block_result *times)
 
 /* ---- rows ---- */
 
-/* On a busy machine most pairs may have to be put aside: then there are more of them. */
+/* On a busy machine most pairs may have to be discarded; then more pairs are measured. */
 static void row_run(const row *about)
 {
     static block_pair pairs[BLOCKS_MAX];

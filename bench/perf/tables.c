@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tables.c: what an operation costs over lengths, for people: the tables of `penstock perf`, as
- * text or as a line of JSON for each length. */
+/* tables.c: the tables of `penstock perf`, which show the cost of an operation over lengths, as
+ * text for people or as a line of JSON for each length. */
 #include "perf.h"
 
 #include <string.h>
@@ -59,7 +59,8 @@ static void load(uint64_t rounds, size_t len)
 
 static const table tables[] = {
     { "am",
-      "Active messages from rank 0 to rank 1. round trip: a request and its reply, each of so many "
+      "Active messages from rank 0 to rank 1. round trip: a request and its reply, each of this "
+      "number of "
       "bytes\n(0: a Short with four arguments); one way: requests as fast as they go.",
       "bytes",
       "bytes",

@@ -24,7 +24,7 @@ perf_time perf_block(perf_op op, uint64_t rounds, size_t len)
     const block_clock start = block_clock_start();
     op(rounds, len);
     const block_clock took = block_clock_since(start);
-    /* Who had next to nothing to do in this block cannot have kept it waiting. */
+    /* A rank that had almost nothing to do in this block cannot have delayed it. */
     const bool busy = took.wall_ns > IDLE_NS;
     return (perf_time){ .each_ns = took.wall_ns / (double)rounds,
                         .cpu_ns = took.cpu_ns / (double)rounds,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* yardsticks.c: what the machine can do (raw.h and its companions) in the shape of an operation. Of
- * more than two ranks the others pass them by, and wait in the barrier after the block. */
+/* yardsticks.c: the yardsticks (raw.h and its companions) in the form of an operation. Ranks other
+ * than the two that measure skip them and wait in the barrier after the block. */
 #include "../raw_memory.h"
 #include "../raw_wait.h"
 #include "perf.h"

@@ -39,6 +39,6 @@ void play_close(ranks *r, twosided *t)
     twosided_counts counts;
     twosided_count(t, &counts);
     if (counts.overflows != 0 || counts.protocol != 0)
-        ranks_fail(r, "twosided", "a mailbox overflowed, or a packet was none of ours");
+        ranks_fail(r, "twosided", "a mailbox overflowed, or a packet came from a stranger");
     twosided_close(t);
 }

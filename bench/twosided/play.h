@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* play.h: what programs over the two-sided library share: options, and opening it on a rank's
- * ports. */
+/* play.h: the common part of programs over the two-sided library: options, and opening the library
+ * on a rank's ports. */
 #ifndef PEN_BENCH_TWOSIDED_PLAY_H
 #define PEN_BENCH_TWOSIDED_PLAY_H
 

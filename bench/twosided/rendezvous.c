@@ -94,7 +94,7 @@ static void get(twosided *t, const twosided_request *request)
     }
 }
 
-/* Those that have been posted are the first ones of the list. */
+/* Gets that have been posted are the first ones of the list. */
 static void get_more(twosided *t)
 {
     twosided_request *request = t->fetching;

@@ -84,7 +84,7 @@ static void send_control(twosided *t, uint32_t peer_i, const pen_credit_message 
         t->counts.overflows++;
 }
 
-/* What is owed to peers. */
+/* Sends the control packets that are due to peers. */
 static void send_controls(twosided *t)
 {
     uint32_t peer_i;

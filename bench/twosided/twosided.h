@@ -26,7 +26,7 @@ typedef struct twosided_request {
     bool done, is_cut; /* is_cut: the message was longer than the buffer */
     int peer;          /* wanted; then of the message */
     int tag;
-    size_t len; /* of the buffer; then of the message */
+    size_t len; /* length of the buffer; after completion, length of the message */
     /* The library's. */
     void *buf;
     size_t moved;
@@ -68,7 +68,7 @@ typedef struct twosided_counts {
     uint64_t packets, stalls, control; /* sent; waits for credit; packets for credits */
     uint64_t unexpected, fetched;      /* messages */
     uint64_t overflows;                /* packets that found a mailbox full: credits forbid it */
-    uint64_t protocol;                 /* packets that no rank of ours sends */
+    uint64_t protocol;                 /* packets that no rank of this job sends */
 } twosided_counts;
 
 void twosided_count(const twosided *t, twosided_counts *out);

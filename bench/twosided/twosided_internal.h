@@ -33,13 +33,13 @@ typedef struct early {
     unsigned char bytes[];
 } early;
 
-/* Of each peer. */
+/* State of one peer. */
 typedef struct peer_state {
     twosided_request *first, *last; /* sends that are not all out, in order */
     twosided_request *answer;       /* fetched, not yet told; a list */
     twosided_request *into;         /* where the rest of the message under way goes ... */
     early *early_into;              /* ... or here */
-    size_t left;                    /* of it; what is behind a buffer's end is dropped */
+    size_t left; /* bytes left of the message; bytes beyond the end of the buffer are dropped */
 } peer_state;
 
 struct twosided {
@@ -56,7 +56,7 @@ struct twosided {
     twosided_request *posted, **posted_end;     /* receives */
     early *early_first, **early_end;            /* messages */
     twosided_request *fetching, **fetching_end; /* gets under way, in order */
-    uint32_t fetches;                           /* of them that are posted */
+    uint32_t fetches;                           /* posted gets */
     twosided_request *asking;                   /* sends that wait to be fetched */
     uint32_t numbers;
     twosided_counts counts;

@@ -16,7 +16,7 @@ enum { LINE_LEN = 64, HUGE_LEN = 2 << 20 };
 
 enum { EVENT_RUN, EVENT_ARRIVE };
 
-/* What travels: packets of one message, or a control packet. */
+/* Packets of one message on their way, or a control packet. */
 typedef struct burst {
     uint64_t first_ns; /* when the first of its packets is in the mailbox */
     uint32_t from, to, next, packets;
@@ -29,9 +29,9 @@ typedef struct rank {
     pen_credit_receiver *receiver;
     pen_credit_sender *sender;
     uint64_t clock_ns, out_free_ns, in_free_ns, stalled_ns;
-    uint32_t op, step_i;  /* of the program */
+    uint32_t op, step_i;  /* the rank's place in the program */
     uint32_t left;        /* packets of the message that is being sent */
-    uint32_t first, last; /* of the mailbox */
+    uint32_t first, last; /* bursts in the mailbox */
     uint32_t *received;   /* messages from each rank that nobody has waited for yet */
     bool is_waiting, is_stalled, has_idled, has_ended; /* has_idled: in this stall */
 } rank;
@@ -40,7 +40,7 @@ struct model {
     model_params params;
     pen_sim_events events;
     rank *ranks;
-    void *tables; /* of all ranks */
+    void *tables; /* memory of all ranks */
     burst *bursts;
     uint32_t bursts_free, bursts_count, bursts_room;
     uint64_t random;
@@ -201,7 +201,7 @@ static bool drain(model *m, uint32_t i)
     uint32_t which = self->first;
     if (which == NONE)
         return false;
-    burst b = m->bursts[which]; /* what is sent meanwhile may move them */
+    burst b = m->bursts[which]; /* a copy, since sending may move the array */
     self->first = b.next;
     free_burst(m, which);
     if (b.is_data)
@@ -249,7 +249,7 @@ static void note_stall(rank *self)
     }
 }
 
-/* What is left of a message, as far as there are credits. True: all of it has left. */
+/* Sends the rest of a message as far as there are credits. Returns true if all of it has left. */
 static bool send_what_is_left(model *m, uint32_t i, uint32_t to)
 {
     rank *self = &m->ranks[i];

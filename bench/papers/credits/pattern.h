@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pattern.h: what the ranks of a two-sided program do, one step after the other: send a message, or
- * wait for one. An operation is what an MPI benchmark calls so: every rank's part of it ends. */
+/* pattern.h: the steps of the ranks of a two-sided program: send a message, or wait for one. An
+ * operation is one iteration of an MPI benchmark: it ends when every rank's part has ended. */
 #ifndef CREDITS_PATTERN_H
 #define CREDITS_PATTERN_H
 
@@ -9,11 +9,11 @@
 
 typedef enum pattern {
     PATTERN_ALLTOALL,  /* in groups of consecutive ranks, all at once; all sends, then all waits */
-    PATTERN_PINGPONG,  /* of neighbours, all pairs at once */
+    PATTERN_PINGPONG,  /* all pairs of neighbours at once */
     PATTERN_SENDRECV,  /* a ring, one way */
     PATTERN_EXCHANGE,  /* a ring, both ways */
     PATTERN_BCAST,     /* a binomial tree from rank 0, then a barrier */
-    PATTERN_REDUCE,    /* the same, upwards */
+    PATTERN_REDUCE,    /* a tree, upwards */
     PATTERN_ALLREDUCE, /* recursive doubling */
     PATTERN_ALLGATHER, /* a ring, as often as there are ranks */
     PATTERN_BARRIER,   /* dissemination; messages of one packet */

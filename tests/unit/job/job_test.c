@@ -83,7 +83,7 @@ static void *member_run(void *arg)
 
 static crew *crew_make(uint32_t size, uint32_t mode, void (*body)(member *))
 {
-    static const pen_boot_needs needs = { pen_conduit_shared_max };
+    static const pen_boot_needs needs = { .conduit_len = pen_conduit_shared_max };
     char *environment[] = { NULL };
     pen_log log;
     pen_log_init(&log, "");
