@@ -16,7 +16,7 @@ static int version(void)
     return command_written("command");
 }
 
-/* A program, a number of ranks, or an option of theirs: `penstock run` was meant. */
+/* A program, a number of ranks, or an option of it: `penstock run` was meant. */
 static bool is_for_run(const char *typed)
 {
     static const char *const options[] = { "-n", "-np", "--conduit", "--hosts", "--timeout", NULL };
