@@ -208,7 +208,7 @@ class Rules(LaunchTest):
         self.expect(job, 0, "rank 0 has left with 0, rank 1 has not; the job waits without a limit")
 
     def test_stopped_rank_is_waited_for_when_the_others_have_left(self):
-        job = start(launch_command(2, "join", "pid", "flush", "barrier", "1:sleep=0.5"))
+        job = start(launch_command(2, "join", "barrier", "pid", "flush", "1:sleep=1"))
         pids = support.pids_of(job.stdout, 2)
         os.kill(pids[1], signal.SIGSTOP)
         time.sleep(3)
