@@ -17,6 +17,7 @@
 enum {
     EXPANDED_KEYS = 16, /* of senders; sender i at place i % EXPANDED_KEYS */
     NONCE_LEN = 12,     /* receiver, counter */
+    SCRUB_LEN = 4096,   /* of the stack, deeper than any call of libsodium goes */
 };
 #define NOBODY UINT32_MAX
 
@@ -89,6 +90,9 @@ bool pen_seal_start(bool *has_aes)
 
 void pen_seal_wipe(void *secret, size_t len) { sodium_memzero(secret, len); }
 
+/* The ciphers and the hash leave keys, and what they make of them, on the stack below us. */
+static void scrub(void) { sodium_stackzero(SCRUB_LEN); }
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Keyed BLAKE2b of everything that makes two keys different. */
@@ -114,6 +118,7 @@ uint32_t pen_seal_epoch(const uint8_t *job_key)
     uint32_t epoch;
     (void)crypto_generichash(hash, sizeof hash, purpose, sizeof purpose, job_key, PEN_SEAL_KEY_LEN);
     memcpy(&epoch, hash, sizeof epoch);
+    scrub();
     return epoch;
 }
 
@@ -155,6 +160,7 @@ pen_status pen_seal_open(const pen_seal_params *params, const void *salts, size_
         seal->from[i].of = NOBODY;
     if (params->cipher == PEN_SEAL_AES256_GCM)
         (void)crypto_aead_aes256gcm_beforenm(&seal->own.state, seal->peers[params->self].key);
+    scrub();
     *out = seal;
     return PEN_OK;
 }
@@ -226,6 +232,7 @@ bool pen_seal_protect(pen_seal *seal, uint32_t to, void *message, size_t header_
         (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(
             part.hidden, part.tag, NULL, part.hidden, part.hidden_len, part.open, part.open_len,
             NULL, nonce, seal->peers[seal->self].key);
+    scrub();
     return true;
 }
 
@@ -251,6 +258,7 @@ pen_seal_verdict pen_seal_unprotect(pen_seal *seal, uint32_t from, void *message
         wrong = crypto_aead_chacha20poly1305_ietf_decrypt_detached(
             part.hidden, NULL, part.hidden, part.hidden_len, part.tag, part.open, part.open_len,
             nonce, peer->key);
+    scrub();
     if (wrong != 0)
         return PEN_SEAL_FORGED;
     return pen_seal_window_accept(&peer->window, counter) ? PEN_SEAL_GENUINE : PEN_SEAL_REPLAYED;

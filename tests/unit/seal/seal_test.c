@@ -279,6 +279,53 @@ static void keys_are_in_no_core_file_and_in_no_child(void **state)
     pair_close(&p);
 }
 
+/* ---- the stack ---- */
+
+enum { STACK_LEN = 48 * 1024, WORD = 16, ROUND_KEYS = 15 };
+
+/* How many of these 16-byte words lie anywhere on the stack below the caller. */
+static __attribute__((noinline, no_sanitize("address"))) unsigned
+count_below(const uint8_t (*words)[WORD], unsigned count)
+{
+    volatile uint8_t here[1];
+    const volatile uint8_t *at = here - STACK_LEN;
+    unsigned found = 0;
+    here[0] = 0;
+    for (size_t off = 0; off + WORD < STACK_LEN; off++)
+        for (unsigned i = 0; i < count; i++) {
+            unsigned same = 0;
+            while (same < WORD && at[off + same] == words[i][same])
+                same++;
+            found += same == WORD;
+        }
+    return found;
+}
+
+static void check_stack(pen_seal_mode mode, pen_seal_cipher cipher)
+{
+    uint8_t message[WHOLE], words[ROUND_KEYS + 2][WORD];
+    pair p = pair_open(mode, cipher);
+    memcpy(words, job_key, 2 * WORD);
+    if (cipher == PEN_SEAL_AES256_GCM)
+        memcpy(words + 2, p.from, ROUND_KEYS * WORD); /* its expanded key comes first */
+    unsigned count = cipher == PEN_SEAL_AES256_GCM ? 2 + ROUND_KEYS : 2;
+    assert_int_equal(count_below((const uint8_t(*)[WORD])words, count), 0);
+    (void)pen_seal_epoch(job_key);
+    assert_int_equal(count_below((const uint8_t(*)[WORD])words, count), 0);
+    message_fill(message);
+    assert_true(pen_seal_protect(p.from, 1, message, HEADER, PAYLOAD));
+    assert_int_equal(count_below((const uint8_t(*)[WORD])words, count), 0);
+    assert_int_equal(pen_seal_unprotect(p.to, 0, message, HEADER, PAYLOAD), PEN_SEAL_GENUINE);
+    assert_int_equal(count_below((const uint8_t(*)[WORD])words, count), 0);
+    pair_close(&p);
+}
+
+static void no_key_stays_on_the_stack(void **state)
+{
+    (void)state;
+    for_each(check_stack);
+}
+
 /* What a child can do with what it finds, as an exit status: 0, nothing. */
 static int try_empty(pen_seal *seal)
 {
@@ -328,6 +375,7 @@ int main(void)
         cmocka_unit_test(zero_is_no_mode),
         cmocka_unit_test(a_rank_outside_the_job_gets_no_seal),
         cmocka_unit_test(keys_are_in_no_core_file_and_in_no_child),
+        cmocka_unit_test(no_key_stays_on_the_stack),
         cmocka_unit_test(a_forked_child_can_neither_send_nor_be_told_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
