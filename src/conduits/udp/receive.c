@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "link/host.h"
 
+#include <errno.h>
 #include <netinet/udp.h>
 #include <pthread.h>
 #include <string.h>
@@ -76,6 +77,8 @@ static unsigned receive_several(udp_link *link)
         receiver->messages[i].msg_hdr.msg_controllen = CONTROL_LEN;
     }
     int count = recvmmsg(link->fd, receiver->messages, receiver->batch, MSG_DONTWAIT, NULL);
+    if (pen_unlikely(count < 0 && errno != EAGAIN))
+        udp_socket_look(link, "recvmmsg", errno);
     return count > 0 ? (unsigned)count : 0;
 }
 
@@ -87,6 +90,8 @@ static unsigned receive_single(udp_link *link)
     ssize_t len = recv(link->fd, buffer_of(&link->receiver, 0), UDP_BUFFER_LEN,
                        MSG_DONTWAIT | MSG_TRUNC); /* TRUNC: its own length, were it longer */
     bool cut = len > UDP_BUFFER_LEN;
+    if (pen_unlikely(len < 0 && errno != EAGAIN))
+        udp_socket_look(link, "recv", errno);
     message->msg_len = len < 0 ? 0 : cut ? UDP_BUFFER_LEN : (unsigned)len;
     message->msg_hdr.msg_flags = cut ? MSG_TRUNC : 0;
     return len >= 0 ? 1 : 0;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SEND_BUFFER_LEN = 1 << 20 };
+enum { SEND_BUFFER_LEN = 1 << 20, SEND_ATTEMPTS = 3 };
 
 static pen_status complain(const udp_link *link, const char *what, const char *remedy)
 {
@@ -194,37 +194,48 @@ static ssize_t send_train(const udp_way *way, void *bytes, size_t len, size_t se
     return sendmsg(way->fd, &message, 0);
 }
 
-static void note_failure(udp_link *link, int error)
+/* Errors that say that the socket itself is none any more. All others come from the network or from
+ * the tables of this host, and whoever sends the right packet can bring them about. */
+static bool is_dead(int error)
+{
+    return error == EBADF || error == ENOTSOCK || error == EDESTADDRREQ || error == EFAULT;
+}
+
+void udp_socket_look(udp_link *link, const char *call, int error)
 {
     const pen_host *host = link->base.host;
-    link->send_failed++;
-    /* A peer that has ended, or has not begun: what is lost to it somebody sends again, or not. */
-    if (link->has_warned || error == ECONNREFUSED)
+    if (!is_dead(error) || link->is_dead)
         return;
-    link->has_warned = true;
-    host->log(host->ctx, PEN_LOG_WARN,
-              "cannot send over udp: %s; it will be tried again, and not be said again: look at "
-              "the routes and the firewall of this host",
-              strerror(error));
+    link->is_dead = true;
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot go on over udp: %s: %s; the program has closed a descriptor that it did not "
+              "open: it must leave those of the library alone",
+              call, strerror(error));
+    host->peer_lost(host->ctx, PEN_PEER_ANY, PEN_ERR_SYSTEM);
+}
+
+/* What is lost somebody sends again. */
+static void note_loss(udp_link *link, int error)
+{
+    link->send_failed++;
+    udp_socket_look(link, "send", error);
 }
 
 static bool is_full(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
-/* One datagram: true unless there is no room now. An error that an earlier datagram has left at the
- * socket is taken and the send made again. */
+/* One datagram: true unless there is no room now. An error that the network's answer to an earlier
+ * datagram has left at the socket is taken, and the send made again. */
 static bool send_datagram(udp_link *link, const udp_way *way, struct iovec *parts,
                           size_t part_count)
 {
-    for (unsigned attempt = 0; attempt < 3; attempt++) {
+    for (unsigned attempt = 0; attempt < SEND_ATTEMPTS; attempt++) {
         if ((part_count == 1 ? send_one(way, parts->iov_base, parts->iov_len)
                              : send_parts(way, parts, part_count)) >= 0)
             return true;
         if (is_full(errno))
             return false;
-        if (errno != ECONNREFUSED && errno != EINTR)
-            break;
     }
-    note_failure(link, errno);
+    note_loss(link, errno);
     return true;
 }
 
@@ -253,7 +264,7 @@ bool udp_socket_send(udp_link *link, pen_peer to, const void *bytes, size_t len,
             continue;
         if (off == 0)
             return false;
-        note_failure(link, errno); /* half of them have gone, and none may go twice */
+        note_loss(link, errno); /* half of them have gone, and none may go twice */
     }
     return true;
 }

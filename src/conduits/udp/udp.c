@@ -179,7 +179,7 @@ static pen_status check_config(udp_link *link)
         return PEN_ERR_ARGUMENT;
     }
     bool is_valid =
-        config->port >= 0 && config->port + (int64_t)link->us.peers - 1 <= PORT_LAST &&
+        config->port >= 0 && config->port <= PORT_LAST - (int64_t)link->us.peers + 1 &&
         config->hot >= 0 && config->hot <= UDP_HOT_MAX && receive_len >= RECEIVE_LEAST &&
         (config->datagram_len == 0 ||
          (config->datagram_len >= DATAGRAM_LEAST && config->datagram_len <= UDP_DATAGRAM_MAX));

@@ -119,7 +119,7 @@ typedef struct udp_link {
     uint8_t *bundle_bytes;
     unsigned bundles_used;
     uint64_t send_failed;
-    bool has_warned;
+    bool is_dead; /* the socket is none any more, and that was said */
 } udp_link;
 
 static inline udp_link *udp_of(pen_link *link) { return (udp_link *)(void *)link; }
@@ -153,6 +153,9 @@ void udp_socket_close(udp_link *link);
  * kernel will not send at all is lost, and counted. */
 bool udp_socket_send(udp_link *link, pen_peer to, const void *bytes, size_t len,
                      size_t segment_len);
+
+/* Ends the job if the error is of a socket that is none any more; any other is loss. */
+void udp_socket_look(udp_link *link, const char *call, int error);
 
 /* The same of one datagram in several parts. */
 bool udp_socket_send_parts(udp_link *link, pen_peer to, struct iovec *parts, size_t part_count);

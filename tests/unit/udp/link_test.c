@@ -173,6 +173,38 @@ static void frames_to_a_peer_that_is_gone_are_lost_without_a_word(void **state)
     udp_job_close(&job);
 }
 
+static unsigned lost_all;
+
+static void note_lost(void *ctx, pen_peer peer, pen_status why)
+{
+    (void)ctx, (void)why;
+    lost_all += peer == PEN_PEER_ANY;
+}
+
+/* As a program does that closes all descriptors it does not know. */
+static void a_socket_that_is_closed_ends_the_job_in_words(void **state)
+{
+    (void)state;
+    for (unsigned sends = 0; sends < 2; sends++) {
+        udp_job job = { 0 };
+        lost_all = 0;
+        udp_job_open(&job, 2);
+        udp_job_connect(&job, PEN_PEER_ANY);
+        job.ranks[0].host.peer_lost = note_lost;
+        (void)close(udp_of(job.ranks[0].link)->fd);
+        for (unsigned i = 0; i < 3; i++)
+            if (sends != 0)
+                (void)udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, i, NULL, 0);
+            else
+                (void)udp_job_poll(&job, 0, PEN_LANES_ALL);
+        assert_int_equal(lost_all, 1);
+        assert_int_equal(job.ranks[0].lines, 1);
+        assert_non_null(strstr(job.ranks[0].line, "Bad file descriptor"));
+        udp_of(job.ranks[0].link)->fd = -1;
+        udp_job_close(&job);
+    }
+}
+
 static bool has_ipv6(void)
 {
     struct sockaddr_in6 here = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
@@ -320,6 +352,7 @@ int main(void)
         cmocka_unit_test(long_messages_are_received_two_at_a_time_and_short_ones_more),
         cmocka_unit_test(a_sleeper_is_woken_by_its_descriptor),
         cmocka_unit_test(frames_to_a_peer_that_is_gone_are_lost_without_a_word),
+        cmocka_unit_test(a_socket_that_is_closed_ends_the_job_in_words),
         cmocka_unit_test(ranks_speak_ipv6),
         cmocka_unit_test(an_address_is_found_by_its_network),
         cmocka_unit_test(settings_that_make_no_sense_are_refused_in_words),
