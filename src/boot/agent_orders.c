@@ -55,6 +55,8 @@ static bool start_take(struct pen_agent *agent, const pen_record *record, const 
                                   "both of one build?");
         return false;
     }
+    explicit_bzero(agent->start_body.bytes + agent->start.job_key_off,
+                   sizeof(agent->start.job_key));
     if (chdir(agent->start.folder) != 0) {
         pen_log_error(agent->log,
                       "cannot start ranks on host %s in %s: chdir: %m; start from a "

@@ -18,8 +18,17 @@ void pen_channel_open(pen_channel *out, int in_fd, int out_fd, bool begun)
 static void wipe(char *bytes, size_t len)
 {
     if (bytes != NULL)
-        explicit_bzero(bytes, len); /* a key may have passed through */
+        explicit_bzero(bytes, len);
     free(bytes);
+}
+
+/* The records that were handed out are of no use any more. */
+static void wipe_read(pen_channel *channel)
+{
+    if (channel->buffer_wiped < channel->buffer_start)
+        explicit_bzero(channel->buffer + channel->buffer_wiped,
+                       channel->buffer_start - channel->buffer_wiped);
+    channel->buffer_wiped = channel->buffer_start;
 }
 
 void pen_channel_close(pen_channel *channel)
@@ -43,6 +52,7 @@ static bool room_make(char **bytes, size_t *start, size_t *end, size_t *room, si
         wanted *= 2;
     if (wanted == *room) {
         memmove(*bytes, *bytes + *start, used);
+        explicit_bzero(*bytes + used, *end - used);
     } else {
         char *grown = malloc(wanted);
         if (grown == NULL)
@@ -96,9 +106,10 @@ bool pen_channel_flush(pen_channel *channel)
 {
     while (channel->queue_start < channel->queue_end && channel->out >= 0) {
         ssize_t written = send_some(channel);
-        if (written >= 0)
+        if (written >= 0) {
+            explicit_bzero(channel->queue + channel->queue_start, (size_t)written);
             channel->queue_start += (size_t)written;
-        else if (errno == EAGAIN)
+        } else if (errno == EAGAIN)
             return true;
         else if (errno != EINTR)
             return false;
@@ -111,11 +122,13 @@ bool pen_channel_fill(pen_channel *channel)
 {
     if (channel->in < 0 || channel->failed)
         return false;
+    wipe_read(channel);
     if (!room_make(&channel->buffer, &channel->buffer_start, &channel->buffer_end,
                    &channel->buffer_room, READ_LEN)) {
         channel->failed = true;
         return false;
     }
+    channel->buffer_wiped = channel->buffer_start;
     ssize_t got = read(channel->in, channel->buffer + channel->buffer_end, READ_LEN);
     if (got > 0)
         channel->buffer_end += (size_t)got;
@@ -124,6 +137,7 @@ bool pen_channel_fill(pen_channel *channel)
 
 bool pen_channel_next(pen_channel *channel, pen_record *out, const char **body)
 {
+    wipe_read(channel);
     const char *bytes = channel->buffer + channel->buffer_start;
     size_t len = channel->buffer_end - channel->buffer_start;
     if (channel->failed || len == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* channel.h: records over a pair of descriptors that never block: what goes out waits in a queue
- * until the other side takes it, what comes in until a record is whole. */
+ * until the other side takes it, what comes in until a record is whole. A key may pass through:
+ * what has been sent or read is wiped at once. */
 #ifndef PEN_BOOT_CHANNEL_H
 #define PEN_BOOT_CHANNEL_H
 
@@ -14,6 +15,7 @@ typedef struct pen_channel {
     size_t queue_start, queue_end, queue_room;
     char *buffer; /* in */
     size_t buffer_start, buffer_end, buffer_room;
+    size_t buffer_wiped; /* what lies before it is read, and wiped */
 } pen_channel;
 
 void pen_channel_open(pen_channel *out, int in_fd, int out_fd, bool begun);

@@ -69,6 +69,7 @@ bool pen_start_unpack(const char *body, size_t len, pen_start *out)
     *out = (pen_start){ .host_count = 0 };
     bool sound = hosts_unpack(&from, out);
     if (sound) {
+        out->job_key_off = (size_t)(from.at - body);
         pen_unpack_bytes(&from, out->job_key, sizeof(out->job_key));
         out->flags = pen_unpack_u32(&from);
         out->folder = pen_unpack_text(&from);

@@ -29,6 +29,8 @@ typedef struct pen_start {
     uint32_t *firsts;       /* host_count + 1 of them */
     const char **addresses; /* for the network, by host; "": as variables say */
     uint8_t job_key[PEN_HOST_KEY_LEN];
+    size_t
+        job_key_off; /* where it lies in the record's body, which whoever keeps that has to wipe */
     uint32_t flags;
     const char *folder; /* to start in */
     char **argv;        /* NULL-terminated, as are: */

@@ -147,6 +147,14 @@ static void step_hello(void)
 
 static void step_pid(void) { printf("rank %u pid %d\n", boot.rank, (int)getpid()); }
 
+static void step_key(void)
+{
+    printf("rank %u key ", boot.rank);
+    for (unsigned i = 0; i < sizeof(boot.page->job_key); i++)
+        printf("%02x", boot.page->job_key[i]);
+    printf("\n");
+}
+
 static void step_flush(void) { fflush(stdout); }
 
 static void step_note(void) { pen_boot_abort_note(&boot, "a word of mine"); }
@@ -165,7 +173,7 @@ static const struct {
     { "barrier", step_barrier }, { "exchange", step_exchange }, { "hello", step_hello },
     { "pid", step_pid },         { "flush", step_flush },       { "fds", step_descriptors },
     { "stdin", step_stdin },     { "orphan", step_orphan },     { "note", step_note },
-    { "hang", step_hang },       { "spin", step_spin },
+    { "key", step_key },         { "hang", step_hang },         { "spin", step_spin },
 };
 
 static void step_word(const char *step)
