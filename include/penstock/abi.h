@@ -117,11 +117,16 @@ typedef struct pen_poll_view {
     uint16_t sum;
     uint16_t reserved; /* zero */
     int32_t patience;  /* idle polls that need not be made, until the next that has to be */
-    uint64_t spare[3]; /* zero */
+    int32_t stores;    /* SEQ, PARSYNC: see pen_stores */
+    uint32_t unused;   /* zero */
+    uint64_t spare[2]; /* zero */
 } pen_poll_view;
 
 /* Of the job. Written by whoever polls, while other threads may read it. */
 extern PEN_API pen_poll_view pen_poll;
+/* How many more puts, gets and atomics inline code may do by itself; at 0 it asks the library,
+ * which polls. Of the calling thread, in PAR; else pen_poll.stores. */
+extern PEN_API __thread int32_t pen_stores __attribute__((tls_model("initial-exec")));
 /* The primordial team. Before the job starts: an empty one, so that inline code need not ask. */
 extern PEN_API gex_TM_t pen_world;
 /* 1: locks must go through the library, which checks and traces them. */

@@ -10,6 +10,8 @@
  *   local         puts: when source may be changed: GEX_EVENT_NOW: when the call returns;
  *                 GEX_EVENT_DEFER: when the operation is done; NB calls also the address of an
  *                 event; NBI calls also GEX_EVENT_GROUP: with the implicit ones (GEX_EC_LC)
+ * A call that is done by a store or a load of the caller's waits for nothing, and yet polls now and
+ * then (at least each 128th of them): a thread that makes nothing but such calls serves its rank.
  * A put is done when any access at the peer that follows in time sees it; a get when the bytes are
  * here. There is no order among operations. Wrong arguments end the job. */
 #ifndef PENSTOCK_RMA_H

@@ -172,19 +172,27 @@ int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const vo
                         size_t len, void *dest, uint32_t flags, unsigned arg_count,
                         uint64_t *words);
 
-/* Shorts of few arguments. head: handler | argument count << 8 | flags << 32, the rest zero.
+/* Ends the job over a handler that no client may have. */
+PEN_COLD _Noreturn void pen_am_bad_handler(pen_job *job, uint8_t handler);
+static inline void pen_am_check_handler(pen_job *job, uint8_t handler)
+{
+    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
+        pen_am_bad_handler(job, handler);
+}
+
+/* Shorts of few arguments. entry: at rank's place of the row, or where there is none.
  * Answers the link's entry for it, which has room and has to be used, counted already; NULL: the
- * other way has to be taken, which also says what is wrong, if anything is.
+ * other way has to be taken, which also says what is wrong, if anything is. A handler that no
+ * client may have is the receiver's to find, where it is looked up; checked builds look here.
  *
  * Where threads share the link this is right while pen_is_only_thread(), without a look at the post
  * lock: nobody else has it or will before the entry has been used, since only this thread could
  * begin another one; and this thread does not have it, which is held round single calls on the
  * link, and links send no messages of the client's. */
 static inline pen_express *pen_am_express_request(const pen_team *team, const pen_express_row *row,
-                                                  uint32_t rank, uint64_t head)
+                                                  uint32_t rank, pen_express *entry)
 {
-    pen_express *entry = pen_express_at(row, rank);
-    if (pen_unlikely((uint8_t)head < PEN_AM_HANDLER_FIRST) || pen_unlikely(entry->room == 0))
+    if (pen_unlikely(rank >= row->count) || pen_unlikely(entry->room == 0))
         return NULL;
     team->job->counters.am_sent_shm++;
     return entry;

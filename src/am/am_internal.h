@@ -121,12 +121,36 @@ static inline void pen_am_check_member(const pen_team *team, uint32_t rank)
         pen_am_check_elsewhere(team, rank);
 }
 
-PEN_COLD _Noreturn void pen_am_bad_handler(pen_job *job, uint8_t handler);
-static inline void pen_am_check_handler(pen_job *job, uint8_t handler)
+static inline uint32_t pen_am_ranks_of(const pen_team *team)
 {
-    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
-        pen_am_bad_handler(job, handler);
+    return team->view.size != 0 ? team->view.size : team->job->size; /* 0: a pair */
 }
+
+PEN_COLD _Noreturn void pen_am_bad_rank(const pen_team *team, uint32_t rank, const char *call);
+static inline void pen_am_check_rank(const pen_team *team, uint32_t rank, const char *call)
+{
+    if (pen_unlikely(rank >= pen_am_ranks_of(team)))
+        pen_am_bad_rank(team, rank, call);
+}
+
+/* A thread that does nothing but send may not forget what others send to this rank. */
+static inline void pen_am_go_on(pen_job *job)
+{
+    enum { REQUEST_WEIGHT = PEN_GO_ON_EVERY / 8 }; /* an express entry comes here rarely */
+    pen_progress_go_on(&job->progress, REQUEST_WEIGHT);
+}
+
+/* ---- messages of a rank to itself (self.c) --------------------------------------------------- */
+
+static inline bool pen_am_is_self(const pen_job *job, const pen_route *route)
+{
+    return route == &job->routes[job->rank];
+}
+
+/* Runs the handler at once, on a copy of the body. Answers 0. */
+int pen_am_run_here(pen_job *job, pen_lane lane, const pen_frame *frame);
+/* On the body itself, which is memory of the library's that the handler may write to. */
+int pen_am_run_in_place(pen_job *job, pen_lane lane, const pen_frame *frame);
 
 PEN_COLD _Noreturn void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len,
                                        size_t len_max);
@@ -150,6 +174,9 @@ typedef struct pen_am_long { /* one on its way out; words hold the head, argumen
     unsigned arg_count;
     uint64_t words[PEN_WIRE_WORDS_MAX];
 } pen_am_long;
+
+/* Of a rank to itself, aimed: moves the payload and runs the handler at once. Answers 0. */
+int pen_am_run_long_here(pen_am_long *message);
 
 /* words: the caller's, as for a request. Answers as pen_am_request_long does. */
 int pen_am_long_send(pen_am_long *message, const uint64_t *words);

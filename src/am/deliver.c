@@ -22,6 +22,7 @@ typedef struct am_frame { /* an arrived frame, taken apart; its head word has be
     uint64_t head;
     pen_peer from;
     pen_lane lane;
+    bool here; /* of this rank to itself, not by a link */
 } am_frame;
 
 /* ---- what is wrong with a frame -------------------------------------------------------------- */
@@ -40,8 +41,8 @@ static PEN_COLD void am_drop(pen_job *job, const am_frame *frame, const char *wh
 static PEN_COLD void am_unregistered(pen_job *job, const am_frame *frame)
 {
     uint8_t index = pen_wire_handler(frame->head);
-    if (index < PEN_AM_HANDLER_FIRST) { /* no client can send this */
-        am_drop(job, frame, "handler");
+    if (index < PEN_AM_HANDLER_FIRST) { /* a client's slip, or no client's at all */
+        am_drop(job, frame, "its handler's index is below 128, which the library keeps");
         return;
     }
     pen_job_fatal(job,
@@ -124,6 +125,15 @@ static void am_scope_leave(const am_scope *scope)
     scope->thread->handler_is_request = scope->outer_is_request;
 }
 
+/* What a link carried is counted under its poll lock. */
+static void am_count(pen_job *job, const am_frame *frame)
+{
+    if (frame->here)
+        pen_job_count(job, &job->counters.am_self);
+    else
+        job->counters.am_handled++;
+}
+
 /* Medium and Long: the payload is where the handler will see it. */
 static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category category,
                            void *payload, size_t len)
@@ -136,7 +146,7 @@ static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category 
         return;
     }
     token.is_long = category == PEN_AM_LONG;
-    job->counters.am_handled++;
+    am_count(job, frame);
     am_scope scope = { NULL, false, NULL };
     if (PEN_CHECKED) {
         am_check_promise(job, &token, category, arg_count);
@@ -226,7 +236,7 @@ static void am_run_short(pen_job *job, const am_frame *frame)
         am_unregistered(job, frame);
         return;
     }
-    job->counters.am_handled++;
+    am_count(job, frame);
     am_scope scope = { NULL, false, NULL };
     if (PEN_CHECKED) {
         am_check_promise(job, &token, PEN_AM_SHORT, arg_count);
@@ -237,27 +247,34 @@ static void am_run_short(pen_job *job, const am_frame *frame)
         am_scope_leave(&scope);
 }
 
+static void am_deliver(pen_job *job, const am_frame *frame)
+{
+    pen_am_category category = (pen_am_category)(pen_wire_kind_of(frame->head) & 3);
+    pen_wire_place place = (pen_wire_place)(pen_wire_kind_of(frame->head) >> PEN_WIRE_PLACE_SHIFT);
+    if (frame->from >= job->size || !am_lengths_fit(frame, category))
+        am_drop(job, frame, "length");
+    else if (!am_kind_fits(frame, category, place))
+        am_drop(job, frame, "kind or lane");
+    else if (category == PEN_AM_LONG)
+        am_run_long(job, frame, place);
+    else if (frame->body_len != pen_wire_payload_len(frame->head) ||
+             (category == PEN_AM_SHORT && frame->body_len != 0))
+        am_drop(job, frame, "payload length");
+    else if (category == PEN_AM_MEDIUM)
+        am_run_payload(job, frame, PEN_AM_MEDIUM, frame->body, frame->body_len);
+    else if (category == PEN_AM_SHORT)
+        am_run_short(job, frame);
+    else
+        am_run_internal(job, frame);
+}
+
 void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,
                         uint32_t head_len, void *body, uint32_t body_len)
 {
-    am_frame frame = { head, body, head_len, body_len, pen_wire_load(head), from, lane };
-    pen_am_category category = (pen_am_category)(pen_wire_kind_of(frame.head) & 3);
-    pen_wire_place place = (pen_wire_place)(pen_wire_kind_of(frame.head) >> PEN_WIRE_PLACE_SHIFT);
-    if (from >= job->size || !am_lengths_fit(&frame, category))
-        am_drop(job, &frame, "length");
-    else if (!am_kind_fits(&frame, category, place))
-        am_drop(job, &frame, "kind or lane");
-    else if (category == PEN_AM_LONG)
-        am_run_long(job, &frame, place);
-    else if (body_len != pen_wire_payload_len(frame.head) ||
-             (category == PEN_AM_SHORT && body_len != 0))
-        am_drop(job, &frame, "payload length");
-    else if (category == PEN_AM_MEDIUM)
-        am_run_payload(job, &frame, PEN_AM_MEDIUM, body, body_len);
-    else if (category == PEN_AM_SHORT)
-        am_run_short(job, &frame);
-    else
-        am_run_internal(job, &frame);
+    /* Links carry no client's messages of a rank to itself: see self.c. */
+    const am_frame frame = { head, body, head_len,         body_len, pen_wire_load(head),
+                             from, lane, from == job->rank };
+    am_deliver(job, &frame);
 }
 
 /* ---- a reply that nobody asked for ----------------------------------------------------------- */
@@ -265,6 +282,7 @@ void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *
 static void am_run_tell(pen_job *job, pen_peer from, uint8_t handler, void *payload, uint32_t len)
 {
     am_frame frame = { .body = payload, .body_len = len, .from = from, .lane = PEN_LANE_REPLY };
+    frame.here = from == job->rank; /* a link carries others' alone */
     uint64_t word =
         pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, PEN_LANE_REPLY, PEN_WIRE_BODY), handler, 0, len);
     frame.words = &word;

@@ -219,6 +219,8 @@ void pen_am_long_aim(pen_am_long *message, const uint64_t *words)
 int pen_am_long_send(pen_am_long *message, const uint64_t *words)
 {
     pen_am_long_aim(message, words);
+    if (pen_unlikely(pen_am_is_self(message->job, message->route)))
+        return pen_am_run_long_here(message);
     if (message->len == 0)
         return long_send_frame(message, PEN_WIRE_OPAQUE, NULL, 0, message->flags);
     if (pen_unlikely((message->flags & PEN_AM_IMMEDIATE) != 0))

@@ -40,6 +40,8 @@ int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_
     pen_job *job = message->job;
     pen_frame frame = am_medium_frame(job, message->lane, message->handler, message->source,
                                       message->len, arg_count, words);
+    if (pen_unlikely(pen_am_is_self(job, message->route)))
+        return pen_am_run_here(job, message->lane, &frame);
     if (pen_unlikely(message->op != NULL))
         return pen_am_push_for(job, message->route, message->lane, &frame, message->flags,
                                message->op);
@@ -49,6 +51,8 @@ int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_
 /* With its frame. */
 static inline int am_send_medium(pen_am_call *call, pen_lane lane)
 {
+    if (pen_unlikely(pen_am_is_self(call->job, call->route)))
+        return pen_am_run_here(call->job, lane, &call->frame);
     if (pen_unlikely(call->frame.body_len > call->route->port->link->caps.frame_copy_max))
         return pen_am_push_call(call);
     return pen_am_send(call, lane);
@@ -84,6 +88,8 @@ static __attribute__((noinline)) int am_request_medium_any(pen_team *team, uint3
                                                            unsigned arg_count, uint64_t *words)
 {
     pen_am_call call;
+    pen_am_check_rank(team, rank, "AMRequestMedium");
+    pen_am_go_on(team->job);
     call.job = team->job;
     call.route = pen_team_route(team, rank);
     call.token = NULL;
@@ -98,7 +104,8 @@ static PEN_COLD int am_request_medium_elsewhere(pen_team *team, uint32_t rank, u
                                                 const void *source, size_t len, uint32_t flags,
                                                 unsigned arg_count, uint64_t *words)
 {
-    pen_am_check_elsewhere(team, rank);
+    pen_am_check_rank(team, rank, "AMRequestMedium");
+    pen_am_check_member(team, rank);
     return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
 }
 
@@ -136,14 +143,15 @@ int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const 
 {
     pen_express *entry = pen_express_at(&team->express, rank);
     uint32_t head_len = pen_wire_head_len(arg_count);
-    if (pen_unlikely(handler < PEN_AM_HANDLER_FIRST))
-        return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
-    if (pen_likely(pen_express_takes(entry, head_len, len))) {
+    if (PEN_CHECKED)
+        pen_am_check_handler(team->job, handler);
+    if (pen_likely(rank < team->express.count) &&
+        pen_likely(pen_express_takes(entry, head_len, len))) {
         words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
         return am_medium_express(team->job, &team->job->express, entry, words, head_len, source,
                                  len);
     }
-    if (team->shared_express.step != 0)
+    if (rank < team->shared_express.count)
         return am_request_medium_shared(team, rank, handler, source, len, flags, arg_count, words);
     if (pen_unlikely((team->special & PEN_TEAM_ELSEWHERE) != 0))
         return am_request_medium_elsewhere(team, rank, handler, source, len, flags, arg_count,

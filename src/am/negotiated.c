@@ -111,7 +111,7 @@ static bool np_find_buffer(pen_source_desc *desc, const pen_am_terms *terms)
         np_use_own(desc, terms->least);
         return true;
     }
-    if (desc->route->port->link->zcopy == NULL) {
+    if (desc->route->port->link->zcopy == NULL || pen_am_is_self(job, desc->route)) {
         np_use_own(desc, want);
         return true;
     }
@@ -174,6 +174,7 @@ static pen_source_desc *np_prepare(pen_source_desc *desc, const pen_am_terms *te
 pen_source_desc *pen_am_prepare_request(pen_thread *thread, pen_team *team, uint32_t rank,
                                         const pen_am_terms *terms)
 {
+    pen_am_check_rank(team, rank, "AMPrepareRequest");
     pen_am_check_member(team, rank);
     pen_source_desc *desc = np_desc(thread);
     desc->job = team->job;
@@ -248,6 +249,13 @@ static int np_commit_copy(const pen_source_desc *desc, const pen_am_commit_terms
     if (desc->category == PEN_AM_LONG) {
         pen_am_long message = np_long(desc, terms);
         return pen_am_long_send(&message, words);
+    }
+    if (desc->place == PEN_AM_PLACE_OWN && pen_am_is_self(desc->job, desc->route)) {
+        words[0] = pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, desc->lane, PEN_WIRE_BODY),
+                                 terms->handler, terms->arg_count, (uint32_t)terms->len);
+        pen_frame frame = { words, desc->address, pen_wire_head_len(terms->arg_count),
+                            (uint32_t)terms->len };
+        return pen_am_run_in_place(desc->job, desc->lane, &frame);
     }
     pen_am_medium message = { desc->job, desc->route,  desc->address, terms->len,
                               terms->op, terms->flags, desc->lane,    terms->handler };

@@ -150,6 +150,12 @@ void pen_am_bad_handler(pen_job *job, uint8_t handler)
         handler);
 }
 
+void pen_am_bad_rank(const pen_team *team, uint32_t rank, const char *call)
+{
+    pen_job_fatal(team->job, "%s: there is no rank %u in a team of %u; ranks count from 0", call,
+                  rank, pen_am_ranks_of(team));
+}
+
 void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len, size_t len_max)
 {
     pen_job_fatal(
@@ -204,6 +210,8 @@ static inline int am_send_short(pen_am_call *call, pen_lane lane, const uint64_t
 {
     pen_am_check_handler(call->job, pen_wire_handler(words[0]));
     call->frame = (pen_frame){ words, NULL, pen_wire_head_len(pen_wire_arg_count(words[0])), 0 };
+    if (pen_unlikely(pen_am_is_self(call->job, call->route)))
+        return pen_am_run_here(call->job, lane, &call->frame);
     return pen_am_send(call, lane);
 }
 
@@ -234,6 +242,8 @@ static __attribute__((noinline)) int am_request_short_special(const pen_team *te
 static inline int am_request_short(const pen_team *team, uint32_t rank, uint32_t flags,
                                    const uint64_t *words)
 {
+    pen_am_check_rank(team, rank, "AMRequestShort");
+    pen_am_go_on(team->job);
     if (pen_unlikely(team->special != 0))
         return am_request_short_special(team, rank, flags, words);
     pen_am_call call;
@@ -264,6 +274,8 @@ static int am_request_long(pen_team *team, uint32_t rank, uint8_t handler,
                            const uint64_t *words)
 {
     pen_job *job = team->job;
+    pen_am_check_rank(team, rank, "AMRequestLong");
+    pen_am_go_on(job);
     pen_am_check_member(team, rank);
     if (pen_unlikely(payload->len > job->am->long_request_max))
         pen_am_bad_len(job, "Long request", handler, payload->len, job->am->long_request_max);
@@ -295,6 +307,8 @@ int pen_am_request_payload(pen_team *team, uint32_t rank, pen_am_category catego
 {
     if (category == PEN_AM_LONG)
         return am_request_long(team, rank, handler, payload, flags, arg_count, words);
+    pen_am_check_rank(team, rank, "AMRequestMedium");
+    pen_am_go_on(team->job);
     pen_am_check_member(team, rank);
     pen_am_medium message = { team->job,        pen_team_route(team, rank),
                               payload->source,  payload->len,

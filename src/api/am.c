@@ -39,17 +39,16 @@ static inline const pen_express_ops *ops_of(const pen_job *job, bool is_par)
     return is_par ? &job->shared_express.ops : &job->express.ops;
 }
 
-/* count: of words, a constant, here and below. Whether there are entries for threads is asked by
+/* count: of words, a constant, here and below. Whether there is an entry for threads is asked by
  * itself, first: who has none jumps on with nothing on the stack. */
 static inline __attribute__((always_inline)) int request_other(gex_Rank_t rank, uint64_t head,
                                                                uint64_t a, uint64_t b, uint64_t c,
                                                                gex_TM_t team, unsigned count)
 {
     const pen_express_row *row = &team->shared_express;
-    if (row->step == 0)
+    if (rank >= row->count)
         return pen_am_request_words(rank, head, a, b, c, team);
-    if (pen_likely((uint8_t)head >= PEN_AM_HANDLER_FIRST) &&
-        pen_likely(pen_am_express_locked(team->job, pen_express_at(row, rank), count,
+    if (pen_likely(pen_am_express_locked(team->job, pen_express_at(row, rank), count,
                                          (uint32_t)head, a, b, c)))
         return 0;
     return pen_am_request_words(rank, head, a, b, c, team);
@@ -82,22 +81,26 @@ static inline __attribute__((always_inline)) int request(gex_Rank_t rank, uint64
                                                          uint64_t b, uint64_t c, gex_TM_t team,
                                                          unsigned count, bool is_par)
 {
-    if (PEN_CHECKED)
+    if (PEN_CHECKED) {
         pen_api_check_message("AMRequestShort", team, rank, (gex_Flags_t)(head >> 32));
+        pen_am_check_handler(team->job, (uint8_t)head);
+    }
+    gex_Rank_t kept = rank; /* beside the place of its entry, which takes the argument's register */
+    __asm__("" : "+r"(kept));
     if (!is_par || pen_likely(pen_is_only_thread())) {
-        pen_express *entry = pen_am_express_request(
-            team, is_par ? &team->shared_express : &team->express, rank, head);
+        const pen_express_row *row = is_par ? &team->shared_express : &team->express;
+        pen_express *entry = pen_am_express_request(team, row, kept, pen_express_at(row, rank));
         if (pen_likely(entry != NULL))
             return pen_am_express_post(ops_of(team->job, is_par), entry, count, (uint32_t)head, a,
                                        b, c);
     }
     if (count == 1)
-        return request_other_w0(rank, head, team);
+        return request_other_w0(kept, head, team);
     if (count == 2)
-        return request_other_w1(rank, head, a, team);
+        return request_other_w1(kept, head, a, team);
     if (count == 3)
-        return request_other_w2(rank, head, a, b, team);
-    return request_other_w3(rank, head, a, b, c, team);
+        return request_other_w2(kept, head, a, b, team);
+    return request_other_w3(kept, head, a, b, c, team);
 }
 
 int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
@@ -266,6 +269,7 @@ int pen_api_request_long(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler,
         pen_api_check_message("AMRequestLong", team, rank, flags);
         pen_api_check_payload("AMRequestLong", source, len);
     }
+    pen_api_check_member("gex_AM_RequestLong", team, rank);
     return pen_am_request_long(team, rank, handler, source, len, dest, flags, arg_count, words);
 }
 

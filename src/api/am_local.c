@@ -47,6 +47,7 @@ int pen_api_request_local(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
 {
     if (PEN_CHECKED)
         pen_api_check_message(source->call, team, rank, flags);
+    pen_api_check_member(source->call, team, rank);
     pen_job *job = team->job;
     pen_api_local when = pen_api_local_begin(source->call, source->local, job,
                                              pen_team_jobrank(team, rank), source->len);

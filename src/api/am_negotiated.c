@@ -51,6 +51,7 @@ static gex_AM_SrcDesc_t prepare_request(unsigned kind, gex_TM_t team, gex_Rank_t
 {
     if (PEN_CHECKED)
         pen_api_check_message(prepare_names[kind], team, rank, terms->flags);
+    pen_api_check_member(prepare_names[kind], team, rank);
     check_local(kind, terms->buffer, local);
     return prepared(pen_am_prepare_request(pen_api_thread(team->job), team, rank, terms), local,
                     arg_count);

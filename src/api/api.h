@@ -154,6 +154,15 @@ static inline void pen_api_check_capable(const char *call, const pen_team *team,
     if (pen_unlikely((team->special & PEN_TEAM_ELSEWHERE) != 0))
         pen_api_check_capabilities(call, team, rank, capability);
 }
+/* That it names a member of a team. In every build, where the call has no shorter way. */
+static inline void pen_api_check_member(const char *call, const pen_team *team, uint32_t rank)
+{
+    if (pen_unlikely(team == NULL))
+        pen_api_misuse(call, "the team is GEX_TM_INVALID");
+    uint32_t size = team->view.size != 0 ? team->view.size : team->job->size; /* 0: a pair */
+    if (pen_unlikely(rank >= size))
+        pen_api_misuse(call, "there is no rank %u in a team of %u", rank, size);
+}
 void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flags);
 /* That collectives can be begun on it: not GEX_TM_INVALID, no TM pair. In every build. */
 void pen_api_check_team(const char *call, const pen_team *team);
@@ -183,6 +192,18 @@ static inline pen_job *pen_api_job(const char *call)
     return pen_api_root.job;
 }
 
+void pen_api_take_turn(pen_job *job);
+
+/* What puts, gets and atomics begin with that came to the library: see pen_stores. Inline code was
+ * compiled for one of the counters, and need not be the calling program's. */
+static inline void pen_api_go_on(pen_job *job)
+{
+    if (pen_unlikely(pen_stores < 0 || pen_poll.stores < 0))
+        pen_api_take_turn(job);
+    else
+        pen_progress_go_on(&job->progress, 1);
+}
+
 /* ---- local completion of messages (am_local.c) ---------------------------------------------- */
 
 struct pen_event;
@@ -205,6 +226,11 @@ pen_status pen_api_watch_forks(pen_job *job);
 pen_status pen_api_catch_exit(void); /* from now on, exit() and the end of main take part */
 /* except: names or numbers, separated by commas; "*": all. What cannot be caught is warned of. */
 void pen_api_catch_signals(pen_log *log, const char *except);
+/* crash.c: where a bad access came about; context: a signal handler's third argument. */
+typedef struct pen_api_bad_call {
+    const char *call, *argument; /* which argument of it may be at fault */
+} pen_api_bad_call;
+bool pen_api_find_bad_call(const void *context, pen_api_bad_call *out);
 void pen_api_uncatch_signals(void); /* handlers of ours that are still in place go */
 /* debug.c: reads the variables about stacks and debuggers, catches signals, and waits for a
  * debugger if they say so; the other gives the signals back. */

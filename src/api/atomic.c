@@ -109,7 +109,7 @@ static pen_thread *enter(pen_atomic_domain *domain, pen_atomic_call *call, bool 
 {
     const char *name = call_name(call->type, implicit);
     pen_job *job = pen_api_job(name);
-    if (pen_api_checks(PEN_CHECK_ARGUMENT) && domain == NULL)
+    if (pen_unlikely(domain == NULL))
         pen_api_misuse(name, "the domain is GEX_AD_INVALID");
     const pen_team *team = domain->view.team;
     if (pen_unlikely((call->flags & GEX_FLAG_RANK_IS_JOBRANK) != 0)) {
@@ -118,12 +118,14 @@ static pen_thread *enter(pen_atomic_domain *domain, pen_atomic_call *call, bool 
             pen_api_misuse(name, "job rank %u is no member of the domain's team", call->rank);
         call->rank = rank;
     }
+    pen_api_check_member(name, team, call->rank);
     check_operation(name, domain, call);
     if (PEN_CHECKED) {
         pen_api_check_peer(name, team, call->rank, call->flags & ~OP_FLAGS);
         if (pen_api_checks(PEN_CHECK_ARGUMENT))
             check_promises(name, team, call);
     }
+    pen_api_go_on(job);
     return pen_api_thread(job);
 }
 

@@ -21,6 +21,15 @@ int pen_api_poll(void)
     return GASNET_OK;
 }
 
+void pen_api_take_turn(pen_job *job)
+{
+    pen_stores = PEN_GO_ON_EVERY;
+    if (job->mode != PEN_MODE_PAR) /* threads would take the line from each other */
+        pen_poll.stores = PEN_GO_ON_EVERY;
+    if (pen_progress_may_poll(&job->progress))
+        (void)pen_progress_poll(&job->progress);
+}
+
 void pen_api_block(pen_block *block)
 {
     pen_job *job = pen_api_job("GASNET_BLOCKUNTIL");

@@ -50,7 +50,9 @@ static pen_thread *enter(pen_watch_call *what, const char *gasnet1_name, gex_TM_
             what->name = gasnet1_name;
         watch(what, team, rank, flags);
     }
+    pen_api_check_member(what->name, team, rank);
     pen_api_check_capable(call, team, rank, GEX_EP_CAPABILITY_RMA);
+    pen_api_go_on(job);
     return pen_api_thread(job);
 }
 
@@ -80,7 +82,16 @@ int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, 
     return pen_rma_get(thread, team, dest, rank, source, len, flags & GEX_FLAG_IMMEDIATE);
 }
 
-void pen_api_copy(void *to, const void *from, size_t len) { pen_copy(to, from, len); }
+/* Long ones count more. */
+void pen_api_copy(void *to, const void *from, size_t len)
+{
+    const size_t weight = len / (PEN_COPY_CALL_MIN * 8);
+    int32_t *left = pen_api_root.job != NULL && pen_api_root.job->mode == PEN_MODE_PAR
+                        ? &pen_stores
+                        : &pen_poll.stores;
+    *left = weight < (size_t)(*left > 0 ? *left : 0) ? *left - (int32_t)weight : 0;
+    pen_copy(to, from, len);
+}
 
 /* ---- with an event --------------------------------------------------------------------------- */
 
@@ -177,6 +188,7 @@ static pen_watch_call set_of(const char *name, gex_TM_t team, gex_Rank_t rank, v
 void pen_api_set(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size_t len)
 {
     pen_job *job = pen_api_job("gasnet_memset");
+    pen_api_go_on(job);
     if (PEN_CHECKED)
         (void)set_of("gasnet_memset", team, rank, dest, value, len);
     pen_event_wait(job, pen_rma_set_nb(pen_api_thread(job), team, rank, dest, value, len),
@@ -187,6 +199,7 @@ gex_Event_t pen_api_set_nb(gex_TM_t team, gex_Rank_t rank, void *dest, int value
 {
     static const char call[] = "gasnet_memset_nb";
     pen_job *job = pen_api_job(call);
+    pen_api_go_on(job);
     pen_watch_call what;
     if (PEN_CHECKED)
         what = set_of(call, team, rank, dest, value, len);
@@ -198,6 +211,7 @@ void pen_api_set_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size
 {
     static const char call[] = "gasnet_memset_nbi";
     pen_job *job = pen_api_job(call);
+    pen_api_go_on(job);
     pen_watch_call what;
     if (PEN_CHECKED)
         what = set_of(call, team, rank, dest, value, len);
@@ -216,6 +230,7 @@ pen_valget pen_api_valget(gex_TM_t team, gex_Rank_t rank, const void *source, si
 {
     static const char call[] = "gasnet_get_nb_val";
     pen_job *job = pen_api_job(call);
+    pen_api_go_on(job);
     if (len == 0 || len > sizeof(gex_RMA_Value_t))
         pen_api_misuse(call, "%zu bytes: a value has 1 to %zu", len, sizeof(gex_RMA_Value_t));
     struct pen_valget_op *op = calloc(1, sizeof *op);

@@ -12,6 +12,8 @@ _Thread_local pen_hsl *pen_api_locks;
 _Thread_local bool pen_api_no_interrupts;
 _Thread_local bool pen_api_ends_here;
 
+__thread int32_t pen_stores;
+
 gex_TM_t pen_world = &pen_api_nobody;
 static const uint32_t nothing;
 /* Never idle: the library has to say that there is no job, and looks for itself when it checks. */

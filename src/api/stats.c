@@ -15,9 +15,9 @@ int pen_stats_read(pen_stats *out, size_t len)
         return pen_api_refuse(GASNET_ERR_NOT_INIT, "pen_stats_read", "the job has not started");
     const pen_counters *counters = &job->counters;
     const pen_stats stats = {
-        .am_sent_shm = counters->am_sent_shm,
+        .am_sent_shm = counters->am_sent_shm + counters->am_self,
         .am_sent_net = counters->am_sent_net,
-        .am_handled = counters->am_handled,
+        .am_handled = counters->am_handled + counters->am_self,
         .put_shm = counters->put_shm,
         .put_net = counters->put_net,
         .get_shm = counters->get_shm,

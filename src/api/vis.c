@@ -16,8 +16,10 @@ static pen_thread *enter(pen_vis_call *call, uint32_t flags)
     if (PEN_CHECKED)
         pen_api_check_peer(call->name, call->team, call->rank,
                            call->is_put ? flags & ~GEX_FLAG_ENABLE_LEAF_LC : flags);
+    pen_api_check_member(call->name, call->team, call->rank);
     pen_api_check_capable(call->name, call->team, call->rank, GEX_EP_CAPABILITY_VIS);
     call->flags = flags & GEX_FLAG_IMMEDIATE;
+    pen_api_go_on(job);
     return pen_api_thread(job);
 }
 

@@ -83,16 +83,6 @@ void pen_meet_arrive(pen_meet *meet, uint64_t content)
         pen_progress_add_work(progress, 1);
 }
 
-void pen_meet_complete(pen_meet *meet, uint64_t result)
-{
-    pen_progress *progress = &meet->job->progress;
-    meet->result = result & PEN_WORD_CONTENT;
-    meet->met = true;
-    if (meet->way == PEN_MEET_BY_MESSAGES) /* from now on polls have to look */
-        pen_progress_add_work(progress, 1);
-    meet->sweep = pen_progress_ask_sweep(progress);
-}
-
 void pen_meet_look(pen_meet *meet)
 {
     if (!meet->underway)

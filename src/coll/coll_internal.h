@@ -74,7 +74,15 @@ typedef struct pen_meet {
 } pen_meet;
 
 /* All have arrived. What they sent to us before is here; the phase ends when it is handled, too. */
-void pen_meet_complete(pen_meet *meet, uint64_t result);
+static inline void pen_meet_complete(pen_meet *meet, uint64_t result)
+{
+    pen_progress *progress = &meet->job->progress;
+    meet->result = result & PEN_WORD_CONTENT;
+    meet->met = true;
+    if (meet->way == PEN_MEET_BY_MESSAGES) /* from now on polls have to look */
+        pen_progress_add_work(progress, 1);
+    meet->sweep = pen_progress_ask_sweep(progress);
+}
 
 /* Arrive: starts the next phase (the last one has ended). Look: ends it if everybody has arrived
  * and what they sent before has been handled. Both leave underway and result behind. */

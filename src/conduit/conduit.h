@@ -214,6 +214,7 @@ typedef struct pen_zcopy_ops {
 /* Frames that are nothing but a head of one to four words, posted without making a pen_frame: for
  * each peer and lane (REQUEST and REPLY) an entry that says how many of them will be taken for
  * certain. Whoever finds room there may post one, under the rules of post(), and is not refused.
+ * A link shows no room for its own rank: the engine runs those messages where they are sent.
  * Room 0 says nothing: post() may know of more. Only calls on the link, of this rank, change it.
  *
  * While there is room, a frame with a body of so many bytes as body_room says is taken in the same

@@ -14,6 +14,7 @@
     X(am_sent_shm, "active messages sent through shared memory")         \
     X(am_sent_net, "active messages sent through a network")             \
     X(am_handled, "active messages whose handler ran here")              \
+    X(am_self, "active messages of this rank to itself")                 \
     X(put_shm, "puts done by the library in shared memory")              \
     X(put_net, "puts sent through a network or by messages")             \
     X(get_shm, "gets done by the library in shared memory")              \

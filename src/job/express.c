@@ -9,7 +9,7 @@ static const pen_express no_room;
 static pen_express_row replies_of(const pen_express_table *table)
 {
     const pen_express *first = pen_express_of(table, 0, PEN_LANE_REPLY);
-    return (pen_express_row){ (char *)(uintptr_t)first, table->peer_step };
+    return (pen_express_row){ (char *)(uintptr_t)first, table->peer_step, UINT32_MAX };
 }
 
 void pen_job_use_express(pen_job *job)
@@ -35,7 +35,8 @@ static pen_express_row row_of(const pen_team *team, const pen_express_table *tab
     const pen_express *first =
         has_rule ? pen_express_of(table, team->first, PEN_LANE_REQUEST) : &no_room;
     return (pen_express_row){ (char *)(uintptr_t)first,
-                              has_rule ? table->peer_step * team->stride : 0 };
+                              has_rule ? table->peer_step * team->stride : 0,
+                              has_rule && table->peer_step != 0 ? team->view.size : 0 };
 }
 
 void pen_team_use_express(pen_team *team)

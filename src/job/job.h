@@ -61,8 +61,9 @@ enum {
 
 /* A link's express entries of one lane for ranks of a team, or of the job. */
 typedef struct pen_express_row {
-    char *first;   /* of rank 0 ... */
-    uint32_t step; /* ... and bytes to the next rank's; 0: one without room for all */
+    char *first;    /* of rank 0 ... */
+    uint32_t step;  /* ... and bytes to the next rank's; 0: one without room for all */
+    uint32_t count; /* ranks that have one; beyond there is nothing to look at */
 } pen_express_row;
 
 static inline pen_express *pen_express_at(const pen_express_row *row, uint32_t rank)

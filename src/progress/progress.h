@@ -97,6 +97,7 @@ struct pen_progress {
     pen_concurrency concurrency;
     pen_wait_mode wait_mode;
     _Atomic uint32_t sweep_asked, sweep_done; /* tickets: see pen_progress_ask_sweep */
+    _Atomic int32_t unpolled;                 /* see pen_progress_go_on */
     uint32_t sweep_events;       /* more frames than links may keep for this rank at any moment */
     _Atomic uint32_t room_waits; /* part of source_work: what waits for room in a link, which nobody
                                     wakes this rank for; it may not sleep meanwhile */
@@ -233,6 +234,20 @@ static inline unsigned pen_progress_poll(pen_progress *progress)
     if (pen_unlikely(handled != 0))
         pen_port_count(&progress->ports[0], handled);
     return handled;
+}
+
+/* For calls that are done without a poll: a thread that makes nothing but such calls polls now and
+ * then all the same. weight: of this call, up to PEN_GO_ON_EVERY. */
+enum { PEN_GO_ON_EVERY = 128 };
+
+static inline void pen_progress_go_on(pen_progress *progress, int32_t weight)
+{
+    /* relaxed: of threads that come at the same time some may not count */
+    int32_t left = atomic_load_explicit(&progress->unpolled, memory_order_relaxed) - weight;
+    atomic_store_explicit(&progress->unpolled, left < 0 ? PEN_GO_ON_EVERY : left,
+                          memory_order_relaxed);
+    if (pen_unlikely(left < 0) && pen_progress_may_poll(progress))
+        (void)pen_progress_poll(progress);
 }
 
 /* Posts under the port's lock. AGAIN is the caller's to deal with. */

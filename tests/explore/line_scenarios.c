@@ -44,9 +44,9 @@ static void host_wake(void *ctx, pen_peer peer)
 static unsigned look(void *ctx)
 {
     pen_meet *meet = ctx;
-    if (meet->underway)
+    if (!meet->met)
         pen_lines_look(meet);
-    return meet->underway ? 0 : 1;
+    return meet->met ? 1 : 0;
 }
 
 static void open_rank(uint32_t self)
@@ -87,14 +87,14 @@ static uint64_t digest_of(const void *what)
 static void wait_for_end(line_rank *rank)
 {
     pen_waiter waiter = pen_waiter_of(&rank->job.progress, true);
-    while (rank->meet.underway) {
+    while (!rank->meet.met) {
         waiter.naps = 1; /* the policy's patience is left out */
         explore_settle(digest_of, rank, waiter.armed ? waiter.wake + 1 : 0);
         if (state.sleeps) {
             pen_wait_step(&waiter);
         } else {
             pen_lines_look(&rank->meet);
-            if (rank->meet.underway)
+            if (!rank->meet.met)
                 explore_idle();
         }
     }
@@ -107,6 +107,7 @@ static void run(uint32_t self)
         state.world->data[phase & 1][self] = 10 * phase + self;
         rank->meet.phase++;
         rank->meet.underway = true;
+        rank->meet.met = false;
         pen_lines_arrive(&rank->meet, UINT64_C(1) << self);
         wait_for_end(rank);
         EXPLORE_CHECK(rank->meet.result == (UINT64_C(1) << state.ranks) - 1,

@@ -20,6 +20,17 @@ extern "C" {
      GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME |               \
      GEX_FLAG_PEER_SEG_BOUND)
 
+/* Now and then the library has its turn, so that a rank which does nothing but put and get serves
+ * its peers, too. */
+static __inline__ int pen_rma_is_turn_over(void)
+{
+#if defined(GASNET_PAR)
+    return --pen_stores < 0;
+#else
+    return --pen_poll.stores < 0;
+#endif
+}
+
 /* Whether the peer's memory is mapped here, and at which of our addresses. */
 static __inline__ int pen_rma_mapped(gex_TM_t team, gex_Rank_t rank, const void *addr, size_t len,
                                      gex_Flags_t flags, void **alias)
@@ -28,6 +39,8 @@ static __inline__ int pen_rma_mapped(gex_TM_t team, gex_Rank_t rank, const void 
     uint32_t i = rank - view->mapped_first;
     const pen_mapped *mapped;
     uintptr_t offset;
+    if (PEN_UNLIKELY(pen_rma_is_turn_over()))
+        return 0;
     if (PEN_UNLIKELY(i >= view->mapped_count || (flags & ~PEN_RMA_INLINE_FLAGS) != 0))
         return 0;
     mapped = &view->mapped[i];

@@ -289,7 +289,7 @@ bool shm_open_channel(shm_link *link, pen_peer to)
         tx->slots = (shm_slot *)(void *)(start + shm_channel_slots_at(lane));
         tx->ring = start + shm_channel_ring_at(&link->layout, lane);
         tx->next = tx->ring_next = tx->ring_done = link->config.position_start;
-        tx->express.room = SHM_RING_SLOTS;
+        tx->express.room = to == link->base.self ? 0 : SHM_RING_SLOTS; /* see post_slowly */
         tx->ring_bits = (uint8_t)__builtin_ctz(link->layout.ring_len);
         shm_tx_show_room(tx);
         tx->awake = always ? &link->always : &peer->page->channels[channel].awake;
@@ -310,8 +310,7 @@ static bool has_channel(shm_link *link, pen_peer to)
     return shm_open_channel(link, to);
 }
 
-static __attribute__((noinline)) pen_post post_general(shm_link *link, pen_peer to, pen_lane lane,
-                                                       const pen_frame *frame)
+static pen_post post_general(shm_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     shm_peer *peer = &link->to[to];
     uint64_t body_word;
@@ -326,6 +325,16 @@ static __attribute__((noinline)) pen_post post_general(shm_link *link, pen_peer 
     }
     shm_send_channel(link, to, lane, frame, body_word);
     return PEN_POST_DONE;
+}
+
+/* To itself a rank shows no room: the engine runs those messages where they are sent. */
+static __attribute__((noinline)) pen_post post_slowly(shm_link *link, pen_peer to, pen_lane lane,
+                                                      const pen_frame *frame)
+{
+    pen_post result = post_general(link, to, lane, frame);
+    if (to == link->base.self)
+        shm_tx_of(&link->to[to], lane)->express.room = 0;
+    return result;
 }
 
 /* Where in the channel's ring a body has room right away, without asking the reader how far it got
@@ -378,7 +387,7 @@ pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     uint32_t head_len = frame->head_len;
     (void)op; /* everything has been copied when we return */
     if (pen_unlikely(tx->express.room == 0 || head_len > SHM_SLOT_HEAD))
-        return post_general(link, to, lane, frame);
+        return post_slowly(link, to, lane, frame);
     if (frame->body_len != 0)
         return post_with_body(link, to, lane, frame);
     shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
