@@ -20,7 +20,7 @@
 
 #define NOTICE_S 0.25 /* for a waiting thread to see that a signal asked for the end */
 #define FLUSH_S  1.0  /* for writing out buffers from a handler */
-enum { CRASH_STACK_LEN = 64 * 1024, US_PER_S = 1000000 };
+enum { CRASH_STACK_LEN = 64 * 1024, US_PER_S = 1000000, LOW_ADDRESS = 4096 };
 
 #define SIGNAL_LIST(X) \
     X(SIGABRT, true)   \
@@ -59,26 +59,46 @@ static void reset(int number)
 
 /* ---- crashes -------------------------------------------------------------------------------- */
 
+/* Says what happened; answers the signal to end by. */
+static int say_crash(pen_job *job, int number, const siginfo_t *info, const void *context)
+{
+    const char *hint = pen_api_root.backtrace ? "" : "; GASNET_BACKTRACE=1 shows where";
+    bool has_address = info->si_code > 0 && number != SIGABRT;
+    bool is_access = has_address && number == SIGSEGV;
+    pen_api_bad_call bad;
+    if (is_access && pen_api_find_bad_call(context, &bad)) {
+        pen_log_error(&job->log,
+                      "%s: its %s is none, or has ended, or it was given memory that is not there: "
+                      "bad access at address %p; the checked build says which",
+                      bad.call, bad.argument, info->si_addr);
+        return SIGABRT; /* as for other misuse */
+    }
+    if (is_access && (uintptr_t)info->si_addr < LOW_ADDRESS)
+        pen_log_error(&job->log,
+                      "caught SIGSEGV: bad access or instruction, address %p: a pointer is NULL, "
+                      "or the team, domain or event of a call is GEX_..._INVALID%s",
+                      info->si_addr, hint);
+    else if (has_address)
+        pen_log_error(&job->log, "caught %s: bad access or instruction, address %p%s",
+                      name_of(number), info->si_addr, hint);
+    else
+        pen_log_error(&job->log, "caught %s%s", name_of(number), hint);
+    return number;
+}
+
 static void on_crash(int number, siginfo_t *info, void *context)
 {
-    (void)context;
     for (size_t i = 0; i < SIGNALS;
          i++) /* a crash in here, or of another thread, ends us at once */
         if (signals[i].crash)
             reset(signals[i].number);
     pen_job *job = pen_api_root.job;
     if (job != NULL && getpid() == pen_api_root.pid) {
-        bool has_address = info->si_code > 0 && number != SIGABRT;
-        const char *hint = pen_api_root.backtrace ? "" : "; GASNET_BACKTRACE=1 shows where";
-        if (has_address)
-            pen_log_error(&job->log, "caught %s: bad access or instruction, address %p%s",
-                          name_of(number), info->si_addr, hint);
-        else
-            pen_log_error(&job->log, "caught %s%s", name_of(number), hint);
+        number = say_crash(job, number, info, context);
         pen_api_debug_error(job);
         pen_boot_abort_note(&job->boot, "see its message above");
     }
-    (void)raise(number); /* blocked until we return */
+    (void)raise(number); /* blocked until we return, but for another signal */
 }
 
 /* ---- requests to stop ----------------------------------------------------------------------- */
