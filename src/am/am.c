@@ -31,6 +31,7 @@ pen_status pen_am_open(pen_job *job)
     pen_lock_init(&am->lock, job->concurrency);
     atomic_init(&am->cma_refused, false);
     am->medium_max = job->frame_max;
+    am->medium_long_max = job->frame_max > PEN_AM_MEDIUM_LONG ? job->frame_max : PEN_AM_MEDIUM_LONG;
     am->long_request_max = am_long_max(job);
     am->long_reply_max = am->long_request_max;
     for (unsigned index = 0; index < PEN_AM_HANDLERS; index++)
@@ -39,6 +40,7 @@ pen_status pen_am_open(pen_job *job)
     job->am = am;
     pen_am_flights_open(job);
     pen_am_register_tell(job);
+    pen_am_parts_open(job);
     return PEN_OK;
 }
 
@@ -48,6 +50,7 @@ void pen_am_close(pen_job *job)
         return;
     pen_am_negotiated_close(job);
     pen_am_flights_close(job->am);
+    pen_am_parts_close(job->am);
     free(job->am);
     job->am = NULL;
 }
@@ -153,7 +156,7 @@ void pen_am_register_internal(pen_job *job, pen_am_internal index, pen_am_intern
 size_t pen_am_max_medium(const pen_job *job, unsigned arg_count)
 {
     (void)arg_count; /* arguments travel in the head, beside the body */
-    return job->am->medium_max;
+    return job->am->medium_long_max;
 }
 
 size_t pen_am_max_long_request(const pen_job *job, unsigned arg_count)

@@ -23,6 +23,7 @@ enum {
     PEN_AM_HANDLER_FIRST = 128, /* GEX_AM_INDEX_BASE: the first a client may use */
     PEN_AM_LONG_MAX = 1 << 30,  /* of a Long whose target memory every peer of the job may map */
     PEN_AM_LONG_LEAST = 65536,  /* of any Long */
+    PEN_AM_MEDIUM_LONG = 65536, /* of a Medium that goes in parts where frames carry less */
     PEN_AM_MEDIUM_LEAST = 512,  /* of any Medium: a link whose frames carry less cannot be used */
 };
 
@@ -88,6 +89,7 @@ typedef enum pen_am_internal {
     PEN_AM_INT_ATOMIC,
     PEN_AM_INT_ATOMIC_DONE,
     PEN_AM_INT_TELL,
+    PEN_AM_INT_PART,
     PEN_AM_INT_COUNT
 } pen_am_internal;
 
@@ -111,7 +113,8 @@ static inline void pen_am_drop(pen_job *job) { pen_job_count(job, &job->counters
 typedef void (*pen_am_run_head)(pen_job *job, pen_peer from, const uint64_t *words,
                                 uint32_t head_len, uint64_t head);
 
-struct pen_am_flight; /* am/flight.c */
+struct pen_am_flight;                     /* am/flight.c */
+typedef struct pen_am_parts pen_am_parts; /* am/parts.c */
 enum { PEN_AM_FLIGHT_BUCKETS = 32 };
 
 typedef struct pen_am {
@@ -122,7 +125,11 @@ typedef struct pen_am {
     pen_am_internal_fn internal[PEN_AM_INT_COUNT];
     pen_am_run_head run[2][256]; /* by lane and argument count; never changes */
     pen_lock lock;               /* guards registration, and Longs in flight */
-    size_t medium_max, long_request_max, long_reply_max;
+    size_t medium_max;           /* of one frame, and so of our own messages */
+    size_t medium_long_max;      /* of a client's Medium: see parts.c */
+    size_t long_request_max, long_reply_max;
+    pen_am_parts *parts; /* Mediums of which parts have arrived; guarded by lock */
+    uint32_t parts_sent; /* Mediums that were sent in parts; likewise */
     struct pen_am_flight *flights[PEN_AM_FLIGHT_BUCKETS]; /* by id; guarded by lock */
     uint64_t flight_id;                                   /* of the youngest; likewise */
     uint32_t flight_count;                                /* likewise */

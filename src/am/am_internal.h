@@ -53,6 +53,16 @@ pen_frame pen_am_internal_frame(uint64_t *words, pen_lane lane, pen_am_internal 
 int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                 uint32_t flags);
 
+/* The same, not counted as a message. */
+int pen_am_push_uncounted(pen_job *job, const pen_route *route, pen_lane lane,
+                          const pen_frame *frame, uint32_t flags);
+
+/* The same of a Medium that is too long for a frame of the link: parts.c. */
+PEN_COLD int pen_am_push_parts(pen_job *job, const pen_route *route, pen_lane lane,
+                               const pen_frame *whole, uint32_t flags);
+void pen_am_parts_open(pen_job *job);
+void pen_am_parts_close(pen_am *am);
+
 /* The same with a body that op counts as busy while the link reads it. op NULL: the link reads a
  * copy of ours. */
 int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,

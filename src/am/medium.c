@@ -27,9 +27,9 @@ static inline pen_frame am_medium_frame(pen_job *job, pen_lane lane, uint8_t han
                                         const void *source, size_t len, unsigned arg_count,
                                         uint64_t *words)
 {
-    if (pen_unlikely(len > job->am->medium_max))
+    if (pen_unlikely(len > job->am->medium_long_max))
         pen_am_bad_len(job, lane == PEN_LANE_REQUEST ? "Medium request" : "Medium reply", handler,
-                       len, job->am->medium_max);
+                       len, job->am->medium_long_max);
     pen_am_check_handler(job, handler);
     words[0] = am_medium_head(lane, handler, arg_count, len);
     return (pen_frame){ words, source, pen_wire_head_len(arg_count), (uint32_t)len };

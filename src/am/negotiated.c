@@ -145,7 +145,7 @@ static size_t np_len_max(const pen_source_desc *desc)
 {
     const pen_am *am = desc->job->am;
     if (desc->category == PEN_AM_MEDIUM)
-        return am->medium_max;
+        return am->medium_long_max;
     return desc->lane == PEN_LANE_REQUEST ? am->long_request_max : am->long_reply_max;
 }
 

@@ -109,8 +109,9 @@ static pen_post am_post_for(const pen_route *route, pen_lane lane, const pen_fra
 int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                     uint32_t flags, pen_op *op)
 {
-    if (op == NULL || (flags & PEN_AM_COPY) != 0 ||
-        frame->body_len <= route->port->link->caps.frame_copy_max)
+    const pen_caps *caps = &route->port->link->caps;
+    if (op == NULL || (flags & PEN_AM_COPY) != 0 || frame->body_len > caps->frame_max ||
+        frame->body_len <= caps->frame_copy_max)
         return pen_am_push(job, route, lane, frame, flags);
     pen_wait what = pen_am_wait_for_room(job, route);
     pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
@@ -124,8 +125,8 @@ int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const p
     return 0;
 }
 
-int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
-                uint32_t flags)
+int pen_am_push_uncounted(pen_job *job, const pen_route *route, pen_lane lane,
+                          const pen_frame *frame, uint32_t flags)
 {
     if (pen_am_post_any(job, route, lane, frame) == PEN_POST_AGAIN) {
         if ((flags & PEN_AM_IMMEDIATE) != 0)
@@ -135,8 +136,18 @@ int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_f
         else
             pen_am_queue(job, route, lane, frame);
     }
-    pen_am_count_pushed(job, route);
     return 0;
+}
+
+int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
+                uint32_t flags)
+{
+    int refused = pen_unlikely(frame->body_len > route->port->link->caps.frame_max)
+                      ? pen_am_push_parts(job, route, lane, frame, flags)
+                      : pen_am_push_uncounted(job, route, lane, frame, flags);
+    if (refused == 0)
+        pen_am_count_pushed(job, route);
+    return refused;
 }
 
 /* ---- misuse, in every build ------------------------------------------------------------------ */

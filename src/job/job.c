@@ -152,6 +152,14 @@ static job_hello job_hello_of(const job_greetings *greetings, uint32_t rank)
     return hello;
 }
 
+/* To what every rank takes. */
+static void job_limit_frames(const pen_job *job, pen_caps *caps)
+{
+    caps->frame_max = caps->frame_max < job->frame_max ? caps->frame_max : job->frame_max;
+    caps->frame_copy_max =
+        caps->frame_copy_max < job->frame_max ? caps->frame_copy_max : job->frame_max;
+}
+
 /* Every rank comes to the same verdict; rank 0 says it. */
 static pen_status job_compare(pen_job *job, const job_greetings *greetings)
 {
@@ -175,6 +183,7 @@ static pen_status job_compare(pen_job *job, const job_greetings *greetings)
         if (other.segment_max < job->segment_max_global)
             job->segment_max_global = other.segment_max;
     }
+    job_limit_frames(job, &job->progress.ports[0].link->caps);
     return PEN_OK;
 }
 

@@ -358,7 +358,7 @@ static void send_low(pair *p)
 
 static void send_too_much(pair *p)
 {
-    static char source[PAIR_FRAME_MAX + 1];
+    static char source[PEN_AM_MEDIUM_LONG + 1];
     uint64_t words[1];
     (void)pen_am_request_medium(from_0(p), 1, 130, source, sizeof source, 0, 0, words);
 }
@@ -399,7 +399,7 @@ static void misuse_ends_the_job_with_a_line_that_names_it(void **state)
     pair_expect_fatal(p, send_unregistered, "rank 0 sent an active message for handler 199");
     pair_expect_fatal(p, send_unregistered_medium, "rank 0 sent an active message for handler 199");
     pair_expect_fatal(p, send_low, "names handler 127");
-    pair_expect_fatal(p, send_too_much, "4097 bytes");
+    pair_expect_fatal(p, send_too_much, "65537 bytes");
     pair_expect_fatal(p, reply_twice, "a second time");
     pair_expect_fatal(p, reply_to_a_reply, "to a reply");
 }

@@ -322,7 +322,7 @@ static void prepare_more_than_most(pair *p) { (void)prepare(p, PEN_AM_MEDIUM, bu
 
 static void prepare_beyond_the_limit(pair *p)
 {
-    (void)prepare(p, PEN_AM_MEDIUM, buffer, PAIR_FRAME_MAX + 1, PAIR_FRAME_MAX + 1, 0);
+    (void)prepare(p, PEN_AM_MEDIUM, NULL, PEN_AM_MEDIUM_LONG + 1, PEN_AM_MEDIUM_LONG + 1, 0);
 }
 
 static void commit_elsewhere(pair *p)
@@ -338,7 +338,7 @@ static void misuse_ends_the_job(void **state)
     pair_expect_fatal(*state, prepare_two, "before it has committed");
     pair_expect_fatal(*state, commit_too_much, "committed with 11 bytes: 10 were prepared");
     pair_expect_fatal(*state, prepare_more_than_most, "prepared for 11 to 10 bytes");
-    pair_expect_fatal(*state, prepare_beyond_the_limit, "at most 4096");
+    pair_expect_fatal(*state, prepare_beyond_the_limit, "at most 65536");
     pair_expect_fatal(*state, commit_elsewhere, "was prepared for");
 }
 

@@ -89,7 +89,7 @@ static void limits_are_the_same_for_every_argument_count_and_large_enough(void *
 {
     pen_job *job = &((pair *)*state)->jobs[0];
     for (unsigned count = 0; count <= PEN_AM_ARGS_MAX; count++) {
-        assert_int_equal(pen_am_max_medium(job, count), PAIR_FRAME_MAX);
+        assert_int_equal(pen_am_max_medium(job, count), PEN_AM_MEDIUM_LONG);
         assert_int_equal(pen_am_max_long_request(job, count), PEN_AM_LONG_MAX);
         assert_int_equal(pen_am_max_long_reply(job, count), PEN_AM_LONG_MAX);
     }
