@@ -24,6 +24,9 @@ typedef enum pen_knob_type {
     PEN_KNOB_REAL,    /* double:   a number such as -0.25 or 1e-5, never infinite         */
 } pen_knob_type;
 
+/* A longer time counts as this one, of 30 years: as nanoseconds, and added to a clock, it fits. */
+#define PEN_KNOB_SECONDS_MAX 1e9
+
 typedef struct pen_memory_limit {
     uint64_t len;    /* bytes; 0 when given as a fraction */
     double fraction; /* of the host's physical memory; 0 when given as a size */

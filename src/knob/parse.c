@@ -152,7 +152,8 @@ static bool seconds_parse(const char *text, double *out)
         return false;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (strlen(units[i].unit) == len && strncasecmp(unit, units[i].unit, len) == 0) {
-            *out = ((double)number.whole + number.fraction) * units[i].seconds;
+            double seconds = ((double)number.whole + number.fraction) * units[i].seconds;
+            *out = seconds < PEN_KNOB_SECONDS_MAX ? seconds : PEN_KNOB_SECONDS_MAX;
             return true;
         }
     }

@@ -165,6 +165,18 @@ static const pen_link_ops udp_ops = {
     .poll = udp_poll,
 };
 
+/* Numbers below zero are far above any bound here. Says what is wrong. */
+static bool is_within(const pen_host *host, const char *name, uint64_t value, uint64_t least,
+                      uint64_t most)
+{
+    if (value >= least && value <= most)
+        return true;
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot use %s=%lld: it has to be from %llu to %llu in a job of this size", name,
+              (long long)value, (unsigned long long)least, (unsigned long long)most);
+    return false;
+}
+
 static pen_status check_config(udp_link *link)
 {
     const pen_host *host = link->base.host;
@@ -178,22 +190,17 @@ static pen_status check_config(udp_link *link)
                   config->security);
         return PEN_ERR_ARGUMENT;
     }
+    const char *receive_name =
+        config->receive_len != 0 ? "PENSTOCK_UDP_RECEIVE_BUFFER" : "GASNET_SOCKETBUFFER_MAX";
+    const int64_t port_last = PORT_LAST - (int64_t)link->us.peers + 1;
     bool is_valid =
-        config->port >= 0 && config->port <= PORT_LAST - (int64_t)link->us.peers + 1 &&
-        config->hot >= 0 && config->hot <= UDP_HOT_MAX && receive_len >= RECEIVE_LEAST &&
-        (config->datagram_len == 0 ||
-         (config->datagram_len >= DATAGRAM_LEAST && config->datagram_len <= UDP_DATAGRAM_MAX));
-    if (is_valid)
-        return PEN_OK;
-    host->log(host->ctx, PEN_LOG_ERROR,
-              "cannot use PENSTOCK_UDP_PORT=%lld, _HOT=%lld, _DATAGRAM=%llu, _RECEIVE_BUFFER=%llu: "
-              "out of range; ports of all %u ranks end at %d, hot peers at %d, datagrams have %d "
-              "to %d bytes, the buffer at least %d",
-              (long long)config->port, (long long)config->hot,
-              (unsigned long long)config->datagram_len, (unsigned long long)receive_len,
-              link->us.peers, PORT_LAST, UDP_HOT_MAX, DATAGRAM_LEAST, UDP_DATAGRAM_MAX,
-              RECEIVE_LEAST);
-    return PEN_ERR_ARGUMENT;
+        is_within(host, "PENSTOCK_UDP_PORT", (uint64_t)config->port, 0,
+                  port_last > 0 ? (uint64_t)port_last : 0) &&
+        is_within(host, "PENSTOCK_UDP_HOT", (uint64_t)config->hot, 0, UDP_HOT_MAX) &&
+        is_within(host, receive_name, receive_len, RECEIVE_LEAST, INT64_MAX) &&
+        (config->datagram_len == 0 || is_within(host, "PENSTOCK_UDP_DATAGRAM", config->datagram_len,
+                                                DATAGRAM_LEAST, UDP_DATAGRAM_MAX));
+    return is_valid ? PEN_OK : PEN_ERR_ARGUMENT;
 }
 
 static bool is_local(const udp_sockaddr *address)

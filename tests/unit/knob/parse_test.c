@@ -192,9 +192,22 @@ static void a_text_is_itself(void **state)
     assert_ptr_equal(value, text);
 }
 
+static void a_time_of_centuries_counts_as_thirty_years(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "9223372036854775807", "18446744073709551615h", "1e9" };
+    double seconds = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(pen_knob_parse(PEN_KNOB_SECONDS, texts[i], &seconds));
+        assert_true(seconds == PEN_KNOB_SECONDS_MAX);
+    }
+    assert_false(pen_knob_parse(PEN_KNOB_SECONDS, texts[2], &seconds));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_of_centuries_counts_as_thirty_years),
         cmocka_unit_test(bools_are_words_in_any_case),
         cmocka_unit_test(ints_have_a_sign_and_a_range),
         cmocka_unit_test(bytes_have_a_suffix_and_a_fraction),

@@ -259,11 +259,14 @@ static void settings_that_make_no_sense_are_refused_in_words(void **state)
         { "PENSTOCK_UDP_ADDRESS=240.0.0.1", "no interface" }, /* nobody has that */
         { "GASNET_WORKERIP=240.0.0.1", "GASNET_WORKERIP=240.0.0.1" },
         { "PENSTOCK_UDP_SECURITY=strong", "no such protection" },
-        { "PENSTOCK_UDP_PORT=65536", "out of range" },
-        { "PENSTOCK_UDP_HOT=-1", "out of range" },
-        { "PENSTOCK_UDP_DATAGRAM=100", "out of range" },
-        { "PENSTOCK_UDP_DATAGRAM=70000", "out of range" },
-        { "PENSTOCK_UDP_RECEIVE_BUFFER=1K", "out of range" },
+        { "PENSTOCK_UDP_PORT=65535", "PENSTOCK_UDP_PORT=65535: it has to be from 0 to 65534" },
+        { "PENSTOCK_UDP_PORT=9223372036854775807", "PENSTOCK_UDP_PORT=9223372036854775807: " },
+        { "PENSTOCK_UDP_PORT=-9223372036854775808", "PENSTOCK_UDP_PORT=-9223372036854775808: " },
+        { "PENSTOCK_UDP_HOT=-1", "PENSTOCK_UDP_HOT=-1: it has to be from 0 to 256" },
+        { "PENSTOCK_UDP_DATAGRAM=100", "PENSTOCK_UDP_DATAGRAM=100: it has to be from 1024" },
+        { "PENSTOCK_UDP_DATAGRAM=70000", "PENSTOCK_UDP_DATAGRAM=70000: " },
+        { "PENSTOCK_UDP_RECEIVE_BUFFER=1K", "PENSTOCK_UDP_RECEIVE_BUFFER=1024: " },
+        { "GASNET_SOCKETBUFFER_MAX=1K", "GASNET_SOCKETBUFFER_MAX=1024: " },
     };
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         udp_job job = { .environment = { bad[i].setting }, .size = 2 };
