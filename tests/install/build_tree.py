@@ -117,9 +117,13 @@ class BuildTree(Installed):
                 name = f"share/penstock/gasnet-build/{conduit}-conduit/{conduit}-{mode}.mak"
                 said = self.with_fragment(name, "print")
                 self.assertEqual(said.split("|")[0], install.TREE)
-        self.with_fragment("share/penstock/gasnet-build/smp-conduit/smp-par.mak", "client")
-        for launcher in ("bin/gasnetrun_smp", "contrib/gasnetrun_smp", "bin/amudprun", "other/amudp/amudprun"):
-            self.expect_good(self.at("client"), ("../share/penstock/gasnet-build/" + launcher, "-n", "2"))
+        launchers = {"smp": ("bin/gasnetrun_smp", "contrib/gasnetrun_smp"),
+                     "udp": ("bin/amudprun", "other/amudp/amudprun")}
+        for conduit in CONDUITS:
+            self.with_fragment(f"share/penstock/gasnet-build/{conduit}-conduit/{conduit}-par.mak", "client")
+            for launcher in launchers[conduit]:
+                self.expect_good(self.at("client"), ("../share/penstock/gasnet-build/" + launcher, "-n", "2"))
+            os.remove(self.at("client"))
 
     def linked(self, *settings):
         """The prefix to which the tree installs GASNet."""

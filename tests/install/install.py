@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("PENSTOCK_BUILD_DIR", "build/release"))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 RANKS_GOOD = ("rank 0 of 2 on SMP: good", "rank 1 of 2 on SMP: good")
+UDP_RANKS_GOOD = tuple(line.replace("SMP", "UDP") for line in RANKS_GOOD)
 
 FRAGMENT_MAKEFILE = """include {fragment}
 client: client.c ; $({word}_CC) $({word}_CPPFLAGS) $({word}_CFLAGS) -o $@ $< \\
@@ -101,7 +102,7 @@ class Installed(unittest.TestCase):
 
     def expect_good(self, program, launcher=("penstock", "run", "-n", "2"), library=None, **more):
         said = run([self.in_tree("bin/" + launcher[0]), *launcher[1:], program], **more)
-        for line in RANKS_GOOD:
+        for line in UDP_RANKS_GOOD if launcher[0].endswith("amudprun") else RANKS_GOOD:
             self.assertIn(line, said)
         self.assertIn(f"library {library or self.in_tree('lib/libpenstock.so.')}", said)
 
@@ -293,6 +294,7 @@ class Launchers(Installed):
     def setUp(self):
         super().setUp()
         self.program = self.build("client.c", *Names.flags(self, mode="seq"))
+        self.udp_program = self.build("client.c", *Names.flags(self, "udp", "seq"), name="udp_client")
 
     def refused(self, text, *command):
         said = run([self.in_tree("bin/" + command[0]), *command[1:]], expect=2)
@@ -303,7 +305,7 @@ class Launchers(Installed):
         for launcher in (("gasnetrun_smp", "-n", "2"), ("gasnetrun_smp", "-n2", "-N", "1", "-c", "0",
                          "-E", "HOME,PATH", "-spawner=fork", "-k", "-v", "--"),
                          ("amudprun", "-np", "2"), ("amudprun", "-N", "2", "-spawn", "L", "--")):
-            self.expect_good(self.program, launcher)
+            self.expect_good(self.udp_program if launcher[0] == "amudprun" else self.program, launcher)
         os.symlink(self.in_tree("bin/gasnetrun_smp"), self.at("linked"))
         said = run([self.at("linked"), "-n", "2", self.program, "one argument"])
         self.assertIn("good, 2 arguments", said)
