@@ -155,7 +155,8 @@ static void send_message(eng_rank *mine, uint32_t peer)
     mine->answers_due += wants_answer(id);
     bool is_long = hash_of(id) % 8 == 7 && wants_answer(id) && mine->longs[peer] == 0;
     bool has_body = is_long || hash_of(id) % 8 >= 5;
-    size_t most = is_long ? mine->world->plan.stripe_len / 2 : pen_am_max_medium(&mine->job, 2);
+    size_t most = is_long ? mine->world->plan.stripe_len / 2
+                          : sizeof mine->buffer; /* of a Medium: more than a frame */
     size_t len = has_body ? (size_t)sim_log_uniform(&mine->dice, 1, most) : 0;
     fill(mine->buffer, len, hash_of(id));
     if (is_long) {
