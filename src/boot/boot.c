@@ -198,6 +198,15 @@ static pen_status open_foreign(pen_log *log, const pen_boot_needs *needs,
 static pen_status open_forked(pen_log *log, const pen_boot_needs *needs, const char *launcher,
                               uint32_t ranks, pen_boot *out)
 {
+    if (gettid() != getpid()) {
+        pen_log_error(log,
+                      "cannot use GASNET_PSHM_NODES=%u: the call that starts the job comes from a "
+                      "thread other than the main one, and only that thread would live on in the "
+                      "ranks that are forked; start with `penstock run -n %u`, or start the job in "
+                      "main()",
+                      ranks, ranks);
+        return PEN_ERR_UNUSABLE;
+    }
     (void)fflush(NULL); /* or each rank would print again what waits in the buffers */
     const pen_supervisor_options options = { .size = ranks, .launcher = launcher, .needs = needs };
     return pen_supervise(log, &options, NULL, NULL, out);
