@@ -61,13 +61,12 @@ PEN_API int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *c
                                             const gex_ProgressThreadInfo_t **info,
                                             gex_Flags_t flags);
 
-/* Ends the job, all of it, with this status; never returns. Other ranks receive SIGQUIT, which a
- * client may handle in order to clean up, and are ended by force when the exit time-out
- * (GASNET_EXITTIMEOUT) has passed. If several ranks call it at once, one of their codes is the
- * job's status. Buffered output is written out as far as possible.
- *   code  status of the job, 0..255
- * Context: any, and any thread and signal handler. Does not poll.
- * GASNet-1, chapter "Core API": job control. */
+/* Ends the job, all of it, with this status; never returns. Other ranks receive SIGQUIT, for which
+ * a client may install a handler after the start in order to clean up, and are ended by force when
+ * the exit time-out (GASNET_EXITTIMEOUT) has passed. If several ranks call it at once, one of their
+ * codes is the job's status. Buffered output is written out as far as possible. code  status of the
+ * job, 0..255 Context: any, and any thread and signal handler. Does not poll. GASNet-1, chapter
+ * "Core API": job control. */
 PEN_API void gasnet_exit(int code) __attribute__((noreturn));
 
 /* Leaves the job without ending the process: a library, or a session that lives on, may use

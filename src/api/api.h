@@ -21,6 +21,7 @@
 #include <gasnet.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -64,7 +65,8 @@ typedef struct pen_root {
     uint32_t era;            /* one more with each job: tells thread states of one from another's */
     void (*idle)(void *ctx); /* what waiting threads called before api/ put itself in front */
     void *crash_stack;       /* of the first thread */
-    _Atomic bool asked_early; /* gex_AM_LUB... or gasnet_AMMax... were, without a job */
+    _Atomic bool asked_early;      /* gex_AM_LUB... or gasnet_AMMax... were, without a job */
+    struct sigaction earlier_quit; /* the action of SIGQUIT before the job, for pen_finalize */
     _Atomic int verbose_errors;
     _Atomic int end;       /* pen_api_end; relaxed: whoever moves it forward does the work itself */
     _Atomic int end_asked; /* 1 + the status for an end that a signal asked for; 0: none did */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signals.c: what becomes of a rank that crashes or is told to stop. Signals that the client or a
- * tool handles already are left to it.
+ * tool handles already are left to it, except for a handler of SIGQUIT: that signal ends the ranks
+ * of a job, and runtimes of languages (Fortran's) have a handler of it that reports a crash.
  *
  * A crash prints one line, tells the supervisor, and goes on to the default action, so that the
  * status is the true one and a core dump is made. A request to stop is noted: a thread that waits
@@ -222,7 +223,11 @@ static int catch_signal(const caught *row)
     struct sigaction now, action = { .sa_flags = SA_RESTART | SA_ONSTACK };
     if (sigaction(row->number, NULL, &now) != 0)
         return -1;
-    if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
+    bool has_handler = (now.sa_flags & SA_SIGINFO) != 0 ||
+                       (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
+    if (row->number == SIGQUIT && has_handler)
+        pen_api_root.earlier_quit = now;
+    else if (has_handler || now.sa_handler != SIG_DFL)
         return 0;
     if (row->crash) {
         action.sa_sigaction = on_crash;
@@ -267,7 +272,9 @@ void pen_api_uncatch_signals(void)
         bool ours = signals[i].crash
                         ? (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_crash
                         : (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_stop;
-        if (ours) /* it was the default action when we came */
+        if (ours && signals[i].number == SIGQUIT) /* zeros are the default action */
+            (void)sigaction(SIGQUIT, &pen_api_root.earlier_quit, NULL);
+        else if (ours) /* it was the default action when we came */
             reset(signals[i].number);
     }
     take_back_stack();
