@@ -33,7 +33,7 @@ PEN_API unsigned int gex_AM_MaxArgs(void);
  *   flags        the flags the message will be sent with; GEX_FLAG_AM_PREPARE_LEAST_...: the limit
  *                for the least payload of a negotiated message
  *   arg_count    0..16
- * At least 512; the same for both ends of a pair of ranks and as long as the job lasts; never
+ * At least 65,536; the same for both ends of a pair of ranks and as long as the job lasts; never
  * smaller for fewer arguments. Context: any. They do not poll.
  * GASNet-EX, chapter "Active messages". */
 PEN_API size_t gex_AM_MaxRequestMedium(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
@@ -45,8 +45,8 @@ PEN_API size_t gex_AM_MaxRequestLong(gex_TM_t team, gex_Rank_t rank, const gex_E
 PEN_API size_t gex_AM_MaxReplyLong(gex_TM_t team, gex_Rank_t rank, const gex_Event_t *local,
                                    gex_Flags_t flags, unsigned int arg_count);
 
-/* A length that is legal for every message of the kind, in bytes, at least 512. In a job: the least
- * answer of the calls above. Before the job starts: a length that every job carries, over any
+/* A length that is legal for every message of the kind, in bytes, at least 65,536. In a job: the
+ * least answer of the calls above. Before the job starts: a length that every job carries, over any
  * conduit with any settings; a process that has asked then gets this answer in its job, too.
  * Context: any, also before gex_Client_Init. They do not poll. GASNet-EX, chapter "Active
  * messages". */

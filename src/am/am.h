@@ -22,9 +22,11 @@ enum {
     PEN_AM_HANDLERS = 256,
     PEN_AM_HANDLER_FIRST = 128, /* GEX_AM_INDEX_BASE: the first a client may use */
     PEN_AM_LONG_MAX = 1 << 30,  /* of a Long whose target memory every peer of the job may map */
-    PEN_AM_LONG_LEAST = 65536,  /* of any Long */
-    PEN_AM_MEDIUM_LONG = 65536, /* of a Medium that goes in parts where frames carry less */
-    PEN_AM_MEDIUM_LEAST = 512,  /* of any Medium: a link whose frames carry less cannot be used */
+    PEN_AM_LONG_LEAST = 65536,  /* bytes that every Long carries */
+    PEN_AM_MEDIUM_LONG =
+        65536, /* bytes that every Medium carries; in parts where frames carry less */
+    PEN_AM_MEDIUM_LEAST =
+        512, /* bytes of a Medium in one frame: a link whose frames carry less is refused */
 };
 
 /* What a client promises of a handler: bits of pen_am_entry.flags, as GEX_FLAG_AM_... No bit of a

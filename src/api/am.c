@@ -374,8 +374,8 @@ static size_t bound(size_t least, size_t (*of_kind)(const pen_job *, unsigned))
                : of_kind(pen_api_root.job, PEN_AM_ARGS_MAX);
 }
 
-size_t gex_AM_LUBRequestMedium(void) { return bound(PEN_AM_MEDIUM_LEAST, pen_am_max_medium); }
-size_t gex_AM_LUBReplyMedium(void) { return bound(PEN_AM_MEDIUM_LEAST, pen_am_max_medium); }
+size_t gex_AM_LUBRequestMedium(void) { return bound(PEN_AM_MEDIUM_LONG, pen_am_max_medium); }
+size_t gex_AM_LUBReplyMedium(void) { return bound(PEN_AM_MEDIUM_LONG, pen_am_max_medium); }
 size_t gex_AM_LUBRequestLong(void) { return bound(PEN_AM_LONG_LEAST, pen_am_max_long_request); }
 size_t gex_AM_LUBReplyLong(void) { return bound(PEN_AM_LONG_LEAST, pen_am_max_long_reply); }
 

@@ -65,7 +65,7 @@ static void compare(gex_TM_t team, gex_Rank_t rank)
 int main(int argc, char **argv)
 {
     for (unsigned i = 0; i < KINDS; i++)
-        CHECK(early[i] >= 512, "GASNet-EX AM: at least 512 bytes, before the start, too");
+        CHECK(early[i] >= 65536, "at least 64 KiB, before the start, too: clients rely on it");
     CHECK(early[0] <= sizeof(source) && early[1] <= sizeof(source), "the test's memory does");
     ex_begin(&argc, &argv, 0);
     gex_AM_Entry_t entries[] = {

@@ -43,7 +43,7 @@ static const pen_unit pen_this_unit PEN_UNIT_KEEP = {
     PEN_IDENT_LINE("EXAPIVersion", PEN_IDENT_TEXT(GEX_SPEC_VERSION_MAJOR) "." \
                                    PEN_IDENT_TEXT(GEX_SPEC_VERSION_MINOR)) \
     PEN_IDENT_LINE("PSHM", "1") \
-    PEN_IDENT_LINE("AMMaxMedium", "512") \
+    PEN_IDENT_LINE("AMMaxMedium", "65536") \
     PEN_IDENT_LINE("DefaultSpawnFunction", "L") \
     PEN_IDENT_LINE("ForkSpawner", "1") \
     PEN_IDENT_LINE("SSHSpawner", "0") \
