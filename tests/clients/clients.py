@@ -241,6 +241,23 @@ def dlopen_plugin(folder):
             expect_lines(said, good_lines(ranks), plugin)
 
 
+def clang_flags(folder):
+    """Variables of pkg-config, of which the compiler is replaced: at -O0, and at -O3 with -flto by gcc."""
+    for compiler, *options in (("clang", "-O0"), ("gcc", "-O3", "-flto")):
+        needs(compiler)
+        define = f"--define-variable=GASNET_CC={compiler}"
+        manual = "--define-variable=MANUAL_CFLAGS=" + " ".join(options)
+        for net in ("smp", "udp"):
+            def value(name, net=net):
+                return pkg_config(define, manual, f"--variable=GASNET_{name}", f"gasnet-{net}-seq")
+            program = os.path.join(folder, f"clang_flags.{compiler}.{net}")
+            said = run([*value("CC"), *value("CPPFLAGS"), *value("CFLAGS"), "-Wall", "-Wextra", "-o",
+                        program, os.path.join(HERE, "clang_flags.c"), *value("LDFLAGS"), *value("LIBS")])
+            expect_lines(said, [], f"{compiler} {options}")
+            for ranks in (2, 4):
+                expect_good(net, ranks, [program])
+
+
 def shmem_selfstart(folder):
     """A program that starts its ranks itself: over udp by a number before its arguments."""
     client = Client("shmem_selfstart.c", by_pkg_config, "seq", WARN)
@@ -278,6 +295,7 @@ CLIENTS = {
     "worker_thread": worker_thread,
     "static_bounds": Client("static_bounds.cpp", by_names, flags=("-std=c++11", *WARN)),
     "shmem_selfstart": shmem_selfstart,
+    "clang_flags": clang_flags,
     "cmake_finder": cmake_finder,
     "ctypes_client": ctypes_client,
     "dlopen_plugin": dlopen_plugin,
