@@ -132,11 +132,15 @@ static bool flight_put(pen_am_flight *flight)
     const pen_am_long *message = &flight->message;
     pen_port *port = message->route->port;
     size_t len = flight_part_len(flight, port->link->caps.put_max);
+    const bool wants_region = (port->link->caps.flags & PEN_CAP_LOCAL_REGION) != 0;
+    const char *source = flight_source(flight);
+    pen_region *region =
+        wants_region ? pen_mem_region(&message->job->mem, port->link, source, len) : NULL;
     pen_am_op_raise(&flight->puts);
     pen_lock_take(&port->post_lock);
     pen_post result =
         port->link->rma->put(port->link, message->route->peer, message->offset + flight->posted,
-                             flight->segment.key, flight_source(flight), len, &flight->puts);
+                             flight->segment.key, source, region, len, &flight->puts);
     pen_lock_drop(&port->post_lock);
     if (result != PEN_POST_PENDING)
         pen_am_op_drop(&flight->puts); /* its `then` is NULL */

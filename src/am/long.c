@@ -154,7 +154,8 @@ static bool long_can_put(const pen_am_long *message)
     const pen_link *link = message->route->port->link;
     /* A reply may not wait for a put, and nobody registers a client's buffer for one message. */
     return link->rma != NULL && message->segment->has_key && message->lane == PEN_LANE_REQUEST &&
-           (link->caps.flags & PEN_CAP_LOCAL_REGION) == 0;
+           ((link->caps.flags & PEN_CAP_LOCAL_REGION) == 0 ||
+            pen_mem_region(&message->job->mem, link, message->source, message->len) != NULL);
 }
 
 static int long_immediate(pen_am_long *message)

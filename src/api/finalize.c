@@ -68,6 +68,7 @@ int pen_finalize(void)
         pen_job_print_counters(job);
     job->config.stats = false;   /* said */
     pen_world = &pen_api_nobody; /* before what inline code reads of it goes */
+    job->is_orderly = true;      /* all ranks have met above */
     pen_api_close_modules(job);
     if (pen_boot_resign(&job->boot) != PEN_OK)
         pen_api_end_with_job(); /* a rank ended meanwhile */

@@ -127,6 +127,7 @@ static pen_status join_job(pen_job *job, const opening *how)
         .deliver_head = { PEN_CHECKED ? NULL : pen_am_deliver_request,
                           PEN_CHECKED ? NULL : pen_am_deliver_reply },
         .poll_view = PEN_CHECKED ? NULL : &pen_poll,
+        .clock = pen_machine_clock,
         .end = pen_api_told_to_end,
         .on_fatal = pen_api_debug_error,
     };

@@ -81,7 +81,7 @@ void pen_boot_show_wait(pen_boot *boot, pen_call call, uint64_t since_ns);
 uint32_t pen_boot_host_of(const pen_boot *boot, uint32_t rank);
 
 /* mine: len bytes (at most PEN_BOOT_BLOB_MAX); all: size * len bytes, in rank order. Collective. */
-#define PEN_BOOT_BLOB_MAX 320
+#define PEN_BOOT_BLOB_MAX 1152
 pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void *all);
 
 /* The console's value of a variable unless this process has set its own since it started. */

@@ -6,12 +6,23 @@
  * ordering and the emulation of whatever a conduit leaves out are the engine's business, written
  * once, above this line.
  *
- * A conduit includes what src/LAYERS allows it and nothing else of ours; it reaches the engine
- * only through what pen_host lends. One link per device: endpoints of a rank share it.
+ * A conduit includes what src/LAYERS allows it and nothing else of the library; it reaches the
+ * engine only through what pen_host lends. One link per device: endpoints of a rank share it.
  *
- * Two locks per link, taken by the engine unless PEN_CAP_THREAD_SAFE: the post lock round
- * post/put/get/reserve..commit, the poll lock (try-locked) round poll. deliver runs under the poll
- * lock only; post must work from inside deliver and beside another thread's poll.
+ * The engine takes two locks for each link: the post lock and the poll lock. No lock is taken for
+ * calls of set-up and close, which one thread makes while no other uses the link. A link must bear
+ * that one thread holds its post lock while another one holds its poll lock, and that the thread
+ * which polls posts from inside deliver.
+ *
+ * Each slot of each table is described in one form:
+ *
+ *   Caller  who calls it, and when
+ *   Lock    which lock the caller holds
+ *   Blocks  whether it may wait for another rank, for a device, or for the kernel
+ *   Fails   what it leaves behind when it fails
+ *   AGAIN   what that answer means, where there is such an answer
+ *
+ * A line that would say "none" is left out: a slot without Fails cannot fail.
  */
 #ifndef PEN_CONDUIT_CONDUIT_H
 #define PEN_CONDUIT_CONDUIT_H
@@ -27,11 +38,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 6 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 7 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
-enum { PEN_ADDR_LEN_MAX = 256 };      /* of the address that a link tells its peers */
+enum { PEN_ADDR_LEN_MAX = 1024 };     /* of the address that a link tells its peers */
 typedef struct pen_link pen_link;     /* one endpoint on one device */
 typedef struct pen_region pen_region; /* local memory known to the device */
 typedef uint64_t pen_rkey;            /* imported right to a peer's region; conduit-defined */
@@ -102,34 +113,56 @@ typedef struct pen_frame {
 /* ---- what the engine lends a conduit ------------------------------------------------------- */
 
 typedef struct pen_host {
-    void *ctx;
-    /* Called from poll() only. It may post; it may not poll. It always takes the frame.
-     * head: 8-byte aligned; body: at a multiple of 16, writable, both until deliver returns.
-     * body is NULL when body_len is 0. Both may still be shared with a hostile writer: the
-     * engine loads each head word once, then checks it. */
+    void *ctx; /* the first argument of every call below */
+    /* Takes a frame that came; it always takes it. head: 8-byte aligned; body: at a multiple of 16,
+     * NULL when body_len is 0. Both are writable until the call returns. Both may still be shared
+     * with a hostile writer: the engine loads each word of the head once, then checks it.
+     * Caller: the link, from inside its poll only. The call may post; it does not poll.
+     * Lock: poll. The link holds no lock of its own.
+     * Blocks: as long as the client's handler runs. */
     void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);
-    /* The same for frames that are nothing but a head, by lane, REQUEST and REPLY: with less to
-     * say. Which of the two ways a conduit calls makes no difference. Optional: NULL, or both. */
+    /* Optional (NULL, or both): the same for frames that are nothing but a head, by lane, REQUEST
+     * and REPLY. Which of the two ways a link calls makes no difference. See link/host.h.
+     * Caller, Lock, Blocks: as deliver. */
     void (*deliver_head[2])(void *ctx, pen_peer from, const void *head, uint32_t head_len);
-    void (*peer_lost)(void *ctx, pen_peer peer, pen_status why); /* once per peer */
-    uint64_t (*now_ns)(void *ctx); /* virtual time under a simulator */
+    /* Says that nothing will come from the peer any more and nothing will reach it. PEN_PEER_ANY:
+     * that goes for some peer, and the link does not know for which.
+     * Caller: the link, once for each peer, from inside poll. The call may not return.
+     * Lock: poll. The link holds no lock of its own. */
+    void (*peer_lost)(void *ctx, pen_peer peer, pen_status why);
+    /* The time, by the only clock that a link may ask: a simulation makes it up.
+     * Caller: the link, anywhere. */
+    uint64_t (*now_ns)(void *ctx);
+    /* One line for people, with a level of pen_log_level.
+     * Caller: the link, anywhere but in post and in what is not its error.
+     * Blocks: on the descriptor that lines go to. */
     void (*log)(void *ctx, int level, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-    /* Private memory, as from aligned_alloc: NULL with errno when there is none. */
+    /* Private memory, as from aligned_alloc; its bytes have no particular value.
+     * Caller: the link, anywhere.
+     * Fails: NULL with errno; nothing has happened. */
     void *(*alloc)(void *ctx, size_t len, size_t align);
     void (*release)(void *ctx, void *);
-    /* Memory shared by the ranks of this host: this conduit's slice of the host arena, zero at the
-     * start, mapped at the same offset by all. NULL when peers share no memory. */
+    /* Optional (NULL): memory shared by the ranks of this host. It is this conduit's part of the
+     * host arena, zero at the start, and mapped by all of them.
+     * Caller: the link, in open.
+     * Fails: NULL; peers share no memory. */
     void *(*shared)(void *ctx, size_t *len_out);
-    /* A same-host peer that may sleep has work: one load when it is awake. */
+    /* Wakes a peer of this host that may sleep; it costs one load when the peer is awake.
+     * Caller: the link, after it has published a frame. */
     void (*wake)(void *ctx, pen_peer peer);
     /* Optional (NULL, or answers NULL: call wake after every frame): the word that is not 0 while
-     * that peer sleeps or is about to. A conduit loads it after publishing a frame and calls wake
-     * then only. The sleeper sets it, lets a barrier run on all processors (or, where the kernel
-     * has none and pen_membarrier_register() answered false, fences, and so does every sender
-     * between its store and this load), then polls once more. */
+     * that peer sleeps or is about to. A link loads it after it has published a frame, and calls
+     * wake only then; see pen_host_wake_sleeper. The sleeper sets it, lets a barrier run on all
+     * processors (or, where the kernel has none and pen_membarrier_register() answered false,
+     * fences, and so does every sender between its store and this load), then polls once more.
+     * Caller: the link, in connect. */
     const _Atomic uint32_t *(*sleeping)(void *ctx, pen_peer peer);
+    /* Whether the job ends in order: all ranks leave, and each of them closes its link. A link
+     * whose library has a collective end asks this before it takes part in one. Caller: the link,
+     * in close. */
+    bool (*orderly)(void *ctx);
     /* Optional (NULL): how a poll that would find nothing is seen to be idle without being made,
      * see pen_poll_view. A link that can keep the promise writes sum and all words but the last
      * whenever poll() or connect() may have changed what it waits for; the last it writes in
@@ -143,17 +176,22 @@ typedef struct pen_host {
 
 /* ---- what a conduit tells the engine --------------------------------------------------------- */
 
+/* Promises of a link. The contract test tries to break each of them. Who relies on it is behind it:
+ * a flag that nobody would read does not exist. */
 enum pen_cap {
-    PEN_CAP_RELIABLE = 1u << 0,     /* frames arrive once, intact                              */
-    PEN_CAP_ORDERED = 1u << 1,      /* frames of one lane to one peer arrive in post order     */
-    PEN_CAP_THREAD_SAFE = 1u << 2,  /* else the engine holds the link's lock around every call */
-    PEN_CAP_LOCAL_REGION = 1u << 3, /* local RMA buffers must be registered                    */
-    PEN_CAP_HOST_ATOMICS = 1u << 4, /* device atomics are coherent with CPU atomics            */
-    PEN_CAP_SAME_HOST = 1u << 5,    /* moves through memory that ranks of one host share: the
-                                       counters' "shared memory" route, else "network"         */
-    PEN_CAP_INTACT = 1u << 6,       /* a damaged frame is dropped, never delivered; RELIABLE
-                                       says so in any case                                     */
-    PEN_CAP_COPIES = 1u << 7,       /* post() without an op copies bodies of any length        */
+    PEN_CAP_RELIABLE = 1u << 0,     /* frames arrive once, intact. Else the job puts the link of
+                                       reliable/ around it                                     */
+    PEN_CAP_ORDERED = 1u << 1,      /* frames of one lane to one peer arrive in post order. The
+                                       window of link/ relies on it                            */
+    PEN_CAP_LOCAL_REGION = 1u << 2, /* a demand: put and get want the region of the local buffer,
+                                       which is not NULL. rma/ and am/ look it up              */
+    PEN_CAP_SAME_HOST = 1u << 3,    /* moves through memory that ranks of one host share: the
+                                       counters' "shared memory" route, else "network"; and peers
+                                       are on this host                                        */
+    PEN_CAP_INTACT = 1u << 4,       /* a damaged frame is dropped, never delivered; RELIABLE says
+                                       so in any case. reliable/ then computes no sums         */
+    PEN_CAP_COPIES = 1u << 5,       /* post() without an op copies bodies of any length. am/ then
+                                       does not wait for sources                               */
 };
 
 typedef struct pen_caps {
@@ -162,52 +200,104 @@ typedef struct pen_caps {
     uint32_t frame_copy_max; /* up to this body_len post() never answers PENDING               */
     uint32_t frame_overhead; /* charged for each frame on top of its length ...                */
     uint32_t frame_grain;    /* ... and the sum rounded up to this (a slot, a page)            */
-    size_t inbox_len;        /* what we hold unpolled, from all peers together, CONTROL apart;
-                                0: post() answers AGAIN instead, and no credits are needed     */
-    uint32_t addr_len;       /* bytes written by address(); at most PEN_ADDR_LEN_MAX           */
+    /* Bytes that we hold unpolled, from all peers together, CONTROL apart. Not 0: whoever sends us
+     * more does harm, and post() does not notice. The job then puts a link around this one that
+     * counts credits: that of reliable/ round a link without RELIABLE, else link/window.h. 0:
+     * post() answers AGAIN instead, and no credits are needed. */
+    size_t inbox_len;
+    uint32_t addr_len;       /* bytes written by address(); at most PEN_ADDR_LEN_MAX, and the same
+                                in all links of a conduit, whatever devices their hosts have      */
     uint32_t rkey_len;       /* bytes written by export_region()                               */
     size_t put_max, get_max; /* largest single transfer; the engine splits                     */
 } pen_caps;
 
 /* Required of every conduit. */
 typedef struct pen_link_ops {
-    void (*close)(pen_link *link); /* frees it; peers may be gone already; touches no op any more */
+    /* Frees the link, whether frames are left in it or not. It touches no op any more. Peers may be
+     * gone already, and frames of theirs may still come.
+     * Caller: the job, last.
+     * Blocks: for a bounded time, if its library needs that to end. */
+    void (*close)(pen_link *link);
+    /* Writes caps.addr_len bytes by which peers find this link.
+     * Caller: the job, once, between open and connect.
+     * Fails: it has said why in a line; the link is as it was, and is closed next. */
     pen_status (*address)(pen_link *link, void *blob);
+    /* Learns the addresses of all ranks, in their order, its own among them. The memory is the
+     * caller's. Frames of peers that connected earlier may have come before it returns.
+     * Caller: the job, once.
+     * Blocks: not for other ranks, which may not have come so far.
+     * Fails: it has said why in a line; the link is closed next. */
     pen_status (*connect)(pen_link *link, const void *blobs, pen_peer count);
-    /* op may be NULL when body_len <= frame_copy_max, or the link has PEN_CAP_COPIES: the answer is
-     * then never PENDING. */
+    /* Sends a frame. op may be NULL when body_len <= frame_copy_max, or the link has
+     * PEN_CAP_COPIES: the answer is then never PENDING.
+     * Caller: any thread, also from inside deliver, and also to the rank itself.
+     * Lock: post.
+     * Fails: FAILED; the frame will not arrive, and the op is not touched.
+     * AGAIN: the lane has no room now; nothing has happened. A poll of this rank or of the receiver
+     * makes room, whatever happens on other lanes. */
     pen_post (*post)(pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
                      pen_op *op);
-    /* lanes: a bit each; delivers at most about budget frames; answers how many events it handled.
-     */
+    /* Delivers frames of the lanes that are asked for (a bit each), at most about budget of them,
+     * keeps those of other lanes, and completes ops. Answers how many events it handled; 0 lets the
+     * rank give its core away.
+     * Caller: any thread, one at a time.
+     * Lock: poll. */
     unsigned (*poll)(pen_link *link, unsigned lanes, unsigned budget);
 } pen_link_ops;
 
 /* Optional families. A table is either absent (NULL) or complete: no NULL entries, no stubs that
  * answer "unsupported". What is absent, the engine emulates with frames. */
+
+/* Memory of peers that the device reads and writes by itself. */
 typedef struct pen_rma_ops {
-    /* ERR_RESOURCE, which the link has said in a line: the device has no room for this one; what is
-     * put there and got from there goes by frames. */
+    /* Makes local memory known to the device.
+     * Caller: any thread, when the client attaches a segment.
+     * Fails: nothing is registered. ERR_RESOURCE, which the link has said in a line: the device has
+     * no room for this one, and what is put there and got from there goes by frames. Any other
+     * status ends the job. */
     pen_status (*register_region)(pen_link *, void *addr, size_t len, pen_region **out);
+    /* Caller: the job; no operation is under way there. */
     void (*deregister_region)(pen_link *, pen_region *);
+    /* Writes caps.rkey_len bytes, by which peers import the region.
+     * Caller: any thread.
+     * Fails: the job ends. */
     pen_status (*export_region)(pen_link *, const pen_region *, void *blob);
+    /* Makes a key of what the peer has exported.
+     * Caller: any thread, one at a time.
+     * Fails: there is no key; the job ends. */
     pen_status (*import_region)(pen_link *, pen_peer, const void *blob, pen_rkey *out);
+    /* Caller: the job; no operation with the key is under way. */
     void (*release_region)(pen_link *, pen_peer, pen_rkey);
-    /* offset: within the peer's region; the engine has checked offset + len against its length. */
-    pen_post (*put)(pen_link *, pen_peer, uint64_t offset, pen_rkey, const void *local, size_t len,
-                    pen_op *);
-    pen_post (*get)(pen_link *, pen_peer, uint64_t offset, pen_rkey, void *local, size_t len,
-                    pen_op *);
+    /* Moves len bytes between local memory and the peer's region. offset: within that region; the
+     * engine has checked offset + len against its length. region: where the local memory is
+     * registered; with PEN_CAP_LOCAL_REGION it is never NULL, and without it is NULL as a rule.
+     * DONE and the end of the op mean that the data has landed (of a put whose op is `local`: that
+     * its source is free).
+     * Caller: any thread, also from inside deliver.
+     * Lock: post.
+     * Fails: FAILED; some of the data may have landed, and the op is not touched.
+     * AGAIN: nothing has happened; a poll of this rank makes room. */
+    pen_post (*put)(pen_link *, pen_peer, uint64_t offset, pen_rkey, const void *local,
+                    pen_region *region, size_t len, pen_op *);
+    pen_post (*get)(pen_link *, pen_peer, uint64_t offset, pen_rkey, void *local,
+                    pen_region *region, size_t len, pen_op *);
 } pen_rma_ops;
 
 /* A frame written in place: negotiated payload without a copy, and a way to know that a frame will
- * go before its data moves. Between reserve and commit or cancel no other call on the same lane and
- * peer is made by this thread, and no lock is held. */
+ * go before its data moves. Between reserve and commit or cancel this thread makes no other call on
+ * the same lane and peer, and holds no lock. Other threads do make such calls. */
 typedef struct pen_zcopy_ops {
-    void *(*reserve)(pen_link *, pen_peer, pen_lane,
-                     uint32_t body_len_max); /* body, 16-aligned; NULL: try again */
+    /* Answers memory for a body, aligned to 16.
+     * Caller: any thread.
+     * Lock: post.
+     * AGAIN (NULL): there is no room; nothing has happened. */
+    void *(*reserve)(pen_link *, pen_peer, pen_lane, uint32_t body_len_max);
+    /* Sends the frame, whose body may be shorter than was asked for. There is room for it.
+     * Caller: the thread that reserved.
+     * Lock: post. */
     void (*commit)(pen_link *, pen_peer, pen_lane, void *body, const void *head, uint32_t head_len,
-                   uint32_t body_len); /* never fails */
+                   uint32_t body_len);
+    /* Gives the memory back. Caller, Lock: as commit. */
     void (*cancel)(pen_link *, pen_peer, pen_lane, void *body);
 } pen_zcopy_ops;
 
@@ -236,7 +326,8 @@ static inline bool pen_express_takes(const pen_express *entry, uint32_t head_len
            body_len <= entry->body_room;
 }
 
-typedef struct pen_express_ops { /* all answer 0 */
+/* Caller: the thread that found room in the entry. Lock: post. All answer 0. */
+typedef struct pen_express_ops {
     int (*one)(pen_express *, uint64_t);
     int (*two)(pen_express *, uint64_t, uint64_t);
     int (*three)(pen_express *, uint64_t, uint64_t, uint64_t);
@@ -261,24 +352,38 @@ static inline pen_express *pen_express_of(const pen_express_table *table, pen_pe
                                    (size_t)lane * table->lane_step);
 }
 
-/* A frame that is nothing but a head, delivered when the data of all puts that were posted to the
- * peer before has landed there, however long those take: a Long whose payload the link's own put
- * moves needs no answer in between. Otherwise as post(). Wants the rma family. */
+/* Frames that wait for puts: a Long whose payload the link's own put moves needs no answer in
+ * between. Wants the rma family. */
 typedef struct pen_behind_ops {
+    /* Sends a frame that is nothing but a head. It is delivered when the data of all puts that were
+     * posted to the peer before has landed there, however long those take.
+     * Caller, Lock, Fails, AGAIN: as post. */
     pen_post (*post)(pen_link *, pen_peer, pen_lane, const void *head, uint32_t head_len);
 } pen_behind_ops;
 
-typedef struct pen_wait_ops { /* sleep instead of spin; a link without it is woken through
-                                 host->wake */
+/* A descriptor to sleep on instead of spinning. A link without this family is woken through
+ * host->wake. */
+typedef struct pen_wait_ops {
+    /* Readable when something has come. The same one as long as the link lives.
+     * Caller: a waiting thread. Lock: poll. */
     int (*fd)(pen_link *);
-    /* Whether one may sleep on it now; false: events already waiting, poll first. *until_ns is
-     * lowered to when the link has to be polled though nothing rings, by host->now_ns. */
-    bool (*arm)(pen_link *, uint64_t *until_ns);
+    /* Whether one may sleep on it now; false: events are already waiting, so poll first.
+     * Caller: a waiting thread. Lock: poll. */
+    bool (*arm)(pen_link *);
 } pen_wait_ops;
 
-/* What the link has counted of a peer, with which it has credits of its own; any thread, any time.
- * False: it cannot say now. */
+/* Times at which a link has to be polled though nothing comes. A link without this family has no
+ * timers. */
+typedef struct pen_due_ops {
+    /* When, by host->now_ns; 0: at once; UINT64_MAX: when something comes.
+     * Caller: a waiting thread. Lock: poll. */
+    uint64_t (*due_ns)(pen_link *);
+} pen_due_ops;
+
+/* What a link has counted of its peers, with which it has credits of its own. */
 typedef struct pen_count_ops {
+    /* Caller: any thread, at any time; a signal may have interrupted it anywhere. No lock.
+     * AGAIN (false): it cannot say now. */
     bool (*peer)(pen_link *, pen_peer, pen_peer_counters *out);
 } pen_count_ops;
 
@@ -287,6 +392,7 @@ struct pen_link { /* first member of every conduit's own link struct */
     const pen_rma_ops *rma;
     const pen_zcopy_ops *zcopy;
     const pen_wait_ops *wait;
+    const pen_due_ops *due;
     const pen_behind_ops *behind;
     const pen_count_ops *count;
     pen_express_table express;
@@ -310,18 +416,31 @@ typedef struct pen_link_params {
      * leave the host authenticate with it. Not to be kept, logged, or handed on but sealed. */
     const uint8_t *job_key;
     pen_concurrency concurrency; /* for locks of the link's own */
+    /* Where this rank is: which of its host's ranks, of how many, and which of the job's hosts. For
+     * choosing among several network cards. */
+    pen_peer local_rank, local_size;
+    uint32_t host_index;
 } pen_link_params;
 
 typedef struct pen_conduit {
-    uint32_t abi; /* PEN_CONDUIT_ABI */
+    uint32_t abi; /* PEN_CONDUIT_ABI; first, because it is read before anything else is trusted */
     const char *name, *summary;
     const pen_knob *knobs; /* environment variables it reads; NULL: none */
     size_t config_len;     /* of the struct the knobs fill, at most PEN_CONDUIT_CONFIG_MAX */
-    /* How good a choice it is here for a job of `peers` ranks; cheap, without side effects.
-     * 0: unusable, and *why_not says so in words. */
+    /* How good a choice it is here for a job of `peers` ranks. It looks for hints only, is cheap,
+     * and has no side effects: the truth comes in open.
+     * Caller: the launcher, the job, `penstock info`.
+     * Fails: 0; it is unusable, and *why_not says so in words. */
     int (*score)(pen_peer peers, const char **why_not);
-    /* Shared memory wanted from the host arena for a job of `peers` ranks, all ranks together. */
+    /* Shared memory wanted from the host arena for a job of `peers` ranks of one host, all ranks
+     * together. Not 0: this conduit does not reach other hosts.
+     * Caller: the launcher and the job. */
     size_t (*shared_len)(pen_peer peers, const void *config);
+    /* Makes a link. It is not connected; it does not wait for other ranks.
+     * Caller: the job.
+     * Blocks: for the device and the kernel.
+     * Fails: it has said why in a line, and nothing is left of it. Another conduit may be opened
+     * next. */
     pen_status (*open)(const pen_link_params *params, pen_link **out);
 } pen_conduit;
 

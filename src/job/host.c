@@ -24,8 +24,8 @@ static void host_peer_lost(void *ctx, pen_peer peer, pen_status why)
 
 static uint64_t host_now_ns(void *ctx)
 {
-    const pen_turns *turns = ((pen_job *)ctx)->boot.turns;
-    return turns == NULL ? pen_now_ns() : turns->now_ns(turns->ctx);
+    const pen_job *job = ctx;
+    return job->clock.now_ns(job->clock.ctx);
 }
 
 static void host_log(void *ctx, int level, const char *format, ...)
@@ -86,6 +86,8 @@ static const _Atomic uint32_t *host_sleeping(void *ctx, pen_peer peer)
     return rank != NULL ? &rank->sleeping : NULL;
 }
 
+static bool host_orderly(void *ctx) { return ((const pen_job *)ctx)->is_orderly; }
+
 void pen_job_fill_host(pen_job *job, const pen_job_params *params)
 {
     job->host = (pen_host){
@@ -100,9 +102,18 @@ void pen_job_fill_host(pen_job *job, const pen_job_params *params)
         .shared = host_shared,
         .wake = host_wake,
         .sleeping = host_sleeping,
+        .orderly = host_orderly,
         .poll_view = params->poll_view,
         .counters = &job->counters,
     };
+}
+
+void pen_job_place(const pen_job *job, pen_link_params *params)
+{
+    const pen_host_page *page = job->boot.page;
+    params->local_rank = page != NULL ? job->rank - page->first : 0;
+    params->local_size = page != NULL ? page->size : 1;
+    params->host_index = page != NULL ? page->host_i : 0;
 }
 
 void pen_job_idle(void *ctx)

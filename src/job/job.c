@@ -38,7 +38,7 @@ static pen_status job_open_progress(pen_job *job)
                                  &rank->progress, page->cores };
     }
     pen_progress_init(&job->progress, job->concurrency, &config, page != NULL ? &sleeper : NULL,
-                      &job->counters);
+                      &job->clock, &job->counters);
     job->progress.sweep_events = (job->boot.size + 1) * SWEEP_EVENTS_PER_RANK;
     job->progress.on_idle = pen_job_idle;
     job->progress.on_idle_ctx = job;
@@ -114,8 +114,13 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
         pen_job_is_spread(job)) /* the link cannot see what others hold */
         job->host.poll_view = NULL;
     job->lent_host = job->host;
-    pen_link_params link_params = { &job->lent_host,     job->rank,       job->size,
-                                    job->conduit_config, job_key_of(job), job->concurrency };
+    pen_link_params link_params = { .host = &job->lent_host,
+                                    .self = job->rank,
+                                    .peers = job->size,
+                                    .config = job->conduit_config,
+                                    .job_key = job_key_of(job),
+                                    .concurrency = job->concurrency };
+    pen_job_place(job, &link_params);
     pen_link *link = NULL;
     status = job->conduit->open(&link_params, &link); /* says itself why not */
     if (status != PEN_OK)
@@ -287,6 +292,7 @@ static void job_begin(pen_job *job, const pen_job_params *params)
     job->end = params->end;
     job->on_fatal = params->on_fatal;
     job->first_thread.job = job;
+    job->clock = params->clock;
     pen_lock_init(&job->threads_lock, job->concurrency);
     pen_lock_init(&job->waits_lock, job->concurrency);
     atomic_init(&job->ending, false);

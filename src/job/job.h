@@ -169,6 +169,8 @@ struct pen_job {
     pen_boot boot;
     const pen_conduit *conduit;
     uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
+    pen_clock clock;
+    bool is_orderly;    /* it closes because all ranks leave it */
     pen_host host;      /* what we lend links; ctx is this job */
     pen_host lent_host; /* the conduit's: the same, or what the reliable link puts there */
     pen_host near_host; /* lent to the link among the ranks of this host; see near.c */
@@ -209,6 +211,7 @@ typedef struct pen_job_params {
                     void *body, uint32_t body_len);
     void (*deliver_head[2])(void *ctx, pen_peer from, const void *head, uint32_t head_len);
     pen_poll_view *poll_view; /* see pen_host; NULL: none */
+    pen_clock clock;          /* the only one that the job and all below it ask */
     /* The supervisor wants this process to end, with this code; called where a rank waits, does not
      * return. NULL: ends it without further ado. */
     void (*end)(pen_job *job, int code);

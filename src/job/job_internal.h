@@ -26,6 +26,9 @@ pen_status pen_job_choose_far(pen_job *job);
 pen_status pen_job_open_near(pen_job *job);
 pen_status pen_job_connect_near(pen_job *job);
 
+/* Fills in where this rank is among the job's hosts. */
+void pen_job_place(const pen_job *job, pen_link_params *params);
+
 /* What the conduit wants of the arena for so many peers is there; or says that it is not. */
 pen_status pen_job_check_arena(pen_job *job, const pen_conduit *conduit, const void *config,
                                pen_peer peers);

@@ -125,8 +125,13 @@ pen_status pen_job_open_near(pen_job *job)
         status = pen_job_check_arena(job, conduit, job->near_config, page->size);
     if (status != PEN_OK)
         return status;
-    pen_link_params params = { &job->near_host,  job->rank - page->first, page->size,
-                               job->near_config, page->job_key,           job->concurrency };
+    pen_link_params params = { .host = &job->near_host,
+                               .self = job->rank - page->first,
+                               .peers = page->size,
+                               .config = job->near_config,
+                               .job_key = page->job_key,
+                               .concurrency = job->concurrency };
+    pen_job_place(job, &params);
     pen_link *link = NULL;
     status = conduit->open(&params, &link);
     if (status == PEN_OK)

@@ -57,8 +57,9 @@ pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, p
     out->in_arena = segment->in_arena ? 1 : 0;
     if (segment->in_arena)
         out->arena_off = (uint64_t)(segment->base - job->boot.arena);
-    pen_mem_expose(&job->mem, segment);
-    return publish_register(job, segment, out);
+    pen_status status = publish_register(job, segment, out);
+    pen_mem_expose(&job->mem, segment); /* with its region: see pen_mem_region */
+    return status;
 }
 
 /* ---- what a peer told ------------------------------------------------------------------------ */

@@ -106,21 +106,21 @@ static void families_release(pen_link *base, pen_peer peer, pen_rkey key)
 }
 
 static pen_post families_put(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey key,
-                             const void *local, size_t len, pen_op *op)
+                             const void *local, pen_region *region, size_t len, pen_op *op)
 {
     impair_link *link = impair_of(base);
     pen_lock_take(&link->lock);
-    pen_post result = link->inner->rma->put(link->inner, peer, offset, key, local, len, op);
+    pen_post result = link->inner->rma->put(link->inner, peer, offset, key, local, region, len, op);
     pen_lock_drop(&link->lock);
     return result;
 }
 
 static pen_post families_get(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey key,
-                             void *local, size_t len, pen_op *op)
+                             void *local, pen_region *region, size_t len, pen_op *op)
 {
     impair_link *link = impair_of(base);
     pen_lock_take(&link->lock);
-    pen_post result = link->inner->rma->get(link->inner, peer, offset, key, local, len, op);
+    pen_post result = link->inner->rma->get(link->inner, peer, offset, key, local, region, len, op);
     pen_lock_drop(&link->lock);
     return result;
 }
@@ -143,16 +143,24 @@ static int families_fd(pen_link *base)
     return link->inner->wait->fd(link->inner);
 }
 
+static bool families_arm(pen_link *base)
+{
+    impair_link *link = impair_of(base);
+    return link->inner->wait->arm(link->inner);
+}
+
+const pen_wait_ops impair_wait = { .fd = families_fd, .arm = families_arm };
+
 /* Nothing rings when a held frame falls due. */
-static bool families_arm(pen_link *base, uint64_t *until_ns)
+static uint64_t families_due_ns(pen_link *base)
 {
     impair_link *link = impair_of(base);
     pen_lock_take(&link->lock);
     uint64_t due_ns = impair_next_due(link);
     pen_lock_drop(&link->lock);
-    if (due_ns < *until_ns)
-        *until_ns = due_ns;
-    return link->inner->wait->arm(link->inner, until_ns);
+    uint64_t inner_ns =
+        link->inner->due != NULL ? link->inner->due->due_ns(link->inner) : UINT64_MAX;
+    return inner_ns < due_ns ? inner_ns : due_ns;
 }
 
-const pen_wait_ops impair_wait = { .fd = families_fd, .arm = families_arm };
+const pen_due_ops impair_due = { .due_ns = families_due_ns };

@@ -92,6 +92,12 @@ static const _Atomic uint32_t *lent_sleeping(void *ctx, pen_peer peer)
     return lender->above->sleeping(lender->above->ctx, lender->first + peer);
 }
 
+static bool lent_orderly(void *ctx)
+{
+    const pen_host *above = ((const pen_lender *)ctx)->above;
+    return above->orderly(above->ctx);
+}
+
 void pen_host_lend(const pen_lender *lender, pen_host *out)
 {
     const pen_host *above = lender->above;
@@ -109,6 +115,7 @@ void pen_host_lend(const pen_lender *lender, pen_host *out)
         .shared = above->shared != NULL ? lent_shared : NULL,
         .wake = lent_wake,
         .sleeping = above->sleeping != NULL ? lent_sleeping : NULL,
+        .orderly = lent_orderly,
         .counters = above->counters,
     };
 }

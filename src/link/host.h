@@ -49,7 +49,7 @@ static inline void pen_host_wake_sleeper(const pen_host *host, pen_peer peer,
 /* The context of a host that a wrapping link lends its inner link. It stays as long as that link.
  */
 typedef struct pen_lender {
-    const pen_host *above; /* who lends to the wrapping link */
+    const pen_host *above; /* the host of the wrapping link */
     void *owner;           /* the wrapping link, for the calls that it has put in */
     pen_peer first;        /* added to a peer's number on its way up */
 } pen_lender;

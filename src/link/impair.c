@@ -435,6 +435,7 @@ static void link_init(impair_link *link, pen_link *inner, const pen_impair_confi
     link->base.rma = inner->rma != NULL ? &impair_rma : NULL;
     link->base.zcopy = inner->zcopy != NULL ? &impair_zcopy : NULL;
     link->base.wait = inner->wait != NULL ? &impair_wait : NULL;
+    link->base.due = &impair_due;
     link->base.caps = caps_left(&inner->caps, config);
     link->inner = inner;
     link->config = *config;

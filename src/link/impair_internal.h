@@ -67,5 +67,6 @@ void impair_taken(impair_link *link, pen_peer to, pen_lane lane, const impair_ve
 extern const pen_rma_ops impair_rma;
 extern const pen_zcopy_ops impair_zcopy;
 extern const pen_wait_ops impair_wait;
+extern const pen_due_ops impair_due;
 
 #endif

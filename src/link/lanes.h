@@ -22,7 +22,7 @@ typedef struct pen_kept {
 typedef struct pen_lanes {
     void *(*alloc)(void *ctx, size_t len, size_t align);
     void (*release)(void *ctx, void *memory);
-    void *ctx;                                          /* of these two */
+    void *ctx;                                          /* the first argument of both */
     pen_kept *first[PEN_LANES], **last_next[PEN_LANES]; /* by lane, oldest first */
     uint32_t count[PEN_LANES], total;
     size_t len;    /* bytes of memory that the kept frames take */
@@ -35,7 +35,7 @@ typedef struct pen_lanes {
 void pen_lanes_init(pen_lanes *lanes, void *(*alloc)(void *, size_t, size_t),
                     void (*release)(void *, void *), void *ctx);
 
-/* Sets memory aside for so many frames of at most len_max bytes, head and body together: while no
+/* Sets memory aside for `count` frames of at most len_max bytes, head and body together: while no
  * more are kept, pen_lanes_keep does not fail. False: there is no memory. */
 bool pen_lanes_reserve(pen_lanes *lanes, uint32_t count, uint32_t len_max);
 
@@ -53,7 +53,7 @@ size_t pen_lanes_charge(uint32_t head_len, uint32_t body_len);
  * before REQUEST. NULL: there is no such frame. The caller delivers it, and gives it back. */
 pen_kept *pen_lanes_take(pen_lanes *lanes, unsigned asked);
 
-/* The same for the oldest frame of each lane of which `is_ready` says that it may go now. */
+/* As pen_lanes_take, but passes over frames of which `is_ready` says that they have to wait. */
 pen_kept *pen_lanes_take_ready(pen_lanes *lanes, unsigned asked,
                                bool (*is_ready)(void *ctx, const pen_kept *kept), void *ctx);
 

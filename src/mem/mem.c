@@ -319,6 +319,21 @@ bool pen_mem_is_device(pen_mem *mem, const void *addr, size_t len)
     return found;
 }
 
+pen_region *pen_mem_region(pen_mem *mem, const pen_link *link, const void *addr, size_t len)
+{
+    for (uint32_t number = 1; number < PEN_SEGMENTS_MAX; number++) {
+        /* acquire: pairs with the release in pen_mem_expose */
+        const pen_segment *segment =
+            atomic_load_explicit(&mem->exposed[number], memory_order_acquire);
+        if (segment == NULL || segment->region == NULL || segment->link != link)
+            continue;
+        uintptr_t offset = (uintptr_t)addr - (uintptr_t)segment->base;
+        if (offset <= segment->len && len <= segment->len - offset)
+            return segment->region;
+    }
+    return NULL;
+}
+
 /* The segment that peers name so, if it has these bytes. */
 static const pen_segment *mem_exposed(const pen_mem *mem, uint32_t number, uint64_t offset,
                                       uint64_t len)

@@ -90,6 +90,10 @@ pen_status pen_mem_create_on(pen_mem *mem, pen_log *log, pen_device *device, voi
 /* NULL: nothing. Nobody uses it, and no endpoint is bound to it. */
 void pen_mem_destroy(pen_mem *mem, pen_segment *segment);
 
+/* Where the link knows all of that memory: the region of a segment that peers may name. NULL: it
+ * does not. */
+pen_region *pen_mem_region(pen_mem *mem, const pen_link *link, const void *addr, size_t len);
+
 /* From now on peers may name the segment. */
 void pen_mem_expose(pen_mem *mem, pen_segment *segment);
 

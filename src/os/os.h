@@ -13,7 +13,17 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-uint64_t pen_now_ns(void);              /* CLOCK_MONOTONIC */
+uint64_t pen_now_ns(void); /* CLOCK_MONOTONIC */
+
+/* A clock that somebody lends. Modules between os/ and api/ ask no other one, so that a simulation
+ * can make the time up. */
+typedef struct pen_clock {
+    uint64_t (*now_ns)(void *ctx);
+    void *ctx;
+} pen_clock;
+
+extern const pen_clock pen_machine_clock; /* pen_now_ns */
+
 void pen_random(void *out, size_t len); /* getrandom; never fails (aborts if the kernel has none) */
 size_t pen_page_len(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* turns.h: many ranks that share one thread and a clock that somebody made up, as in the simulation
  * of whole jobs (tests/engine). Whoever has to wait hands the thread over instead of giving its
- * core to the kernel, and what it reads of the time is what it is told. */
+ * core to the kernel. The clock is lent apart from that, see pen_clock. */
 #ifndef PEN_OS_TURNS_H
 #define PEN_OS_TURNS_H
 
@@ -9,7 +9,6 @@
 
 typedef struct pen_turns {
     void (*wait)(void *ctx); /* comes back when it is this rank's turn again */
-    uint64_t (*now_ns)(void *ctx);
     void *ctx;
 } pen_turns;
 

@@ -27,10 +27,11 @@ static uint64_t ns_of(double seconds)
 
 void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
                        const pen_progress_config *config, const pen_sleeper *sleeper,
-                       pen_counters *counters)
+                       const pen_clock *clock, pen_counters *counters)
 {
     memset(progress, 0, sizeof *progress);
     progress->concurrency = concurrency;
+    progress->clock = *clock;
     progress->counters = counters;
     progress->spin_ns = ns_of(config->spin_s);
     progress->sleep_after_ns = ns_of(config->sleep_after_s);
@@ -63,11 +64,10 @@ pen_port *pen_progress_add(pen_progress *progress, pen_link *link)
 {
     PEN_INVARIANT(progress->port_count < PEN_PORTS_MAX);
     pen_port *port = &progress->ports[progress->port_count++];
-    bool is_locked = (link->caps.flags & PEN_CAP_THREAD_SAFE) == 0;
     port->link = link;
     port->progress = progress;
-    pen_lock_init(&port->post_lock, is_locked ? progress->concurrency : PEN_ALONE);
-    pen_lock_init(&port->poll_lock, is_locked ? progress->concurrency : PEN_ALONE);
+    pen_lock_init(&port->post_lock, progress->concurrency);
+    pen_lock_init(&port->poll_lock, progress->concurrency);
     pen_backlog_init(&port->backlog, progress->concurrency);
     bool is_plain = progress->port_count == 1 && progress->concurrency == PEN_ALONE;
     progress->alone = is_plain ? link : NULL;
@@ -144,11 +144,11 @@ void pen_progress_publish(pen_progress *progress)
 }
 
 /* Nobody polls inside a handler: with one thread the link would be entered twice, with several the
- * nested poll would find nothing, for ever. Links that lock for themselves are polled by many. */
+ * nested poll would find nothing, for ever. */
 static void note_poller(pen_port *port, uintptr_t poller)
 {
     /* relaxed: a thread looks for its own name only */
-    if (PEN_CHECKED && (port->link->caps.flags & PEN_CAP_THREAD_SAFE) == 0)
+    if (PEN_CHECKED)
         atomic_store_explicit(&port->poller, poller, memory_order_relaxed);
 }
 

@@ -115,6 +115,7 @@ struct pen_progress {
      * wait ends; under no lock; may be NULL. */
     void (*on_wait)(void *ctx, struct pen_wait *wait, uint64_t now_ns, bool over);
     void *on_wait_ctx;
+    pen_clock clock;        /* the job's; its links have the same one */
     const pen_turns *turns; /* NULL: the policy of wait.c; see turns.h */
     _Atomic uint64_t on_idle_next_ns;
 };
@@ -128,7 +129,7 @@ typedef struct pen_progress_config {
 /* Counts the caller as a polling thread. sleeper NULL: a rank that shares no host page. */
 void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
                        const pen_progress_config *config, const pen_sleeper *sleeper,
-                       pen_counters *counters);
+                       const pen_clock *clock, pen_counters *counters);
 pen_port *pen_progress_add(pen_progress *progress, pen_link *link); /* not thread-safe */
 
 /* progress/'s own: whether there is a backlog may have changed, under its lock. Polls that have one

@@ -42,6 +42,12 @@ enum {
 #define LOOP_LOOK_NS  200000u  /* roomy: how often a loop of polls looks who wants its core */
 #define LONG_NAPS     2u       /* who sleeps longer than so many naps does not count as polling */
 
+/* The clock that the job lent. */
+static uint64_t now(const pen_progress *progress)
+{
+    return progress->clock.now_ns(progress->clock.ctx);
+}
+
 static bool has_cores(const pen_progress *progress)
 {
     /* relaxed: hints; a wrong one costs a yield or a spin */
@@ -161,20 +167,26 @@ static void prepare_sleep(pen_waiter *waiter)
     waiter->armed = true;
 }
 
-/* Arms every link that sleeps on a descriptor, and says until when at most; false: one of them has
- * events already. */
+/* Arms every link that sleeps on a descriptor, and lowers *until_ns to when one of them is due;
+ * false: one of them has events already. */
 static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_out,
                       uint64_t *until_ns)
 {
     nfds_t armed = 0;
     for (uint32_t i = 0; i < progress->port_count; i++) {
         pen_port *port = &progress->ports[i];
-        if (port->link->wait == NULL)
+        pen_link *link = port->link;
+        if (link->wait == NULL && link->due == NULL)
             continue;
         if (!pen_lock_try(&port->poll_lock))
             return false; /* somebody is serving it: there may soon be news */
-        bool quiet = port->link->wait->arm(port->link, until_ns);
-        fds[armed++] = (struct pollfd){ .fd = port->link->wait->fd(port->link), .events = POLLIN };
+        bool quiet = true;
+        if (link->wait != NULL) {
+            quiet = link->wait->arm(link);
+            fds[armed++] = (struct pollfd){ .fd = link->wait->fd(link), .events = POLLIN };
+        }
+        uint64_t due_ns = link->due != NULL ? link->due->due_ns(link) : UINT64_MAX;
+        *until_ns = due_ns < *until_ns ? due_ns : *until_ns;
         pen_lock_drop(&port->poll_lock);
         if (!quiet)
             return false;
@@ -190,18 +202,27 @@ static bool was_woken(const pen_waiter *waiter)
            waiter->wake;
 }
 
+static bool has_fds(const pen_progress *progress)
+{
+    for (uint32_t i = 0; i < progress->port_count; i++)
+        if (progress->ports[i].link->wait != NULL)
+            return true;
+    return false;
+}
+
 /* Sleeps until woken, or for a nap; true: something happened. */
 static bool sleep_once(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
     struct pollfd fds[PEN_PORTS_MAX];
     nfds_t fd_count = 0;
-    uint64_t now_ns = pen_now_ns();
-    uint64_t until_ns = now_ns + (progress->rings_alone ? NAP_NS_MAX : NAP_FD_NS_MAX);
+    uint64_t now_ns = now(progress);
+    uint64_t until_ns =
+        now_ns + (progress->rings_alone || !has_fds(progress) ? NAP_NS_MAX : NAP_FD_NS_MAX);
     if (!arm_links(progress, fds, &fd_count, &until_ns) || until_ns <= now_ns)
         return true;
     if (fd_count == 0) {
-        pen_futex_wait(progress->sleeper.wake, waiter->wake, NAP_NS_MAX);
+        pen_futex_wait(progress->sleeper.wake, waiter->wake, until_ns - now_ns);
     } else if (progress->rings_alone || !was_woken(waiter)) {
         struct timespec nap = { .tv_nsec = (long)(until_ns - now_ns) };
         if (ppoll(fds, fd_count, &nap, NULL) > 0)
@@ -231,7 +252,7 @@ static void nap(pen_waiter *waiter)
         pen_waiter_restart(waiter); /* with new hope */
     else
         waiter->naps = naps;
-    look_around(waiter, pen_now_ns());
+    look_around(waiter, now(progress));
 }
 
 /* ---- the two policies ------------------------------------------------------------------------ */
@@ -263,10 +284,10 @@ static void idle_crowded_ringing(pen_waiter *waiter)
     pen_progress *progress = waiter->progress;
     if (waiter->yields++ == 0 && sleep_at_once(waiter))
         return;
-    uint64_t before_ns = pen_now_ns();
+    uint64_t before_ns = now(progress);
     give_away(waiter, core_is_shared(progress) &&
                           (waiter->yields == PROBE_AT || is_time_to_probe(progress)));
-    uint64_t now_ns = pen_now_ns();
+    uint64_t now_ns = now(progress);
     if (waiter->since_ns == 0)
         waiter->since_ns = before_ns;
     if (now_ns - before_ns >= YIELD_NS_LONG)
@@ -284,7 +305,7 @@ static void idle_crowded(pen_waiter *waiter)
                           (waiter->yields == PROBE_AT || is_time_to_probe(progress)));
     if (waiter->yields < CROWDED_YIELDS || waiter->yields % CROWDED_LOOK_EVERY != 0)
         return;
-    uint64_t now_ns = pen_now_ns();
+    uint64_t now_ns = now(progress);
     if (waiter->since_ns == 0) {
         waiter->since_ns = now_ns;
         return;
@@ -301,7 +322,7 @@ static void idle_roomy(pen_waiter *waiter)
         pen_cpu_relax();
         return;
     }
-    uint64_t now_ns = pen_now_ns();
+    uint64_t now_ns = now(progress);
     if (waiter->since_ns == 0) {
         waiter->since_ns = now_ns;
         return;
@@ -320,7 +341,7 @@ void pen_wait_idle(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
     if (progress->turns != NULL) {
-        look_around(waiter, progress->turns->now_ns(progress->turns->ctx));
+        look_around(waiter, now(progress));
         progress->turns->wait(progress->turns->ctx);
         return;
     }
@@ -349,7 +370,7 @@ void pen_wait_idle(pen_waiter *waiter)
 void pen_wait_served(pen_waiter *waiter)
 {
     const pen_turns *turns = waiter->progress->turns;
-    look_around(waiter, turns != NULL ? turns->now_ns(turns->ctx) : pen_now_ns());
+    look_around(waiter, now(waiter->progress));
     if (turns != NULL)
         turns->wait(turns->ctx);
     else if (!is_roomy(waiter->progress))
@@ -362,7 +383,7 @@ void pen_wait_served(pen_waiter *waiter)
  * its core. */
 void pen_poller_look(pen_progress *progress, pen_poller *poller)
 {
-    uint64_t now_ns = pen_now_ns();
+    uint64_t now_ns = now(progress);
     bool waits = now_ns - poller->looked_ns < (uint64_t)poller->stretch * LOOP_NS;
     bool roomy = is_roomy(progress);
     pen_waiter waiter = pen_waiter_of(progress, false);
@@ -373,10 +394,10 @@ void pen_poller_look(pen_progress *progress, pen_poller *poller)
     pen_wait_show(progress, &poller->wait, now_ns);
     if (waits && !roomy) {
         give_away(&waiter, core_is_shared(progress) && is_time_to_probe(progress));
-        now_ns = pen_now_ns();
+        now_ns = now(progress);
     } else if (now_ns - poller->since_ns >= LOOP_LOOK_NS) {
         give_away(&waiter, true);
-        poller->since_ns = now_ns = pen_now_ns();
+        poller->since_ns = now_ns = now(progress);
     }
     poller->looked_ns = now_ns;
     poller->stretch = roomy ? LOOP_ROOMY : LOOP_CROWDED;

@@ -266,19 +266,32 @@ static int reliable_fd(pen_link *base)
     return link->inner->wait->fd(link->inner);
 }
 
-static bool reliable_arm(pen_link *base, uint64_t *until_ns)
+static bool reliable_arm(pen_link *base)
 {
     reliable_link *link = reliable_of(base);
-    if (!pen_lock_try(&link->lock))
-        return false;
-    bool is_quiet = link->core.acks_due == 0;
-    if (link->core.deadline_ns < *until_ns)
-        *until_ns = link->core.deadline_ns;
-    pen_lock_drop(&link->lock);
-    return is_quiet && link->inner->wait->arm(link->inner, until_ns);
+    return link->inner->wait->arm(link->inner);
 }
 
 static const pen_wait_ops reliable_wait = { .fd = reliable_fd, .arm = reliable_arm };
+
+/* At once if a peer is owed an acknowledgement, or a frame is kept for a lane that may be asked for
+ * next; else when the protocol's next timer ends. */
+static uint64_t reliable_due_ns(pen_link *base)
+{
+    reliable_link *link = reliable_of(base);
+    if (!pen_lock_try(&link->lock))
+        return 0;
+    bool has_work = link->core.acks_due != 0 || link->core.kept.total != 0;
+    uint64_t due_ns = has_work ? 0 : link->core.deadline_ns;
+    pen_lock_drop(&link->lock);
+    if (due_ns != 0 && link->inner->due != NULL) {
+        uint64_t inner_ns = link->inner->due->due_ns(link->inner);
+        due_ns = inner_ns < due_ns ? inner_ns : due_ns;
+    }
+    return due_ns;
+}
+
+static const pen_due_ops reliable_due = { .due_ns = reliable_due_ns };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -345,6 +358,7 @@ pen_status pen_reliable_open(pen_link *inner, pen_host *lent, const pen_host *ho
     pen_lock_init(&link->lock, concurrency);
     link->base = (pen_link){ .ops = &reliable_ops,
                              .wait = inner->wait != NULL ? &reliable_wait : NULL,
+                             .due = &reliable_due,
                              .host = host,
                              .caps = caps_made(&inner->caps, &config),
                              .self = inner->self };

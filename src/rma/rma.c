@@ -251,10 +251,10 @@ static pen_post link_post(const rma_call *call, const pen_remote_segment *segmen
     pen_lock_take(&route->port->post_lock);
     if (call->kind == RMA_PUT)
         result = link->rma->put(route->port->link, route->peer, offset + done, segment->key,
-                                call->local + done, len, op);
+                                call->local + done, call->region, len, op);
     else
         result = link->rma->get(route->port->link, route->peer, offset + done, segment->key,
-                                call->local + done, len, op);
+                                call->local + done, call->region, len, op);
     pen_lock_drop(&route->port->post_lock);
     return result;
 }
@@ -340,6 +340,18 @@ PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t job
         (unsigned long long)(segment->base + segment->len));
 }
 
+/* Whether the link itself can move the bytes; finds the region of our side where the link wants to
+ * be told. */
+static bool link_moves(rma_call *call, const pen_link *link)
+{
+    if (call->kind == RMA_SET || call->device != NULL || link->rma == NULL)
+        return false;
+    if (pen_likely((link->caps.flags & PEN_CAP_LOCAL_REGION) == 0))
+        return true;
+    call->region = pen_mem_region(&call->job->mem, link, call->local, call->len);
+    return call->region != NULL;
+}
+
 /* Starts what cannot be done now. The caller holds one count of op, so op cannot end meanwhile. */
 static bool start(const rma_call *call, pen_op *op)
 {
@@ -350,9 +362,9 @@ static bool start(const rma_call *call, pen_op *op)
     if (segment == NULL)
         pen_rma_refuse(job, call->kind, call->jobrank, call->ep_index, call->remote, call->len);
     const pen_link *link = job->routes[call->jobrank].port->link;
-    bool by_link = call->kind != RMA_SET && call->device == NULL && segment->has_key &&
-                   link->rma != NULL && !(link->caps.flags & PEN_CAP_LOCAL_REGION);
-    bool started = by_link ? link_start(call, segment, offset, op)
+    rma_call known = *call;
+    bool by_link = segment->has_key && link_moves(&known, link);
+    bool started = by_link ? link_start(&known, segment, offset, op)
                            : pen_rma_by_messages(call, segment->number, offset, op);
     if (started)
         count_route(call, by_link && (link->caps.flags & PEN_CAP_SAME_HOST));

@@ -98,6 +98,7 @@ typedef struct rma_call {
     rma_kind kind;
     char *remote;       /* an address of the target's */
     char *local;        /* PUT: only read; SET: NULL */
+    pen_region *region; /* that local lies in, if the link wants to know; NULL: it does not */
     pen_device *device; /* that local is an address of; NULL: host memory */
     size_t len;
     int value; /* SET */

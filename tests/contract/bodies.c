@@ -213,6 +213,15 @@ static void region_close(struct job *job, pen_peer of, struct region *region)
     free(region->memory);
 }
 
+/* Of a local buffer, where the link asks for one; NULL: it has promised to do without. */
+static pen_region *local_region(pen_link *link, void *local, size_t len)
+{
+    pen_region *region = NULL;
+    if ((link->caps.flags & PEN_CAP_LOCAL_REGION) != 0)
+        CHECK(link->rma->register_region(link, local, len, &region) == PEN_OK);
+    return region;
+}
+
 static void transfer(struct job *job, bool is_put, pen_peer to, const struct region *region,
                      uint64_t offset, char *local, size_t len)
 {
@@ -220,11 +229,12 @@ static void transfer(struct job *job, bool is_put, pen_peer to, const struct reg
     uint64_t until = pen_now_ns() + UINT64_C(10000000000);
     pen_post result = PEN_POST_AGAIN;
     pen_op op = { .shared = true };
+    pen_region *own = local_region(link, local, len);
     while (result == PEN_POST_AGAIN) {
         atomic_store(&op.source_busy, 1);
         atomic_store(&op.incomplete, 1);
-        result = is_put ? link->rma->put(link, to, offset, region->key, local, len, &op)
-                        : link->rma->get(link, to, offset, region->key, local, len, &op);
+        result = is_put ? link->rma->put(link, to, offset, region->key, local, own, len, &op)
+                        : link->rma->get(link, to, offset, region->key, local, own, len, &op);
         job_poll_all(job);
         CHECK(pen_now_ns() < until);
     }
@@ -233,6 +243,8 @@ static void transfer(struct job *job, bool is_put, pen_peer to, const struct reg
         job_poll_all(job);
         CHECK(pen_now_ns() < until);
     }
+    if (own != NULL)
+        link->rma->deregister_region(link, own);
 }
 
 static void put_and_get_move_memory(struct job *job)
@@ -272,7 +284,7 @@ static void look_at_landing(struct rank *rank, pen_peer from, pen_lane lane, uin
 
 /* A frame behind a put whose source nobody waits for but we; polls only until it was taken. */
 static void put_and_tell(struct job *job, pen_peer to, const struct region *region, char *local,
-                         uint8_t value, pen_op *op)
+                         pen_region *own, uint8_t value, pen_op *op)
 {
     struct rank *rank = &job->ranks[0];
     pen_link *link = rank->link;
@@ -282,7 +294,7 @@ static void put_and_tell(struct job *job, pen_peer to, const struct region *regi
     while (result == PEN_POST_AGAIN) {
         atomic_store(&op->source_busy, 1);
         atomic_store(&op->incomplete, 1);
-        result = link->rma->put(link, to, 0, region->key, local, REGION_LEN, op);
+        result = link->rma->put(link, to, 0, region->key, local, own, REGION_LEN, op);
         if (result == PEN_POST_AGAIN)
             (void)job_poll(rank, 0, 32);
     }
@@ -308,9 +320,10 @@ static void a_frame_behind_a_put_finds_its_data(struct job *job)
     job->ranks[to].on_deliver = look_at_landing;
     char *local = (char *)malloc(REGION_LEN);
     CHECK(local != NULL);
+    pen_region *own = local_region(job->ranks[0].link, local, REGION_LEN);
     for (unsigned i = 1; i <= 200; i++) {
         pen_op op = { .shared = true, .local = i % 2 == 0 };
-        put_and_tell(job, to, &region, local, (uint8_t)i, &op);
+        put_and_tell(job, to, &region, local, own, (uint8_t)i, &op);
         job_settle(job);
         uint64_t until = pen_now_ns() + UINT64_C(10000000000);
         while (atomic_load(&op.incomplete) != 0) {
@@ -319,6 +332,8 @@ static void a_frame_behind_a_put_finds_its_data(struct job *job)
         }
         CHECK(op.local || atomic_load(&op.source_busy) == 0);
     }
+    if (own != NULL)
+        job->ranks[0].link->rma->deregister_region(job->ranks[0].link, own);
     free(local);
     region_close(job, to, &region);
 }

@@ -138,6 +138,10 @@ typedef struct contract_test {
     bool leaves_frames; /* the links are closed with frames in them */
 } contract_test;
 
+/* liars.c: every conduit that lies is found, and the honest ones beside them pass. Answers the exit
+ * status. */
+int liars_run(const char *word);
+
 extern const contract_test frame_tests[], lane_tests[], traffic_tests[], body_tests[],
     thread_tests[];
 

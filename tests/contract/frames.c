@@ -24,6 +24,7 @@ static void tables_are_complete(struct job *job)
     check_table(link->zcopy, sizeof(*link->zcopy));
     check_table(link->wait, sizeof(*link->wait));
     check_table(link->behind, sizeof(*link->behind));
+    check_table(link->due, sizeof(*link->due));
     check_table(link->count, sizeof(*link->count));
 }
 
@@ -33,6 +34,10 @@ static void registry_entry_and_capabilities_make_sense(struct job *job)
     const pen_conduit *conduit = job->setup->conduit;
     const char *why_not = NULL;
     bool has_rma = job->ranks[0].link->rma != NULL;
+    const uint32_t known = PEN_CAP_RELIABLE | PEN_CAP_ORDERED | PEN_CAP_LOCAL_REGION |
+                           PEN_CAP_SAME_HOST | PEN_CAP_INTACT | PEN_CAP_COPIES;
+    CHECK((caps->flags & ~known) == 0); /* a flag that nobody reads promises nothing */
+    CHECK(has_rma || (caps->flags & PEN_CAP_LOCAL_REGION) == 0);
     CHECK(conduit->abi == PEN_CONDUIT_ABI);
     CHECK(conduit->name[0] != '\0' && conduit->summary[0] != '\0');
     CHECK(conduit->score(job->size, &why_not) > 0 && why_not == NULL);

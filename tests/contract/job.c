@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SETTLE_SECONDS = 20, LEDGER_FIRST = 256 };
+enum { LEDGER_FIRST = 256, SURE_SECONDS = 20 };
 
 void contract_failed(const char *what, const char *file, int line)
 {
@@ -228,6 +228,12 @@ static const _Atomic uint32_t *host_sleeping(void *ctx, pen_peer peer)
     return &job->ranks[peer].sleeping;
 }
 
+static bool host_orderly(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
 /* ---- opening and closing -------------------------------------------------------------------- */
 
 static const char *find_setting(void *ctx, const char *name)
@@ -272,6 +278,7 @@ static void rank_init(struct job *job, pen_peer self)
         .shared = host_shared,
         .wake = host_wake,
         .sleeping = job->host_words ? host_sleeping : NULL,
+        .orderly = host_orderly,
         .poll_view = job->setup->view ? &rank->view : NULL,
     };
     view_init(&rank->view);
@@ -326,6 +333,8 @@ void job_open(struct job *job, const struct setup *setup)
             .config = job->config,
             .job_key = (const uint8_t *)"the key that all ranks share....",
             .concurrency = PEN_CONCURRENT,
+            .local_rank = self,
+            .local_size = job->size,
         };
         CHECK(setup->conduit->open(&params, &rank->link) == PEN_OK);
         CHECK(rank->link->self == self && rank->link->host == &rank->host);
@@ -442,7 +451,8 @@ static pen_post post_frame(struct rank *rank, pen_peer to, pen_lane lane, const 
         free(body);
         return PEN_POST_DONE;
     }
-    if (frame->body_len <= link->caps.frame_copy_max) {
+    if (frame->body_len <= link->caps.frame_copy_max ||
+        ((link->caps.flags & PEN_CAP_COPIES) != 0 && rank->serial_count % 2 == 0)) {
         pen_post result = link->ops->post(link, to, lane, frame, NULL);
         CHECK(result == PEN_POST_DONE || result == PEN_POST_AGAIN);
         if (body != NULL)
@@ -498,7 +508,7 @@ pen_post job_post(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_l
 void job_post_sure(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
                    uint32_t body_len)
 {
-    uint64_t until = pen_now_ns() + SETTLE_SECONDS * UINT64_C(1000000000);
+    uint64_t until = pen_now_ns() + SURE_SECONDS * UINT64_C(1000000000);
     while (job_post(rank, to, lane, head_len, body_len) != PEN_POST_DONE) {
         job_poll_all(rank->job);
         CHECK(pen_now_ns() < until);
@@ -549,48 +559,4 @@ unsigned job_flush(struct rank *rank)
         free(entry);
     }
     return 0;
-}
-
-/* As the engine does: a rank whose replies found no room takes no more requests. */
-void job_poll_all(struct job *job)
-{
-    for (pen_peer self = 0; self < job->size; self++) {
-        struct rank *rank = &job->ranks[self];
-        unsigned lanes = PEN_LANES_ALL;
-        if (job_flush(rank) != 0)
-            lanes &= ~PEN_LANE_BIT(PEN_LANE_REQUEST);
-        (void)job_poll(rank, lanes, 32);
-    }
-}
-
-uint64_t job_posted(const struct job *job)
-{
-    uint64_t count = 0;
-    for (pen_peer self = 0; self < job->size; self++)
-        count += job->ranks[self].serial_count;
-    return count;
-}
-
-uint64_t job_delivered(const struct job *job)
-{
-    uint64_t count = 0;
-    for (pen_peer self = 0; self < job->size; self++)
-        count += job->ranks[self].delivered_total;
-    return count;
-}
-
-void job_settle(struct job *job)
-{
-    uint64_t until = pen_now_ns() + SETTLE_SECONDS * UINT64_C(1000000000);
-    bool busy = true;
-    while (busy) {
-        job_poll_all(job);
-        busy = job_delivered(job) < job_posted(job);
-        for (pen_peer self = 0; self < job->size; self++)
-            busy = busy || job->ranks[self].backlog_first != NULL;
-        CHECK(!busy || pen_now_ns() < until);
-    }
-    for (unsigned i = 0; i < 8; i++)
-        job_poll_all(job);
-    CHECK(job_delivered(job) == job_posted(job));
 }

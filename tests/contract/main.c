@@ -3,7 +3,9 @@
  * every test of the contract.
  *
  *     conduit_contract [threads] [word]   `threads`: only the threaded tests; word: tests whose
- * name has it PEN_CONTRACT_CONDUIT=name           that conduit only
+ *                                         name has it
+ *     conduit_contract liars [word]       conduits that break a promise have to be found
+ *     PEN_CONTRACT_CONDUIT=name           that conduit only
  */
 #include "contract.h"
 
@@ -185,11 +187,9 @@ static void run_conduit(const pen_conduit *conduit, bool threads, const char *wo
     }
 }
 
-int main(int argc, char **argv)
+static int run_conduits(bool threads, const char *word)
 {
     const char *wanted = getenv("PEN_CONTRACT_CONDUIT");
-    bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;
-    const char *word = argc > (threads ? 2 : 1) ? argv[threads ? 2 : 1] : NULL;
     for (unsigned i = 0; pen_builtin_conduits[i] != NULL; i++)
         if (wanted == NULL || pen_conduit_find(wanted) == pen_builtin_conduits[i])
             run_conduit(pen_builtin_conduits[i], threads, word);
@@ -200,4 +200,14 @@ int main(int argc, char **argv)
     }
     printf("%u passed\n", run_count);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *first = argc > 1 ? argv[1] : "", *second = argc > 2 ? argv[2] : NULL;
+    if (strcmp(first, "liars") == 0)
+        return liars_run(second);
+    if (strcmp(first, "threads") == 0)
+        return run_conduits(true, second);
+    return run_conduits(false, argc > 1 ? first : NULL);
 }

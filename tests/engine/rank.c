@@ -254,6 +254,12 @@ static void end_if_told(eng_rank *mine)
         end_rank(&mine->job, code);
 }
 
+static uint64_t turn_now_ns(void *ctx)
+{
+    const eng_rank *mine = ctx;
+    return mine->world->network.now_ns;
+}
+
 static void join(eng_rank *mine)
 {
     const pen_job_params params = { .mode = PEN_MODE_SEQ,
@@ -262,6 +268,7 @@ static void join(eng_rank *mine)
                                     .deliver = pen_am_deliver,
                                     .deliver_head = { pen_am_deliver_request,
                                                       pen_am_deliver_reply },
+                                    .clock = { turn_now_ns, mine },
                                     .end = end_rank };
     pen_job *job = &mine->job;
     (void)pen_control_send(job->boot.control_fd, PEN_CONTROL_JOINED, 0, NULL, true);
@@ -384,12 +391,6 @@ void rank_main(eng_rank *mine)
 
 static void turn_wait(void *ctx) { world_hand_over(ctx); }
 
-static uint64_t turn_now_ns(void *ctx)
-{
-    const eng_rank *mine = ctx;
-    return mine->world->network.now_ns;
-}
-
 void rank_open(eng_world *world, uint32_t self)
 {
     static char *no_environment[] = { NULL };
@@ -400,7 +401,7 @@ void rank_open(eng_world *world, uint32_t self)
         engine_fail(world, "no more sockets: raise the limit of open files (ulimit -n)");
     mine->world = world;
     mine->control = ends[0];
-    mine->turns = (pen_turns){ turn_wait, turn_now_ns, mine };
+    mine->turns = (pen_turns){ turn_wait, mine };
     mine->dice.state = hash_of(world->plan.seed) + self;
     sim_queue_init(&mine->inbox);
     mine->segments = calloc(world->plan.ranks, sizeof *mine->segments);

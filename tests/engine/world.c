@@ -110,6 +110,12 @@ void world_leave(eng_rank *rank)
     abort(); /* it is nobody's turn any more */
 }
 
+static uint64_t due_ns_of(const eng_rank *rank)
+{
+    pen_link *link = rank->job.progress.ports[0].link;
+    return link->due->due_ns(link);
+}
+
 /* Its next poll could do something that no arrival and no timer says. */
 static bool has_errands(const eng_rank *rank)
 {
@@ -117,8 +123,7 @@ static bool has_errands(const eng_rank *rank)
     if (progress->port_count == 0 || rank->is_restless || rank->idle_polls == 0 ||
         rank->inbox.count != 0 || rank->left_count != 0)
         return true;
-    const pen_rel_core *core = pen_reliable_core(progress->ports[0].link);
-    return core->acks_due != 0 || core->kept.len != 0;
+    return due_ns_of(rank) == 0;
 }
 
 /* Polls that find nothing are left out: its clock goes on to the next thing that is due. */
@@ -131,7 +136,7 @@ void world_hand_over(eng_rank *rank)
         if (rank->nap_ns < NAP_NS_MAX)
             rank->nap_ns *= 2;
     } else {
-        uint64_t due_ns = pen_reliable_core(rank->job.progress.ports[0].link)->deadline_ns;
+        uint64_t due_ns = due_ns_of(rank);
         due_ns = due_ns > now_ns ? due_ns : now_ns + NAP_NS_MIN;
         at_ns = due_ns < at_ns ? due_ns : at_ns;
     }

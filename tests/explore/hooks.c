@@ -272,6 +272,14 @@ long explore_syscall(long number, ...)
 int explore_yield(void);
 int explore_yield(void) { return 0; }
 uint64_t pen_now_ns(void) { return 0; }
+
+static uint64_t no_time(void *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
+const pen_clock pen_machine_clock = { no_time, NULL };
 uint64_t pen_switches_forced(void) { return 0; }
 unsigned pen_cores_allowed(const char *cgroup_root)
 {

@@ -59,7 +59,8 @@ static void open_rank(uint32_t self)
     rank->job.size = state.ranks;
     rank->job.host = (pen_host){ .ctx = &rank->job, .wake = host_wake };
     rank->meet = (pen_meet){ .job = &rank->job, .lines = state.world->lines };
-    pen_progress_init(&rank->job.progress, PEN_ALONE, &wait, &sleeper, &rank->job.counters);
+    pen_progress_init(&rank->job.progress, PEN_ALONE, &wait, &sleeper, &pen_machine_clock,
+                      &rank->job.counters);
     pen_progress_add_source(&rank->job.progress, look, &rank->meet);
     atomic_store_explicit(&rank->job.progress.source_work, 1, memory_order_relaxed);
     if (!state.sleeps)

@@ -229,7 +229,8 @@ static void open_rank(world_job *world, pen_peer self, const shm_config *config,
     if (pen_conduit_shm.open(&params, &rank->link) != PEN_OK)
         explore_die("a link does not open");
     rank->private_len = (size_t)((char *)explore_alloc(0, 64) - rank->private_start);
-    pen_progress_init(&rank->progress, PEN_ALONE, &wait, &sleeper, &rank->counters);
+    pen_progress_init(&rank->progress, PEN_ALONE, &wait, &sleeper, &pen_machine_clock,
+                      &rank->counters);
     (void)pen_progress_add(&rank->progress, rank->link);
 }
 

@@ -171,17 +171,17 @@ static pen_post link_move(pen_link *link, void *to, const void *source, size_t l
 }
 
 static pen_post link_put(pen_link *link, pen_peer to, uint64_t offset, pen_rkey key,
-                         const void *local, size_t len, pen_op *op)
+                         const void *local, pen_region *region, size_t len, pen_op *op)
 {
-    (void)key;
+    (void)key, (void)region;
     ranks *world = ((ranks_link *)link)->world;
     return link_move(link, world->segments[to] + offset, local, len, op);
 }
 
 static pen_post link_get(pen_link *link, pen_peer to, uint64_t offset, pen_rkey key, void *local,
-                         size_t len, pen_op *op)
+                         pen_region *region, size_t len, pen_op *op)
 {
-    (void)key;
+    (void)key, (void)region;
     ranks *world = ((ranks_link *)link)->world;
     return link_move(link, local, world->segments[to] + offset, len, op);
 }
@@ -265,7 +265,8 @@ static void open_job(ranks *world, uint32_t rank)
                             .page = (pen_host_page *)(void *)world->arena,
                             .environment = no_environment };
     job->host = (pen_host){ .ctx = job, .deliver = pen_am_deliver, .wake = wake };
-    pen_progress_init(&job->progress, params->concurrency, &config, NULL, &job->counters);
+    pen_progress_init(&job->progress, params->concurrency, &config, NULL, &pen_machine_clock,
+                      &job->counters);
     open_link(world, rank);
     pen_port *port = pen_progress_add(&job->progress, &world->links[rank].link);
     job->routes = calloc(params->size, sizeof *job->routes);

@@ -192,8 +192,9 @@ static pen_post put_locked(extoll_link *link, pen_peer peer, RMA2_NLA dest, cons
 }
 
 static pen_post rma_put(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey key,
-                        const void *local, size_t len, pen_op *op)
+                        const void *local, pen_region *region, size_t len, pen_op *op)
 {
+    (void)region; /* the card finds it by the address */
     extoll_link *link = extoll_of(base);
     /* relaxed: see extoll_peer */
     if (pen_unlikely(atomic_load_explicit(&link->to[peer].is_lost, memory_order_relaxed)))
@@ -232,8 +233,9 @@ static pen_post get_locked(extoll_link *link, pen_peer peer, RMA2_NLA remote, vo
 }
 
 static pen_post rma_get(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey key, void *local,
-                        size_t len, pen_op *op)
+                        pen_region *region, size_t len, pen_op *op)
 {
+    (void)region; /* as in rma_put */
     extoll_link *link = extoll_of(base);
     /* relaxed: see extoll_peer */
     if (pen_unlikely(atomic_load_explicit(&link->to[peer].is_lost, memory_order_relaxed)))

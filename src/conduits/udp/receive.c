@@ -274,15 +274,20 @@ unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
 static int udp_fd(pen_link *base) { return udp_of(base)->fd; }
 
 /* What lies in the socket ends the sleep by itself; room to send does not. */
-static bool udp_arm(pen_link *base, uint64_t *until_ns)
+static bool udp_arm(pen_link *base)
 {
-    udp_link *link = udp_of(base);
-    const udp_receiver *receiver = &link->receiver;
-    /* relaxed: see udp_poll, which is due at once */
-    if (atomic_load_explicit(&link->unsent, memory_order_relaxed))
-        *until_ns = 0;
+    const udp_receiver *receiver = &udp_of(base)->receiver;
     return receiver->datagram == NULL && receiver->kept.total == 0 &&
            receiver->message_i == receiver->message_count;
 }
 
 const pen_wait_ops udp_wait = { .fd = udp_fd, .arm = udp_arm };
+
+/* What the kernel had no room for is sent by the next poll, and nothing rings when it has. */
+static uint64_t udp_due_ns(pen_link *base)
+{
+    /* relaxed: see udp_poll */
+    return atomic_load_explicit(&udp_of(base)->unsent, memory_order_relaxed) ? 0 : UINT64_MAX;
+}
+
+const pen_due_ops udp_due = { .due_ns = udp_due_ns };

@@ -263,8 +263,9 @@ static udp_link *alloc_link(const pen_link_params *params)
         return NULL;
     }
     memset(link, 0, sizeof *link);
-    link->base =
-        (pen_link){ .ops = &udp_ops, .wait = &udp_wait, .host = host, .self = params->self };
+    link->base = (pen_link){
+        .ops = &udp_ops, .wait = &udp_wait, .due = &udp_due, .host = host, .self = params->self
+    };
     link->config = *(const udp_config *)params->config;
     link->job_key = params->job_key;
     link->us = (udp_expect){ pen_seal_epoch(params->job_key), params->self, params->peers };

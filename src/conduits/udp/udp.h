@@ -169,5 +169,6 @@ pen_status udp_receiver_open(udp_link *link);
 void udp_receiver_close(udp_link *link);
 unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget);
 extern const pen_wait_ops udp_wait;
+extern const pen_due_ops udp_due;
 
 #endif

@@ -160,10 +160,10 @@ static const pen_link_ops pair_ops = { .close = pair_close_link,
                                        .poll = pair_poll };
 
 static pen_post pair_rma_put(pen_link *link, pen_peer to, uint64_t offset, pen_rkey key,
-                             const void *local, size_t len, pen_op *op)
+                             const void *local, pen_region *region, size_t len, pen_op *op)
 {
     pair_end *end = (pair_end *)link;
-    (void)to;
+    (void)to, (void)region;
     assert_int_equal(key, 77);
     if (end->op_count == PAIR_OPS)
         return PEN_POST_AGAIN;
@@ -231,7 +231,8 @@ static void pair_open_rank(pair *p, uint32_t rank)
                                  .put_max = 1000 };
     for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++)
         end->room[lane] = PAIR_QUEUE;
-    pen_progress_init(&job->progress, PEN_ALONE, &waiting, NULL, &job->counters);
+    pen_progress_init(&job->progress, PEN_ALONE, &waiting, NULL, &pen_machine_clock,
+                      &job->counters);
     pen_port *port = pen_progress_add(&job->progress, &end->base);
     job->routes = calloc(2, sizeof *job->routes);
     assert_non_null(job->routes);

@@ -226,7 +226,7 @@ static void put_sure(job *j, pen_rkey key, const void *from, size_t len, pen_op 
     for (uint64_t until = deadline();;) {
         op->source_busy++;
         op->incomplete++;
-        pen_post posted = link->rma->put(link, 1, 0, key, from, len, op);
+        pen_post posted = link->rma->put(link, 1, 0, key, from, NULL, len, op);
         if (posted == PEN_POST_PENDING)
             return;
         op->source_busy--;

@@ -71,6 +71,7 @@ static void *member_run(void *arg)
         pen_boot_attach(&m->job.log, dup(m->crew->arena.fd), NULL, -1, rank, "none", &m->job.boot);
     if (m->status != PEN_OK)
         return NULL;
+    m->params.clock = pen_machine_clock;
     m->status = pen_job_open(&m->job, &m->params);
     if (m->status == PEN_OK) {
         m->crew->body(m);

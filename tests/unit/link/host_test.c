@@ -12,7 +12,7 @@
 
 typedef struct above {
     pen_host host;
-    pen_peer peer; /* of the last call */
+    pen_peer peer; /* as the last call named it */
     int lane, heads, frames, lost, wakes;
     char line[100];
     _Atomic uint32_t sleeping;
@@ -174,7 +174,7 @@ static void a_lent_host_passes_everything_on(void **state)
     void *memory = lent.alloc(lent.ctx, 100, 64);
     assert_non_null(memory);
     lent.release(lent.ctx, memory);
-    assert_null(lent.shared);    /* what is not there above is not lent */
+    assert_null(lent.shared);    /* the host above has none */
     assert_null(lent.poll_view); /* a view shows one link's polls */
 }
 

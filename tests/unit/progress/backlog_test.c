@@ -25,7 +25,7 @@ static int open_rig(void **state)
     rig *r = *state = &the_rig;
     memset(r, 0, sizeof *r);
     fake_open(&r->link, 0);
-    pen_progress_init(&r->progress, PEN_ALONE, &defaults, NULL, &r->counters);
+    pen_progress_init(&r->progress, PEN_ALONE, &defaults, NULL, &pen_machine_clock, &r->counters);
     r->port = pen_progress_add(&r->progress, &r->link.base);
     return 0;
 }
@@ -209,7 +209,8 @@ static void threads_keep_the_order_of_their_replies(void **state)
     replier repliers[REPLIERS];
     uint64_t next[REPLIERS] = { 0 };
     fake_open(&r.link, 0);
-    pen_progress_init(&r.progress, PEN_CONCURRENT, &defaults, NULL, &r.counters);
+    pen_progress_init(&r.progress, PEN_CONCURRENT, &defaults, NULL, &pen_machine_clock,
+                      &r.counters);
     r.port = pen_progress_add(&r.progress, &r.link.base);
     for (unsigned i = 0; i < REPLIERS; i++) {
         repliers[i] = (replier){ &r, i };

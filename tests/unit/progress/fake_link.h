@@ -72,16 +72,17 @@ static const pen_link_ops fake_ops = { .post = fake_post, .poll = fake_poll };
 
 static int fake_fd(pen_link *link) { return ((fake_link *)link)->fd; }
 
-static bool fake_arm(pen_link *link, uint64_t *until_ns)
+static bool fake_arm(pen_link *link)
 {
     fake_link *fake = (fake_link *)link;
     fake->arms++;
-    if (fake->until_ns < *until_ns)
-        *until_ns = fake->until_ns;
     return !fake->busy;
 }
 
+static uint64_t fake_due_ns(pen_link *link) { return ((fake_link *)link)->until_ns; }
+
 static const pen_wait_ops fake_wait = { .fd = fake_fd, .arm = fake_arm };
+static const pen_due_ops fake_due = { .due_ns = fake_due_ns };
 
 static inline void fake_open(fake_link *fake, uint32_t flags)
 {

@@ -2,6 +2,8 @@
 /* progress_test.c: polling one port and several, sources, locks, and the launcher's report. */
 #include "fake_link.h"
 
+#include "os/os.h"
+
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #    include "counts/steps.h"
 #endif
@@ -28,7 +30,7 @@ static void every_port_is_polled_once(void **state)
     pen_counters counters = { 0 };
     fake_open(&one, 0);
     fake_open(&two, 0);
-    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &pen_machine_clock, &counters);
     assert_int_equal(pen_progress_poll(&progress), 0); /* no ports yet */
     pen_progress_add(&progress, &one.base);
     one.events = 3;
@@ -53,7 +55,7 @@ static void a_source_is_polled_while_it_has_work(void **state)
     pen_counters counters = { 0 };
     unsigned events = 5;
     fake_open(&link, 0);
-    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &pen_machine_clock, &counters);
     pen_progress_add(&progress, &link.base);
     pen_progress_add_source(&progress, source_events, &events);
     assert_int_equal(pen_progress_poll(&progress), 0);
@@ -70,7 +72,8 @@ static void threads_are_counted_for_the_host(void **state)
     pen_counters counters = { 0 };
     _Atomic uint32_t sleeping = 0, wake = 0, polling = 7;
     pen_sleeper sleeper = { &sleeping, &wake, &polling, NULL, 2 };
-    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, &sleeper, &counters);
+    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, &sleeper, &pen_machine_clock,
+                      &counters);
     assert_int_equal(atomic_load(&polling), 8);
     pen_progress_enter_thread(&progress);
     assert_int_equal(atomic_load(&polling), 9);
@@ -89,7 +92,7 @@ static void events_are_reported_now_and_then(void **state)
     _Atomic uint64_t report = 0;
     pen_sleeper sleeper = { &sleeping, &wake, &polling, &report, 2 };
     fake_open(&link, 0);
-    pen_progress_init(&progress, PEN_ALONE, &defaults, &sleeper, &counters);
+    pen_progress_init(&progress, PEN_ALONE, &defaults, &sleeper, &pen_machine_clock, &counters);
     pen_progress_add(&progress, &link.base);
     for (unsigned i = 0; i < 1000; i++) {
         link.events = 1;
@@ -116,7 +119,7 @@ static void polling_from_a_handler_is_caught_in_checked_builds(void **state)
         signal(SIGABRT, SIG_DFL);
         close(STDERR_FILENO);
         fake_open(&link, 0);
-        pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+        pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &pen_machine_clock, &counters);
         pen_progress_add(&progress, &link.base);
         link.in_poll = poll_again;
         link.ctx = &progress;
@@ -141,7 +144,7 @@ static void within_a_poll_its_only_thread_may_not_poll(void **state)
     static fake_link links[2];
     static pen_progress progress;
     pen_counters counters = { 0 };
-    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &counters);
+    pen_progress_init(&progress, PEN_ALONE, &defaults, NULL, &pen_machine_clock, &counters);
     for (unsigned i = 0; i < 2; i++) { /* the short way through a poll, and the long one */
         fake_open(&links[i], i);
         pen_progress_add(&progress, &links[i].base);
@@ -186,7 +189,7 @@ static void one_thread_at_a_time_polls_a_link(void **state)
     pthread_t threads[POLLERS];
     fake_open(&link, 0);
     link.in_poll = count_inside;
-    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, NULL, &counters);
+    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, NULL, &pen_machine_clock, &counters);
     pen_progress_add(&progress, &link.base);
     for (int i = 0; i < POLLERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, poll_often, &progress), 0);
@@ -204,7 +207,7 @@ static void a_thread_that_handles_events_wakes_the_rank_s_sleepers(void **state)
     static fake_link link;
     pen_counters counters = { 0 };
     fake_open(&link, 0);
-    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, NULL, &counters);
+    pen_progress_init(&progress, PEN_CONCURRENT, &defaults, NULL, &pen_machine_clock, &counters);
     pen_progress_add(&progress, &link.base);
     atomic_store(progress.sleeper.sleeping, 1);
     (void)pen_progress_poll(&progress);
@@ -234,7 +237,8 @@ static void viewed_open(viewed *rank, pen_concurrency concurrency)
     rank->host.poll_view = &rank->view;
     fake_open(&rank->link, 0);
     rank->link.base.host = &rank->host;
-    pen_progress_init(&rank->progress, concurrency, &defaults, NULL, &rank->counters);
+    pen_progress_init(&rank->progress, concurrency, &defaults, NULL, &pen_machine_clock,
+                      &rank->counters);
     pen_progress_add(&rank->progress, &rank->link.base);
 }
 

@@ -35,9 +35,11 @@ static void open_rank_with(rank *r, pen_concurrency concurrency, uint32_t others
     pen_sleeper sleeper = { &r->sleeping, &r->wake, &polling_total, NULL, cores };
     fake_open(&r->link, 0);
     r->link.base.wait = fd >= 0 ? &fake_wait : NULL;
+    r->link.base.due = fd >= 0 ? &fake_due : NULL;
     r->link.fd = fd;
     r->link.until_ns = UINT64_MAX;
-    pen_progress_init(&r->progress, concurrency, &defaults, &sleeper, &r->counters);
+    pen_progress_init(&r->progress, concurrency, &defaults, &sleeper, &pen_machine_clock,
+                      &r->counters);
     pen_progress_add(&r->progress, &r->link.base);
 }
 
@@ -98,7 +100,7 @@ static void at_last_it_sleeps_but_not_before_a_fifth_of_a_millisecond(void **sta
     static rank r;
     open_rank(&r, PEN_ALONE, 1, 2);
     pen_progress progress;
-    pen_progress_init(&progress, PEN_ALONE, &hasty, NULL, &r.counters);
+    pen_progress_init(&progress, PEN_ALONE, &hasty, NULL, &pen_machine_clock, &r.counters);
     assert_int_equal(progress.sleep_after_ns, 200000);
     pen_progress_close(&progress);
     pen_waiter waiter = pen_waiter_of(&r.progress, true);
