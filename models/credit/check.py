@@ -17,7 +17,8 @@ STATES = re.compile(r"(\d+) states, stored")
 
 REPLIES = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=1"
 LEDGERS = "RANKS=3 ANSWERS=0 CONTROL=2 EAGER=1 LOWERS=0 ENDLESS=0 QUOTA=3 SLOTS=7"
-# The credits that a sender has at first are neither the least nor all, or they are the least and grow.
+# The start credits of a sender are neither the least quota nor all, or are the least quota and
+# grow.
 GROWTH = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=0 GROWS=1 QUOTA=4 START=3"
 MODELS = {
     "static_replies": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=3",
@@ -35,7 +36,7 @@ LONG = {
     "activity_replies": f"POLICY=ACTIVITY {REPLIES} ENDLESS=1 QUOTA=4",
     "loan_replies": f"POLICY=LOAN {REPLIES} ENDLESS=1 QUOTA=4",
 }
-# The guard that is gone, and a model in which it matters.
+# (guard that is removed, a model in which it matters)
 MUTANTS = [
     ("NO_RESERVE", "static_replies"),
     ("NO_URGENT_BIT", "static_replies"),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* params.c: what users choose, checked; how many slots that makes; and the lists of peers. */
+/* params.c: checks the settings, computes the number of slots, and has the lists of peers. */
 #include "credit/credit_internal.h"
 
 #include <string.h>
 
-/* So that counters that wrap can still be compared. */
+/* Keeps wrapping counters comparable. */
 #define SLOTS_MAX (UINT32_C(1) << 30)
 
 static const pen_credit_rules *const policies[PEN_CREDIT_POLICIES] = {
@@ -33,7 +33,7 @@ static const char *check_pace(const pen_credit_params *params)
         return "the period must be at most 2^30";
     if (params->step == 0 || params->epoch == 0)
         return "the step and the epoch must be at least 1";
-    if (!(params->hysteresis >= 1)) /* also if it is no number */
+    if (!(params->hysteresis >= 1)) /* also false if it is no number */
         return "the hysteresis must be at least 1";
     return NULL;
 }
@@ -43,7 +43,7 @@ const char *pen_credit_params_check(const pen_credit_params *params)
     uint32_t n = params->control;
     uint32_t least = params->one_way ? 1 : PEN_CREDIT_CONTROL_MIN;
     if ((unsigned)params->policy >= PEN_CREDIT_POLICIES)
-        return "the policy is none of static, activity and loan";
+        return "the policy must be static, activity or loan";
     if (n < least || n > PEN_CREDIT_CONTROL_MAX)
         return params->one_way ? "there must be 1 to 8 control slots"
                                : "there must be 2 to 8 control slots, since replies need credits";
@@ -68,13 +68,14 @@ static bool find_policy(const char *name, pen_credit_policy *out)
     return false;
 }
 
-/* Outside of what 32 bits hold: 0, which most parameters may not be. */
+/* Turns a number outside of 32 bits into 0, which most parameters refuse. */
 static uint32_t narrow(int64_t value)
 {
     return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-/* The same for one of which 0 means something, and the largest number nothing. */
+/* Turns a number outside of 32 bits into the largest one, for parameters in which 0 has a meaning.
+ */
 static uint32_t narrow_or_zero(int64_t value)
 {
     return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
@@ -95,7 +96,7 @@ const char *pen_credit_params_make(const pen_credit_settings *settings, uint32_t
         .epoch = narrow(settings->epoch),
         .one_way = one_way,
     };
-    (void)find_policy(settings->policy, &made.policy); /* none: refused by the check */
+    (void)find_policy(settings->policy, &made.policy); /* not known; the check refuses it */
     const char *wrong = pen_credit_params_check(&made);
     if (wrong == NULL)
         *out = made;

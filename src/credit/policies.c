@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policies.c: who may have how many credits. A policy moves quota; slots follow where they can, by
- * receiver.c, which keeps both ledgers whatever is decided here. */
+/* policies.c: decides how many credits each peer may have. A policy moves quota. receiver.c moves
+ * the slots after it where it can, and keeps both ledgers whatever a policy decides. */
 #include "base/compiler.h"
 #include "credit/credit_internal.h"
 
 #define PACE_STOPPED 1e30
 
-/* Of a credit that would have to move, so much less is still one: paces of equals are never quite
- * the same. Below a half, or it would come back at once. */
+/* Rounds up the number of credits to move, since equally active peers never have quite the same
+ * pace. It is below a half, or the credit would come back at once. */
 #define PACE_ROUNDING 0.25
 
 static uint32_t least(const pen_credit_params *params)
@@ -17,25 +17,26 @@ static uint32_t least(const pen_credit_params *params)
 
 /* ---- activity -------------------------------------------------------------------------------- */
 
-/* A peer's pace is how many packets of all come for one of its, measured over a period of many, so
- * that packets which come in bursts do not make it look fast. It is not a time: when all pause
- * together, nobody has become slower, though some would look so, whose periods the pause is in. One
- * that is slower by now than it was is that slow. One from which nothing has come for a whole
- * period of the peer that asks has stopped: all that it does not need for beginning again is better
- * used elsewhere. */
+/* Returns a peer's pace: the number of packets of all peers for one packet of this peer. It is
+ * measured over a period of many packets, so that a burst does not make a peer look fast. It is
+ * not a time: if all peers pause together, no peer becomes slower. If the peer is slower in the
+ * present period than in the last one, the present pace counts. If nothing has come from it for a
+ * whole period of the asking peer, it has stopped, and other peers can use its quota down to the
+ * least one. */
 static double pace_of(const pen_credit_receiver *receiver, const pen_credit_share *peer, double own)
 {
     double present = (double)(receiver->freed - peer->period_start);
     if ((double)(receiver->freed - peer->last_freed) > own * receiver->period)
         return PACE_STOPPED;
     if (present <= peer->pace * receiver->period)
-        return peer->pace; /* most often so, and it spares divisions: all peers are looked at */
+        return peer
+            ->pace; /* the usual case; it saves the divisions, since all peers are looked at */
     uint32_t round = PEN_CREDIT_ROUND(peer->quota, receiver->params.control);
     present /= (double)receiver->period + round;
     return present > peer->pace ? present : peer->pace;
 }
 
-/* A round has ended: false: the peer has no pace yet. */
+/* Called when a round has ended. Returns false if the peer has no pace yet. */
 static bool measure(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
@@ -51,8 +52,8 @@ static bool measure(pen_credit_receiver *receiver, uint32_t peer_i)
     return true;
 }
 
-/* What of another peer's pace counts beside one's own: only by how much they differ beyond the
- * hysteresis, so that of peers that are about equally active quotas alone are compared. */
+/* Returns a peer's pace for the comparison with one's own: only the difference beyond the
+ * hysteresis counts. So for peers that are about equally active only the quotas are compared. */
 static double pace_beside(double own, double other, double hysteresis)
 {
     if (other > own * hysteresis)
@@ -60,8 +61,8 @@ static double pace_beside(double own, double other, double hysteresis)
     return other * hysteresis < own ? other * hysteresis : own;
 }
 
-/* The peer whose quota lasts longest, of those that have something to lose; and how many credits
- * it would have to lose for both quotas to last equally long. */
+/* Finds the peer whose quota lasts longest, among those above the least quota. *count is the
+ * number of credits that it would have to lose for both quotas to last equally long. */
 static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i, uint32_t *count)
 {
     const pen_credit_share *self = &receiver->shares[peer_i];
@@ -83,7 +84,7 @@ static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i
     return found;
 }
 
-/* Moves quota of the slowest to the free one, at most so much. */
+/* Moves at most count_max of the slowest peer's quota to the free quota. */
 static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max)
 {
     uint32_t count = 0, victim = find_victim(receiver, peer_i, &count);
@@ -98,9 +99,9 @@ static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, ui
     pen_credit_settle(receiver, victim);
 }
 
-/* A peer has used its quota up: it gets some of the free quota, else some of a slower peer's. The
- * more it has, the more it gets at once, so that quotas follow a change of pattern in a number of
- * rounds that hardly depends on their size. */
+/* Called when a peer has used its quota up: it gets some of the free quota, else some of a slower
+ * peer's quota. A peer with a larger quota gets more at once. So the rounds that quotas need to
+ * follow a change of pattern hardly depend on the size of the quotas. */
 static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_share *share = &receiver->shares[peer_i];
@@ -111,15 +112,17 @@ static void activity_round(pen_credit_receiver *receiver, uint32_t peer_i)
     pen_credit_quota_add(receiver, peer_i, pen_credit_min(receiver->quota_free, count_max));
 }
 
-/* What a peer owes and what does not come back by itself, when packets in the mailbox are freed. */
+/* Returns the credits that a peer owes and that do not come back by themselves when packets in the
+ * mailbox are freed. */
 static uint32_t activity_ask(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
     return PEN_CREDIT_SPARE(peer->exposed - peer->mailbox, receiver->shares[peer_i].quota);
 }
 
-/* What was not given was sent before the answer and is in the mailbox. Only for what
- * the peer was granted, or came to owe, since then is it asked again. */
+/* Credits that the peer did not give were spent before the answer, and their packets are in the
+ * mailbox. The peer is asked again only for credits that it was granted, or came to owe, since
+ * then. */
 static void activity_given(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)
 {
     (void)count;
@@ -141,8 +144,8 @@ static bool can_ask_back(const pen_credit_receiver *receiver, uint32_t peer_i)
            !peer->asked_in_vain && peer->requested == 0;
 }
 
-/* The reserve is empty: some of those that have not lacked credits lately are asked for theirs,
- * going on where the last search ended. */
+/* Called when the reserve is empty: asks some of the peers that have not lacked credits recently
+ * to give theirs back. Each search begins where the last one ended. */
 static void scavenge(pen_credit_receiver *receiver)
 {
     uint32_t peers = receiver->params.peers;
@@ -171,11 +174,11 @@ static void loan_need(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t n
     }
     peer->borrowed = (uint16_t)(peer->borrowed + count);
     pen_credit_quota_add(receiver, peer_i, count);
-    peer->urgent = true; /* it waits for these */
+    peer->urgent = true; /* the peer waits for these credits */
     pen_credit_refill(receiver, peer_i);
 }
 
-/* What was noted about peers counts less with every epoch. */
+/* Fades the notes about peers at the end of every epoch. */
 static void loan_arrival(pen_credit_receiver *receiver)
 {
     if (++receiver->epoch_packets < receiver->params.epoch)
@@ -201,7 +204,7 @@ static void loan_given(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t 
         receiver->peers[peer_i].asked_in_vain = true;
 }
 
-/* A borrower keeps all while it stalls, else what it has used lately. */
+/* A borrower keeps all credits while it stalls, else as many as it has used recently. */
 static uint32_t loan_give(const pen_credit_sender *sender, uint32_t peer_i, uint32_t asked)
 {
     const pen_credit_target *peer = &sender->peers[peer_i];

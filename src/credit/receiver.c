@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* receiver.c: the granting receiver. Two ledgers are kept: of quotas (what each peer is entitled
- * to) and of slots (what each has, out or recovered). They may differ for a while, since a credit
- * that is out cannot be taken from its sender, only asked for; slots are never granted twice. */
+/* receiver.c: the granting receiver. It keeps two ledgers: quotas (credits that each peer is
+ * entitled to) and slots (credits that each peer has, exposed or recovered). The ledgers may
+ * differ for a while, because an exposed credit cannot be taken from its sender, only asked for. A
+ * slot is never granted twice. */
 #include "base/compiler.h"
 #include "credit/credit_internal.h"
 
@@ -10,7 +11,7 @@ static inline uint32_t held(const pen_credit_source *peer)
     return peer->exposed + peer->recovered;
 }
 
-/* The sums are kept beside what they sum up, so that forgetting one of them shows. */
+/* The sums are kept beside their parts, so that an update which misses one of them is found. */
 static inline void check_sums(const pen_credit_receiver *receiver)
 {
     PEN_INVARIANT(receiver->quota_free <= receiver->slots && receiver->pool <= receiver->slots);
@@ -41,13 +42,13 @@ static inline bool grant_is_due(const pen_credit_receiver *receiver, uint32_t pe
     const pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t base = pen_credit_min(receiver->shares[peer_i].quota, held(peer));
     if (!peer->urgent && (uint64_t)peer->recovered * (receiver->params.control + 1) <= base)
-        return false; /* below the threshold: most often so, and it spares a division */
+        return false; /* below the threshold: the usual case, and it saves a division */
     return peer->before_count < receiver->params.control &&
            PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer_i), peer->urgent);
 }
 
-/* How many packets may be freed one by one before anything comes due that is not listed yet: a
- * grant, the end of a round, or a slot that does not stay with its sender. */
+/* Returns how many packets may be freed one by one before an event that is not listed yet: a grant
+ * becomes due, a round ends, or a slot does not stay with its sender. */
 static uint32_t calm_of(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
@@ -63,7 +64,7 @@ static uint32_t calm_of(const pen_credit_receiver *receiver, uint32_t peer_i)
     return calm;
 }
 
-/* After anything that can make a control packet due. */
+/* Called after every event that can make a control packet due. */
 static inline void consider(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     if (receiver->peers[peer_i].recall_wanted || grant_is_due(receiver, peer_i))
@@ -86,7 +87,7 @@ void pen_credit_quota_add(pen_credit_receiver *receiver, uint32_t peer_i, int64_
     receiver->quota_free -= (uint32_t)count;
 }
 
-/* From the pool to the recovered ones of a peer (count < 0: back). */
+/* Moves credits from the pool to the recovered ones of a peer (count < 0: back). */
 static void slots_add(pen_credit_receiver *receiver, pen_credit_source *peer, int64_t count)
 {
     peer->recovered += (uint32_t)count;
@@ -95,7 +96,7 @@ static void slots_add(pen_credit_receiver *receiver, pen_credit_source *peer, in
     receiver->pool -= (uint32_t)count;
 }
 
-/* One that lacks slots stands in line for them. */
+/* Puts a peer that lacks slots in line for them. */
 static void stand_in_line(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     if (held(&receiver->peers[peer_i]) < receiver->shares[peer_i].quota)
@@ -112,8 +113,8 @@ void pen_credit_refill(pen_credit_receiver *receiver, uint32_t peer_i)
     consider(receiver, peer_i);
 }
 
-/* The pool feeds the peers that lack slots, in the order in which they came to lack them. One that
- * is fed in part goes to the end. */
+/* Gives slots of the pool to the peers that lack some, in the order in which they began to lack
+ * them. A peer that gets only a part goes to the end. */
 static void feed(pen_credit_receiver *receiver)
 {
     uint32_t i = 0;
@@ -136,12 +137,12 @@ void pen_credit_settle(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t owed = PEN_CREDIT_SPARE(held(peer), receiver->shares[peer_i].quota);
-    /* One that hurries has none in hand, and must get one. */
+    /* An urgent peer has no credit in hand, and must get one. */
     uint32_t spare = PEN_CREDIT_SPARE(peer->recovered, peer->urgent ? 1U : 0U);
     slots_add(receiver, peer, -(int64_t)pen_credit_min(owed, spare));
     if (receiver->rules->ask(receiver, peer_i) > 0)
         pen_credit_recall(receiver, peer_i);
-    /* No grant comes due: the threshold falls by no more than was taken. */
+    /* No grant becomes due: the threshold falls by at most the credits that were taken. */
 }
 
 /* ---- what happened --------------------------------------------------------------------------- */
@@ -175,7 +176,7 @@ pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, ui
     receiver->occupied++;
     PEN_INVARIANT(receiver->occupied <= receiver->slots);
     show(receiver, peer_i, 1);
-    if (tag.urgent && peer->exposed == peer->mailbox) { /* else a grant is under way to it */
+    if (tag.urgent && peer->exposed == peer->mailbox) { /* else a grant to it is under way */
         peer->urgent = true;
         peer->calm = 0;
     }
@@ -243,7 +244,7 @@ pen_status pen_credit_receiver_hear(pen_credit_receiver *receiver, uint32_t peer
         peer->told -= count;
     }
     receiver->rules->given(receiver, peer_i, count);
-    /* First the peer itself: what was freed meanwhile may have gone to others already. */
+    /* The peer itself comes first: slots that it freed meanwhile may have gone to other peers. */
     pen_credit_refill(receiver, peer_i);
     feed(receiver);
     check_peer(receiver, peer_i);
@@ -259,7 +260,7 @@ static int32_t tell_quota(pen_credit_receiver *receiver, uint32_t peer_i)
     return (int32_t)(quota - before);
 }
 
-/* Grants what is recovered, at most count_max. */
+/* Grants the recovered credits, at most count_max. */
 static void grant(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count_max,
                   pen_credit_message *out)
 {
@@ -273,7 +274,7 @@ static void grant(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count
     peer->urgent = peer->epoch_ended = false;
 }
 
-/* False: by now there is nothing to ask back. */
+/* Returns false if there are no longer credits to ask back. */
 static bool take_recall(pen_credit_receiver *receiver, uint32_t peer_i, pen_credit_message *out)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sender.c: the spending sender. It knows what it has in hand, and what it must leave there. */
+/* sender.c: the spending sender. A sender knows its credits in hand, and how many must stay there.
+ */
 #include "base/compiler.h"
 #include "credit/credit_internal.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counters.c: counters static|activity|loan QUOTA: what a rank reads of each peer's credits while
- * the job runs. Of three ranks, two write to rank 0 one after the other, more than they have
- * credits for, and look at their counters at every step; rank 0 looks in the handler. At the end
- * rank 0 sends each what it has counted, which must be what that one has. `counters none`: the
- * conduit has no credits. */
+/* counters.c: `counters static|activity|loan QUOTA` reads each peer's credits on a rank while the
+ * job runs. The job has three ranks. Two of them write to rank 0, one after the other, more
+ * packets than they have credits for, and read their counters at every step; rank 0 reads its
+ * counters in the handler. At the end rank 0 sends each rank its counts, which must equal the
+ * counts of that rank. `counters none`: the conduit has no credits. */
 #include <gasnetex.h>
 #include <penstock/stats.h>
 
@@ -40,7 +40,8 @@ static pen_peer_stats of(gex_Rank_t peer)
     return stats;
 }
 
-/* What holds at any time: of all peers together nobody has more than the mailbox's data slots. */
+/* Checks at any time that the credits of all peers together do not exceed the mailbox's data
+ * slots. */
 static void check_range(gex_Rank_t peer, const pen_peer_stats *stats)
 {
     uint64_t slots = PEERS * quota;

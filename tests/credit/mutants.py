@@ -17,8 +17,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from patience import patience  # noqa: E402  (the folder is named above)
 
-# name, file, what is there, what stands there instead; the latter two are both expressions, or, if
-# they end in a semicolon, statements
+# name, file, old text, new text. Both texts are expressions, or, if they end in a semicolon,
+# statements.
 MUTANTS = [
     # The rules for requests and replies.
     ("no_reserve", "credit.h", "packet == PEN_CREDIT_REQUEST ? sender->reserve : 0", "0"),
@@ -53,7 +53,7 @@ MUTANTS = [
      "feed(receiver);"),
     ("victim_below_least", "policies.c",
      "receiver->shares[victim].quota - least(&receiver->params)", "receiver->shares[victim].quota"),
-    # Who loses to whom.
+    # The choice of the peer that loses credits.
     ("burst_measured", "policies.c", "share->period_freed < receiver->period",
      "share->period_freed < 1"),
     ("stopped_not_seen", "policies.c", "return PACE_STOPPED;", "return peer->pace;"),
@@ -75,7 +75,7 @@ MUTANTS = [
     ("loan_lends_the_lent", "policies.c", "pen_credit_min(need, receiver->quota_free)", "need"),
     ("loan_quota_kept", "receiver.c",
      "pen_credit_quota_add(receiver, peer_i, -(int64_t)count);", ";"),
-    # What most packets come to.
+    # Fast paths.
     ("calm_too_long", "receiver.c", "peer->recovered + 1", "peer->recovered"),
     ("calm_after_a_look", "receiver.c",
      "consider(receiver, i);\n        peer->calm = calm_of(receiver, i);", "consider(receiver, i);"),
@@ -93,7 +93,7 @@ MUTANTS = [
 
 
 def choice(number, old, new):
-    """Both, of which the number of the mutant chooses."""
+    """Returns C text that has both texts; the number of the mutant selects one at run time."""
     if not old.endswith(";"):
         end = " &&\n" if old.endswith(" &&\n") else ""
         old, new = old.removesuffix(end), new.removesuffix(end)
@@ -104,13 +104,13 @@ def choice(number, old, new):
 
 
 def put_in(folder):
-    """Puts all mutants into the copy; returns what is missing."""
+    """Puts all mutants into the copy. Returns those whose place was not found."""
     missing = []
     for number, (name, file, old, new) in enumerate(MUTANTS, 1):
         path = os.path.join(folder, "credit", file)
         with open(path, encoding="utf-8") as opened:
             text = opened.read()
-        # Where lines are broken says nothing.
+        # Line breaks in the source are ignored.
         pattern = r"\s+".join(re.escape(word) for word in old.split())
         found = list(re.finditer(pattern, text))
         if len(found) != 1:
@@ -125,7 +125,8 @@ def put_in(folder):
 
 
 def build(folders, work, name, test_files):
-    """A program of one file, since most of a short compilation is its beginning."""
+    """Returns one file with the whole program, since most of a short compilation goes to reading
+    the headers."""
     source, tests, generated = folders
     library = sorted(os.listdir(os.path.join(work, "credit")))
     files = [f"credit/{file}" for file in library if file.endswith(".c")]
@@ -144,7 +145,8 @@ def build(folders, work, name, test_files):
 
 
 def run(command):
-    """What went wrong; None if nothing did. A program that does not end is wrong, too."""
+    """Runs the tests. Returns the failure, or None if all passed. A program that does not end has
+    failed, too."""
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience(60))
     except subprocess.TimeoutExpired:

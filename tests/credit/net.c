@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net.c: the network of net.h. A rank is an automaton: it drains its mailbox, is perhaps inside a
- * request's handler, which sends a reply, and perhaps has a request half sent. Nothing it does
- * waits; a run in which nobody can do anything and something is left to do has deadlocked. */
+/* net.c: the network of net.h. A rank is an automaton. It drains its mailbox; it may be inside a
+ * request's handler, which sends a reply; and it may have sent a part of a request. No step waits.
+ * If no rank can take a step and work is left, the run has deadlocked. */
 #include "credit/net.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct packet {
     bool is_data, is_last, rides; /* rides: message is a grant on a data packet */
     uint32_t from;
     pen_credit_class class;
-    uint32_t reply_len; /* of a request's last packet */
+    uint32_t reply_len; /* set in a request's last packet */
     pen_credit_tag tag;
     pen_credit_message message;
 } packet;
@@ -28,12 +28,12 @@ typedef struct rank {
     pen_credit_sender *sender;
     queue mailbox, stash;
     uint32_t data;                   /* data slots in use, stash included */
-    uint32_t control[NET_RANKS_MAX]; /* control packets from each, under way or here */
+    uint32_t control[NET_RANKS_MAX]; /* control packets from each peer, also those under way */
     bool in_handler;                 /* until its reply is sent */
     uint32_t reply_to, reply_left;
-    uint32_t request_to, request_left;        /* 0 left: no request begun */
-    uint32_t assembly[NET_RANKS_MAX];         /* packets of a request that has come in part */
-    uint32_t budget;                          /* packets of requests and replies yet to begin */
+    uint32_t request_to, request_left; /* packets left; 0: no request has begun */
+    uint32_t assembly[NET_RANKS_MAX];  /* packets of a request that has arrived in part */
+    uint32_t budget;                   /* packets of requests and replies that have not begun */
     uint64_t requests_sent, requests_handled; /* messages */
 } rank;
 
@@ -43,7 +43,7 @@ typedef struct net {
     queue ways[NET_RANKS_MAX][NET_RANKS_MAX]; /* from, to */
     uint64_t random, packets;
     uint32_t phase, pattern;
-    uint32_t sleepy, slow_from, slow_to; /* a rank, and a pair's way, that are far behind */
+    uint32_t sleepy, slow_from, slow_to; /* a rank and a pair's path that are far behind */
     uint32_t in_vain;                    /* steps, lately */
     const char *wrong;
 } net;
@@ -77,7 +77,7 @@ static packet pop(queue *q)
     return p;
 }
 
-/* A rank's number among another one's peers, and back. */
+/* Converts a rank's number to a number among another rank's peers, and back. */
 static uint32_t peer_of(uint32_t self, uint32_t other) { return other < self ? other : other - 1; }
 static uint32_t rank_of(uint32_t self, uint32_t peer) { return peer < self ? peer : peer + 1; }
 
@@ -135,8 +135,8 @@ static void free_slot(net *w, uint32_t i, uint32_t from)
     pen_credit_receiver_freed(w->ranks[i].receiver, peer_of(i, from));
 }
 
-/* A request's slot is free when its handler has sent its reply; what comes before the last packet
- * is copied at once. */
+/* The slot of a request's last packet is freed when its handler has sent its reply. The packets
+ * before it are copied out at once. */
 static void handle_request(net *w, uint32_t i, const packet *p)
 {
     rank *self = &w->ranks[i];
@@ -194,8 +194,8 @@ static bool drain(net *w, uint32_t i)
 
 /* ---- what ranks do --------------------------------------------------------------------------- */
 
-/* Whom a rank writes to in this phase: everybody, one rank, a pair's other half, a neighbour, or
- * the others of its half. */
+/* Chooses the rank to write to in this phase: any rank, one rank, the partner of a pair, a
+ * neighbour, or a rank of the own half. */
 static uint32_t choose(net *w, uint32_t i)
 {
     uint32_t ranks = w->params->ranks, any = rank_of(i, draw(&w->random, ranks - 1));
@@ -256,7 +256,7 @@ static bool reply(net *w, uint32_t i)
     return true;
 }
 
-/* Inside a handler only its reply goes on. Outside, requests that were stashed come first. */
+/* Inside a handler a rank only continues its reply. Outside, stashed requests come first. */
 static bool work(net *w, uint32_t i)
 {
     rank *self = &w->ranks[i];
@@ -296,13 +296,14 @@ static bool deliver(net *w, uint32_t from, uint32_t to)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* So many bits of a number that was drawn, as a number below. */
+/* Takes as many bits of a drawn number as `below` needs, and returns a number smaller than
+ * `below`. */
 static uint32_t part(uint64_t drawn, unsigned shift, uint32_t below)
 {
     return (uint32_t)((((drawn >> shift) & 0xffff) * below) >> 16);
 }
 
-/* Something comes to rank i; from is whose way is looked at first. */
+/* Delivers a packet to rank i; the path of rank `from` is looked at first. */
 static bool deliver_any(net *w, uint32_t from, uint32_t i, bool behind)
 {
     for (uint32_t tried = 0; tried < w->params->ranks; tried++) {
@@ -313,8 +314,8 @@ static bool deliver_any(net *w, uint32_t from, uint32_t i, bool behind)
     return false;
 }
 
-/* All choices of a step are parts of one number. Who is behind goes on when others have not been
- * able to for long. */
+/* Takes all choices of a step from parts of one drawn number. A rank that is behind goes on when
+ * all other ranks have made no progress for long. */
 static void step_at_random(net *w)
 {
     uint64_t drawn = (w->random = w->random * 6364136223846793005U + 1442695040888963407U);
@@ -332,8 +333,8 @@ static void step_at_random(net *w)
     w->in_vain = did ? 0 : w->in_vain + 1;
 }
 
-/* Everything that can be done, once; false: nothing. A round of many steps at random may miss
- * something; this one does not. */
+/* Tries every possible step once. Returns false if no step was possible. A round of many random
+ * steps may miss one; this function does not. */
 static bool sweep(net *w)
 {
     bool did = false;
@@ -346,8 +347,7 @@ static bool sweep(net *w)
     return did;
 }
 
-/* All is quiet: nothing may be lost on the way from one rank to another, and each quota has its
- * slots. */
+/* Checks a quiet network: no credit is lost between two ranks, and each quota has its slots. */
 static void check_pair(net *w, uint32_t from, uint32_t to)
 {
     pen_credit_receiver_counters in;
@@ -392,7 +392,7 @@ static void next_phase(net *w)
     const net_params *params = w->params;
     w->phase++;
     w->pattern = draw(&w->random, 5);
-    w->sleepy = draw(&w->random, 2 * params->ranks); /* half the time: none */
+    w->sleepy = draw(&w->random, 2 * params->ranks); /* half the time: no rank is behind */
     w->slow_from = draw(&w->random, 2 * params->ranks);
     w->slow_to = draw(&w->random, params->ranks);
     for (uint32_t i = 0; i < params->ranks; i++)
@@ -407,7 +407,7 @@ static bool has_begun_all(const net *w)
     return all;
 }
 
-/* Ends when all has been begun, or when nothing can be done at all, which is tried now and then. */
+/* Ends when all messages have begun, or when no step is possible, which is checked at intervals. */
 static void play_phase(net *w)
 {
     do {

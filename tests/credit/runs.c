@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* runs.c: runs RUNS PACKETS [SEED]: so many runs of the network of net.h, each of at least so many
- * packets, with seeds from SEED on. The first that goes wrong ends it and is named, with the
- * command that repeats it. */
+/* runs.c: `runs RUNS PACKETS [SEED]` plays RUNS runs of the network of net.h, each of at least
+ * PACKETS packets, with the seeds SEED, SEED + 1 and so on. The first run that fails ends the
+ * program, which prints the command that repeats it. */
 #include "credit/net.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What to say when an invariant ends the process. */
+/* Text to print when an invariant ends the process. */
 static char repeat[160];
 
 static void on_abort(int signal)
@@ -24,7 +24,7 @@ static void on_abort(int signal)
 
 enum { ENOUGH_RUNS = 200 };
 
-/* Of each policy some runs must be such: the least quota, four ranks or more, replies longer than a
+/* For each policy some runs must have the least quota, four ranks or more, replies longer than a
  * quota, and patterns that change. */
 static bool is_hardest(const net_params *params)
 {

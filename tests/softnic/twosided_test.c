@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* twosided_test.c: the two-sided library over the EXTOLL card: messages match by source and tag in
- * the order of their sending, come whole, and overflow no mailbox, however small. All ranks are in
- * one thread. */
+/* twosided_test.c: the two-sided library over the EXTOLL card. Messages match by source and tag in
+ * the order of their sending, arrive whole, and overflow no mailbox, however small. All ranks are
+ * in one thread. */
 #include "unit/softnic/fabric.h"
 
 #include <twosided/twosided.h>
@@ -73,7 +73,7 @@ static void world_close(world *w)
     free(w->fabric);
 }
 
-/* The number-th message from a rank to another: its tag and length, the same for both. */
+/* Computes tag and length of message `number` from one rank to another; both ends use it. */
 static uint32_t mix(int from, int to, int number)
 {
     uint32_t x = (uint32_t)(from * 31 + to) * 2654435761u + (uint32_t)number * 40503u;
@@ -88,7 +88,7 @@ static size_t len_of(int from, int to, int number)
     return lens[mix(from, to, number) / TAGS % (sizeof(lens) / sizeof(lens[0]))];
 }
 
-/* The number of the nth message with a tag; EACH: there are not so many. */
+/* Returns the number of the nth message with a tag, or EACH if there are fewer. */
 static int number_of(int from, int to, int tag, int nth)
 {
     for (int number = 0; number < EACH; number++)
@@ -114,7 +114,8 @@ static void send_some(rank *r, int me)
     }
 }
 
-/* In the order of posting, whichever is done first: the next of its source and tag. */
+/* Checks completion in the order of posting, whichever finishes first: each receive gets the next
+ * message of its source and tag. */
 static void check_next(rank *r, int me)
 {
     twosided_request *done = &r->receives[r->got_all % UNDER_WAY];
@@ -128,8 +129,8 @@ static void check_next(rank *r, int me)
     r->got_all++;
 }
 
-/* Of each source in turn two messages, of which the second is waited for first: a sender has two
- * under way, so nobody waits in a circle. */
+/* Receives two messages of each source in turn and waits for the second first. A sender has two
+ * under way, so no cycle of waits exists. */
 static void choose(const rank *r, int me, int *from, int *tag)
 {
     int pair = r->posted_all / 2, number = pair / (RANKS - 1) * 2 + 1 - r->posted_all % 2;
