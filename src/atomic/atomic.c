@@ -47,11 +47,11 @@ static PEN_COLD _Noreturn void refuse_unknown(pen_job *job, const atomic_place *
         pen_job_fatal(job,
                       "atomic operation at %p of rank %u: no segment of its endpoint %u is known "
                       "here; bind one there and publish it on both ranks first",
-                      place->target, place->jobrank, place->ep_index);
+                      (void *)place->target, place->jobrank, place->ep_index);
     pen_job_fatal(job,
                   "atomic operation at %p of rank %u: that rank has no segment; attach one on "
                   "every rank first",
-                  place->target, place->jobrank);
+                  (void *)place->target, place->jobrank);
 }
 
 PEN_COLD _Noreturn void atomic_refuse(pen_job *job, const atomic_place *place)
@@ -60,7 +60,7 @@ PEN_COLD _Noreturn void atomic_refuse(pen_job *job, const atomic_place *place)
         pen_job_fatal(job,
                       "atomic operation at %p of rank %u: a value of %u bytes lies at a multiple "
                       "of its size; align it",
-                      place->target, place->jobrank, place->len);
+                      (void *)place->target, place->jobrank, place->len);
     const pen_remote_segment *segment =
         pen_mem_remote_row(&job->mem, place->ep_index, place->jobrank);
     if (segment == NULL || segment->len == 0)
@@ -68,7 +68,8 @@ PEN_COLD _Noreturn void atomic_refuse(pen_job *job, const atomic_place *place)
     pen_job_fatal(job,
                   "atomic operation on %u bytes at %p of rank %u is outside its segment "
                   "[0x%llx, 0x%llx); check the address",
-                  place->len, place->target, place->jobrank, (unsigned long long)segment->base,
+                  place->len, (void *)place->target, place->jobrank,
+                  (unsigned long long)segment->base,
                   (unsigned long long)(segment->base + segment->len));
 }
 
@@ -155,7 +156,7 @@ static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call
             job,
             "atomic operation at %p of rank %u: endpoint %u has memory of a device there; "
             "put and get it, or keep the word in host memory",
-            (void *)place->target, place->jobrank, place->ep_index);
+            (void *)(void *)place->target, place->jobrank, place->ep_index);
     if (!atomic_by_message(job, place, call, segment->number, offset, op))
         return false;
     pen_job_count(job, &job->counters.atomic_net);

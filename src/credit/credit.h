@@ -267,7 +267,7 @@ void pen_credit_sender_count(const pen_credit_sender *sender, uint32_t peer_i,
  * control packet becomes due. The slow paths are in sender.c and receiver.c. The structures below
  * are private to the library: its users neither read nor write them. */
 
-enum { PEN_CREDIT_NONE = UINT32_MAX };
+#define PEN_CREDIT_NONE UINT32_MAX /* no index */
 
 typedef struct pen_credit_link {
     uint32_t next;

@@ -43,8 +43,9 @@ enum {
     EXTOLL_DRAIN_MAX = 256,   /* packets that one poll takes out of the mailbox */
     EXTOLL_PATIENCE = 256,    /* tries of a request that leaves credits to replies */
     EXTOLL_COPY_LEAD = 8,     /* words that may come along before a packet that is copied */
-    EXTOLL_NONE = UINT32_MAX, /* no index */
 };
+
+#define EXTOLL_NONE UINT32_MAX /* no index */
 
 typedef struct extoll_config {
     pen_credit_settings credits;
