@@ -9,10 +9,10 @@
 bool pen_tools_maximize_limit(int limit)
 {
     struct rlimit now;
-    if (getrlimit((__rlimit_resource_t)limit, &now) != 0)
+    if (getrlimit(limit, &now) != 0)
         return false;
     now.rlim_cur = now.rlim_max;
-    return setrlimit((__rlimit_resource_t)limit, &now) == 0;
+    return setrlimit(limit, &now) == 0;
 }
 
 bool pen_tools_bind(unsigned i)
