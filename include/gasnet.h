@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet.h: the GASNet-1 interface, and with it all of gasnetex.h, gasnet_tools.h
- * and gasnet_vis.h: both interfaces work in one program, on the same objects. */
+/* gasnet.h: the GASNet-1 interface. It includes gasnetex.h, gasnet_tools.h and gasnet_vis.h. A
+ * program may use both interfaces, on the same objects. */
 #ifndef _INCLUDED_GASNET_H
 #define _INCLUDED_GASNET_H
 

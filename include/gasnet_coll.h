@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_coll.h: collectives: those of GASNet-EX, those that it lacks, and the calls of the
- * GASNet-1 era. Barriers are in gasnetex.h, too. */
+/* gasnet_coll.h: collectives of GASNet-EX, Penstock's additions to them, and the calls of the
+ * GASNet-1 era. gasnetex.h declares the barriers, too. */
 #ifndef _INCLUDED_GASNET_COLL_H
 #define _INCLUDED_GASNET_COLL_H
 

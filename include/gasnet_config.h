@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_config.h: which release this is, as numbers and as text that configure scripts search for.
+/* gasnet_config.h: the release, as numbers and as text that configure scripts search for.
  *
  * Clients compare GASNET_RELEASE_VERSION_... with the releases of the reference implementation in
- * order to know what the interface offers; Penstock therefore states the release whose interface it
- * implements. Its own version is PENSTOCK_VERSION_... */
+ * order to know which calls the interface has. Penstock therefore states the release whose
+ * interface it implements. The version of Penstock is PENSTOCK_VERSION_... */
 #ifndef _INCLUDED_GASNET_CONFIG_H
 #define _INCLUDED_GASNET_CONFIG_H
 
@@ -18,7 +18,7 @@
 #define GASNETI_BUILD_ID             "Penstock 0.1.0"
 #define GASNETI_CONFIGURE_ARGS       "'--disable-aligned-segments' '--enable-pshm'"
 
-/* The version of the GASNet-EX specification, by the name that configure scripts search for. */
+/* The version of the GASNet-EX specification, under the name that configure scripts search for. */
 #define EX_SPEC_VERSION_MAJOR       0
 #define EX_SPEC_VERSION_MINOR       19
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_portable_platform.h: what this is compiled by, for and on, as macros for #if. Stands alone
- * and declares nothing. Of each group exactly one macro is 1 and the others are undefined:
+/* gasnet_portable_platform.h: names the compiler, the operating system and the processor, as macros
+ * for #if. Includes no header and declares nothing. In each group exactly one macro is 1; the rest
+ * are undefined:
  *
  *     PLATFORM_COMPILER_<family>, with _C or _CXX behind it for the language
  *     PLATFORM_OS_<family>, in some cases with PLATFORM_OS_SUBFAMILY_<name>
  *     PLATFORM_ARCH_<family>; PLATFORM_ARCH_32 or _64; PLATFORM_ARCH_BIG_ENDIAN or _LITTLE_ENDIAN
  *
- * Each group's ..._FAMILYNAME is the family as a token. The compiler also has a version,
- * comparable by PLATFORM_COMPILER_VERSION_GE(major, minor, patch) and its like, and texts:
- * PLATFORM_COMPILER_VERSION_STR and PLATFORM_COMPILER_IDSTR. */
+ * In each group, ..._FAMILYNAME is the family as a token. PLATFORM_COMPILER_VERSION_GE(major,
+ * minor, patch), ..._GT, ..._LE, ..._LT and ..._EQ compare the version of the compiler. Two macros
+ * describe it as text: PLATFORM_COMPILER_VERSION_STR and PLATFORM_COMPILER_IDSTR. */
 #ifndef _PORTABLE_PLATFORM_H
 #define _PORTABLE_PLATFORM_H
 
@@ -24,7 +25,7 @@
 #define PLATFORM_COMPILER_VERSION_INT(major, minor, patch) \
     (((major) << 16) | ((minor) << 8) | (patch))
 
-/* Compilers that pretend to be others come before those they pretend to be. */
+/* Tests a compiler that pretends to be another one before the one that it imitates. */
 #if defined(__INTEL_LLVM_COMPILER) || defined(__INTEL_COMPILER)
 #    define PLATFORM_COMPILER_INTEL      1
 #    define PLATFORM_COMPILER_FAMILYNAME INTEL
@@ -145,7 +146,7 @@
 #    define PEN_PLATFORM_PATCH           0
 #endif
 
-/* The language is told apart by a second macro, and by a number that differs. */
+/* The language of the compiler has a second macro and its own number. */
 #ifdef __cplusplus
 #    define PLATFORM_COMPILER_ID          (PLATFORM_COMPILER_FAMILYID + 10000)
 #    define PLATFORM_COMPILER_CXX_LANGLVL __cplusplus
@@ -214,7 +215,8 @@
         PEN_PLATFORM_TEXT(PEN_PLATFORM_MAJOR) \
         "." PEN_PLATFORM_TEXT(PEN_PLATFORM_MINOR) "." PEN_PLATFORM_TEXT(PEN_PLATFORM_PATCH)
 #endif
-/* For people and for strings in binaries: "|COMPILER_FAMILY:GNU|COMPILER_VERSION:12.2.0|...". */
+/* Describes the compiler in binaries, for `strings`:
+ * "|COMPILER_FAMILY:GNU|COMPILER_VERSION:12.2.0|...". */
 #define PLATFORM_COMPILER_IDSTR                                                                 \
     "|COMPILER_FAMILY:" PEN_PLATFORM_TEXT(                                                      \
         PLATFORM_COMPILER_FAMILYNAME) "|COMPILER_VERSION:" PLATFORM_COMPILER_VERSION_STR        \
@@ -234,8 +236,8 @@
 #elif defined(__linux__) || defined(__linux)
 #    define PLATFORM_OS_LINUX      1
 #    define PLATFORM_OS_FAMILYNAME LINUX
-/* Builds for Cray's compute nodes and for Windows' Linux subsystem say so; nothing predefined does.
- */
+/* Builds for Cray's compute nodes and for Windows' Linux subsystem define these macros themselves,
+ * because compilers predefine nothing for them. */
 #    if defined(__CRAYXT_COMPUTE_LINUX_TARGET) || defined(GASNETI_ARCH_CRAYXT)
 #        define PLATFORM_OS_SUBFAMILY_CNL 1
 #        define PLATFORM_OS_SUBFAMILYNAME CNL

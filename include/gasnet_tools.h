@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gasnet_tools.h: helpers of parallel programs: time, atomics, fences, locks, the environment,
- * numbers of the machine, ends and stacks. They need no job. A program may use them alone, with
- * the library (it defines GASNETT_THREAD_SAFE or GASNETT_THREAD_SINGLE) or in part without it
+/* gasnet_tools.h: helpers for parallel programs: time, atomics, fences, locks, the environment,
+ * figures of the machine, exit and stack traces. They need no job. A program may use them alone,
+ * with the library (it defines GASNETT_THREAD_SAFE or GASNETT_THREAD_SINGLE) or in part without it
  * (GASNETT_LITE_MODE); or with gasnetex.h, or gasnet.h, which contains this. See
  * <penstock/tools/mode.h>.
  *
- * What documentation of a call says about its context is explained in gasnetex.h. */
+ * gasnetex.h explains what "Context:" means in the documentation of a call. */
 #ifndef _INCLUDED_GASNET_TOOLS_H
 #define _INCLUDED_GASNET_TOOLS_H
 

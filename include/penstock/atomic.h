@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic.h: remote atomics: operations on single values in a peer's bound segment, each of which
- * happens as a whole.
+/* atomic.h: remote atomics: indivisible operations on single values in a peer's bound segment.
  *
- * Operations belong to a domain, which has a team, a type and a set of operations. Those of one
- * domain are atomic to one another, whichever rank or thread (GASNET_PAR) makes them, its own
- * target too. While a domain's operations may be under way, a location they change is accessed in
- * no other way: not by another domain, not by put, get or the target's own loads and stores. A
- * barrier, once the operations are done, ends such a phase.
+ * Operations belong to a domain, which has a team, a type and a set of operations. Operations of
+ * one domain are atomic to one another, whichever rank or thread (GASNET_PAR) makes them, also the
+ * target itself. While a domain's operations may be under way, nothing else may access a location
+ * that they change: no other domain, no put or get, no load or store of the target. To end this
+ * phase, wait for the operations, then make a barrier.
  *
  * Operations, GEX_OP_...; each but GET changes the target:
- *   ADD SUB MULT MIN MAX  by op1, as the type says; integers wrap; MIN and MAX keep what is there
- *                         unless op1 is less, or greater: a NaN, and a zero of either sign
+ *   ADD SUB MULT MIN MAX  by op1, as the type says; integers wrap; MIN (MAX) stores op1 only if it
+ *                         is less (greater) than the value: a NaN or a zero of the other sign stays
  *   INC DEC               by 1
  *   AND OR XOR            by op1; integers only
  *   SET                   to op1
  *   CAS                   to op2, if it is op1; floats are compared bit by bit
- *   FADD FSUB ... FXOR, SWAP (SET), FCAS (CAS): the same, and fetch the value it had before
- *   GET                   fetches it
+ *   FADD FSUB ... FXOR    as ADD SUB ... XOR, and fetch the value before the change
+ *   SWAP FCAS             as SET and CAS, and fetch the value before the change
+ *   GET                   fetches the value
  *
- * Common to the calls that begin one:
+ * Arguments of the calls that begin an operation:
  *   domain    from gex_AD_Create; its type is the call's
- *   result    where a fetching operation writes the old value, local; not to be touched until the
- *             operation is done. Others ignore it
- *   rank      whose memory it is, in the domain's team; the caller itself is one
- *   target    an address of that rank's: inside its bound segment (any in
- *             GASNET_SEGMENT_EVERYTHING), a multiple of the value's size
+ *   result    local address where a fetching operation writes the old value; do not access it until
+ *             the operation is done. Operations that do not fetch ignore it
+ *   rank      the target's rank in the domain's team; may be the caller
+ *   target    an address of that rank, inside its bound segment (any in GASNET_SEGMENT_EVERYTHING),
+ *             a multiple of the value's size
  *   op        one of the domain's operations; best a constant
- *   op1, op2  operands; what the operation does not use is ignored
+ *   op1, op2  operands; an operand that the operation does not use is ignored
  *   flags     any of
  *     GEX_FLAG_IMMEDIATE        do not wait for resources
  *     GEX_FLAG_AD_REL           what this thread did before comes before the operation
@@ -34,8 +34,8 @@
  *     GEX_FLAG_AD_MY_RANK       rank is the caller
  *     GEX_FLAG_AD_MY_NBRHD      rank shares its memory with the caller
  *     GEX_FLAG_RANK_IS_JOBRANK  rank is a job rank, of a member of the team
- * An operation is done when its effect is visible to every later one, and its result is here. There
- * is no order among operations. Wrong arguments end the job. */
+ * An operation is done when every later operation sees its effect and the result has been written.
+ * Operations are not ordered. Wrong arguments end the job. */
 #ifndef PENSTOCK_ATOMIC_H
 #define PENSTOCK_ATOMIC_H
 
@@ -48,40 +48,40 @@ extern "C" {
 /* ---- domains -------------------------------------------------------------------------------- */
 
 /* Makes a domain.
- *   domain  receives it
+ *   domain  receives the domain
  *   team    not a TM pair
  *   type    one of GEX_DT_I32, U32, I64, U64, FLT, DBL
- *   ops     what it will do: any of the operations above that the type has
+ *   ops     operations the domain is for: any of the above that the type has
  *   flags   hints: where operations will go mostly, any of GEX_FLAG_AD_FAVOR_MY_RANK, _MY_NBRHD,
- *           _REMOTE
- * Collective over the team, with the same type, ops and flags, and yet nobody waits: the domain is
- * usable at once, on the memory of members that have not made it yet, too. Wrong arguments end the
- * job. Context: no handler. Does not poll.
- * GASNet-EX, chapter "Remote atomics". */
+ * _REMOTE Collective over the team, with the same type, ops and flags on all members. The call does
+ * not wait for other members: the domain is usable at once, also on the memory of members that have
+ * not made it yet. Wrong arguments end the job. Context: no handler. Does not poll. GASNet-EX,
+ * chapter "Remote atomics". */
 PEN_API void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops,
                            gex_Flags_t flags);
 
-/* Ends a domain. The caller's operations on it are done. Collective over its team, and yet nobody
- * waits: a member may go on using its own until it destroys it. Context: no handler. Does not poll.
- * GASNet-EX, chapter "Remote atomics". */
+/* Ends a domain. All of the caller's operations on it must be done before. Collective over its
+ * team. The call does not wait: each member may use the domain until it destroys it. Context: no
+ * handler. Does not poll. GASNet-EX, chapter "Remote atomics". */
 PEN_API void gex_AD_Destroy(gex_AD_t domain);
 
-/* The flags it was made with. Context: any. GASNet-EX, chapter "Remote atomics". */
+/* Returns the flags the domain was made with. Context: any. GASNet-EX, chapter "Remote atomics". */
 PEN_API gex_Flags_t gex_AD_QueryFlags(gex_AD_t domain);
 
-/* Its team. Context: any. GASNet-EX, chapter "Remote atomics". */
+/* Returns the domain's team. Context: any. GASNet-EX, chapter "Remote atomics". */
 PEN_API gex_TM_t gex_AD_QueryTM(gex_AD_t domain);
 
-/* Its type. Context: any. GASNet-EX, chapter "Remote atomics". */
+/* Returns the domain's type. Context: any. GASNet-EX, chapter "Remote atomics". */
 PEN_API gex_DT_t gex_AD_QueryDT(gex_AD_t domain);
 
-/* Its operations. Context: any. GASNet-EX, chapter "Remote atomics". */
+/* Returns the domain's operations. Context: any. GASNet-EX, chapter "Remote atomics". */
 PEN_API gex_OP_t gex_AD_QueryOps(gex_AD_t domain);
 
-/* Attaches a pointer of the client's. Context: any. GASNet-EX, chapter "Remote atomics". */
+/* Attaches a client's pointer to the domain. Context: any. GASNet-EX, chapter "Remote atomics". */
 PEN_API void gex_AD_SetCData(gex_AD_t domain, const void *data);
 
-/* That pointer; NULL at first. Context: any. GASNet-EX, chapter "Remote atomics". */
+/* Returns the attached pointer; NULL at first. Context: any. GASNet-EX, chapter "Remote atomics".
+ */
 PEN_API void *gex_AD_QueryCData(gex_AD_t domain);
 
 /* ---- with an event -------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.h: what the client chose when it was compiled (thread mode, segment mode, name of the
- * conduit) and what it may ask of this release in #if. The library serves every choice; which
- * conduit really runs is decided when the job starts. */
+/* config.h: the client's choices when it was compiled (thread mode, segment mode, name of the
+ * conduit), and macros by which it asks about this release in #if. The library serves every choice.
+ * The conduit that runs is decided when the job starts. */
 #ifndef PENSTOCK_CONFIG_H
 #define PENSTOCK_CONFIG_H
 
@@ -49,11 +49,11 @@
 
 /* ---- the conduit's name --------------------------------------------------------------------- */
 
-/* The client says it by -DGASNET_CONDUIT_..., or by the folder <name>-conduit of the installed tree
- * on its include path. A program that was built for SMP may assume that its ranks share one host,
- * so it does not start where they do not (PENSTOCK_ALLOW_OTHER_CONDUIT). Programs that were built
- * for another name run over every conduit. Without a name the macros say SMP, and the program is
- * for any conduit. */
+/* The conduit's name. The client defines GASNET_CONDUIT_..., or has the folder <name>-conduit of
+ * the installed tree on its include path. A program built for SMP may assume that its ranks share
+ * one host, so it refuses to start elsewhere (PENSTOCK_ALLOW_OTHER_CONDUIT). Programs built for
+ * another name run over every conduit. If no name is chosen, the macros name SMP and the program
+ * runs over any conduit. */
 #ifdef __has_include
 #    if __has_include(<gasnet_core.h>)
 #        include <gasnet_core.h>
@@ -122,13 +122,13 @@
 
 /* ---- what this implementation offers -------------------------------------------------------- */
 
-#define GASNET_ALIGNED_SEGMENTS            0 /* segments start where each rank's memory allows */
+#define GASNET_ALIGNED_SEGMENTS            0 /* segments start at different addresses */
 #define GASNET_MAXNODES                    0x7FFFFFFF
-#define GASNET_MAXEPS                      64 /* endpoints of a process, the primordial one too */
+#define GASNET_MAXEPS                      64 /* endpoints of a process, with the primordial one */
 #define GASNET_NULL_ARGV_OK                1
 #define GASNET_PSHM                        1
 #define GASNETI_PSHM_ENABLED               1
-#define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 0 /* no thread of ours runs handlers */
+#define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 0 /* no thread of the library runs handlers */
 #define GASNET_SUPPORTS_TI_SRCRANK         1
 #define GASNET_SUPPORTS_TI_EP              1
 #define GASNET_SUPPORTS_TI_ENTRY           1
@@ -136,17 +136,17 @@
 #define GASNET_SUPPORTS_TI_IS_LONG         1
 #define GASNET_SUPPORTS_AM_CANCEL          20240418L
 #define GASNET_SUPPORTS_AM_COMMIT_V2       20240906L
-#define GASNET_NATIVE_NP_ALLOC_REQ_MEDIUM  1 /* what shares memory is built in place */
+#define GASNET_NATIVE_NP_ALLOC_REQ_MEDIUM  1 /* payloads in shared memory are built in place */
 #define GASNET_NATIVE_NP_ALLOC_REP_MEDIUM  1
 
-/* Segments are multiples of this: the largest page the processor family uses. */
+/* Segment sizes are multiples of this page size: the largest that the processor family uses. */
 #if defined(__aarch64__)
 #    define GASNET_PAGESIZE 65536
 #else
 #    define GASNET_PAGESIZE 4096
 #endif
 
-/* The client may say that it is a debug build; the library's own checks are chosen at run time. */
+/* The client may declare a debug build. The library's own checks are chosen at run time. */
 #if !defined(GASNET_DEBUG) && !defined(GASNET_NDEBUG)
 #    define GASNET_NDEBUG 1
 #endif

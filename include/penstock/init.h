@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* init.h: how a job starts and ends, and the client object. Each object file that includes this
- * leaves a record of its thread and segment mode, so that a program put together from files that
- * disagree is refused by name when it starts. */
+ * header records its thread and segment mode. If the files of a program disagree, the program
+ * refuses to start and names them. */
 #ifndef PENSTOCK_INIT_H
 #define PENSTOCK_INIT_H
 
@@ -25,23 +25,24 @@ extern "C" {
 GEX_INLINE int gex_Client_Init(gex_Client_t *client, gex_EP_t *endpoint, gex_TM_t *team,
                                const char *name, int *argc, char ***argv, gex_Flags_t flags);
 
-/* The flags given to gex_Client_Init. Context: any. Does not poll.
+/* Returns the flags given to gex_Client_Init. Context: any. Does not poll.
  * GASNet-EX, chapter "Client". */
 PEN_API gex_Flags_t gex_Client_QueryFlags(gex_Client_t client);
 
-/* The name given to gex_Client_Init, the library's copy. Context: any. Does not poll.
+/* Returns the library's copy of the name given to gex_Client_Init. Context: any. Does not poll.
  * GASNet-EX, chapter "Client". */
 PEN_API const char *gex_Client_QueryName(gex_Client_t client);
 
-/* Attaches a pointer of the client's own to the object; no atomicity is promised. Context: any.
- * Does not poll. GASNet-EX, chapter "Client". */
+/* Attaches a client's pointer to the client object. The call is not atomic. Context: any. Does not
+ * poll.
+ * GASNet-EX, chapter "Client". */
 PEN_API void gex_Client_SetCData(gex_Client_t client, const void *data);
 
-/* The pointer attached last, at first NULL. Context: any. Does not poll.
+/* Returns the pointer that was attached last; NULL before the first. Context: any. Does not poll.
  * GASNet-EX, chapter "Client". */
 PEN_API void *gex_Client_QueryCData(gex_Client_t client);
 
-/* A progress thread that the client would run if it had asked to with GEX_FLAG_DEFER_THREADS. */
+/* A progress thread that the client runs if it initialised with GEX_FLAG_DEFER_THREADS. */
 typedef struct {
     const char *gex_device_list;
     unsigned int gex_thread_roles; /* GEX_THREAD_ROLE_... */
@@ -49,7 +50,7 @@ typedef struct {
     void *gex_progress_arg;
 } gex_ProgressThreadInfo_t;
 
-/* The progress threads the client shall run: none in this release.
+/* Lists the progress threads that the client must run. This release has no progress threads.
  *   client  initialised with GEX_FLAG_DEFER_THREADS
  *   count   receives 0
  *   info    receives the list, empty
@@ -61,34 +62,41 @@ PEN_API int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *c
                                             const gex_ProgressThreadInfo_t **info,
                                             gex_Flags_t flags);
 
-/* Ends the job, all of it, with this status; never returns. Other ranks receive SIGQUIT, for which
- * a client may install a handler after the start in order to clean up, and are ended by force when
- * the exit time-out (GASNET_EXITTIMEOUT) has passed. If several ranks call it at once, one of their
- * codes is the job's status. Buffered output is written out as far as possible. code  status of the
- * job, 0..255 Context: any, and any thread and signal handler. Does not poll. GASNet-1, chapter
- * "Core API": job control. */
+/* Ends the whole job with this status; never returns. The other ranks receive SIGQUIT; a client may
+ * install a handler for it after the start in order to clean up. A rank that has not ended when the
+ * exit time-out (GASNET_EXITTIMEOUT) has passed is killed. If several ranks call gasnet_exit at
+ * once, the job's status is one of their codes. Buffered output is written as far as possible.
+ *   code  status of the job, 0..255
+ * Context: any, and any thread and signal handler. Does not poll.
+ * GASNet-1, chapter "Core API": job control. */
 PEN_API void gasnet_exit(int code) __attribute__((noreturn));
 
-/* Leaves the job without ending the process: a library, or a session that lives on, may use
- * Penstock for a while. Everything this process began is done, and none of its other threads is in
- * the library; all objects of the job (teams, segments and their memory, domains, events, tokens)
- * are gone on return, and signals and exit() are the process's own again. Afterwards it may end
- * with any status, which under a launcher counts for the job's if it is not 0, fork, exec, or join
- * again with gasnet_init or gex_Client_Init. To join again is for a process without a launcher: to
- * begin a new job of one; under `penstock run` or GASNET_PSHM_NODES: to join the same ranks with
- * memory as at the first time; all of them have to, and if one has ended instead, that ends the job
- * with status 1. Under a launcher two descriptors stay open meanwhile, closed by exec. Collective
- * over the job, and a barrier. Returns GASNET_OK; GASNET_ERR_NOT_INIT in a process that is no rank.
- * Wrong use ends the job. Context: no handler. Blocks and polls. Not in the specification. */
+/* Leaves the job without ending the process, for a library or a session that uses Penstock only for
+ * a while. Before the call, all operations that this process began must be done, and no other
+ * thread may be in the library. On return all objects of the job (teams, segments and their memory,
+ * domains, events, tokens) no longer exist, and the process controls its signals and exit() again.
+ *
+ * Afterwards the process may end with any status, fork, exec, or join a job again with gasnet_init
+ * or gex_Client_Init. Under a launcher, a status other than 0 counts for the job's status. A
+ * process without a launcher that joins again begins a new job of one rank. Under `penstock run` or
+ * GASNET_PSHM_NODES, all ranks have to join again; they get memory of the same size as the first
+ * time. If a rank has ended instead, the job ends with status 1. Under a launcher two descriptors
+ * stay open in the meantime; exec closes them.
+ *
+ * Collective over the job, and a barrier. Returns GASNET_OK; GASNET_ERR_NOT_INIT in a process that
+ * is no rank. Wrong use ends the job. Context: no handler. Blocks and polls. Not in the
+ * specification. */
 PEN_API int pen_finalize(void);
 
-/* Variables a client may define (with this type, anywhere in the program) in order to choose the
- * default of GASNET_MAX_SEGSIZE; the string wins, the environment wins over both. */
-extern PEN_API const char *gasnet_max_segsize_str; /* as in the environment: "1G/P", "0.5/H" */
-extern PEN_API uint64_t gasnet_max_segsize;        /* bytes of each process; deprecated */
+/* A client may define these variables (with this type, anywhere in the program) in order to choose
+ * the default of GASNET_MAX_SEGSIZE. The string takes precedence over the number, the environment
+ * over both. */
+extern PEN_API const char
+    *gasnet_max_segsize_str;                /* written as in the environment: "1G/P", "0.5/H" */
+extern PEN_API uint64_t gasnet_max_segsize; /* bytes of each process; deprecated */
 
-/* Called with base and length of a new segment before its memory is touched, if not NULL: the place
- * to choose a memory policy. */
+/* If not NULL, the library calls it with base and length of a new segment before it touches the
+ * memory. The client can choose a memory policy there. */
 extern PEN_API void (*gasnet_client_attach_hook)(void *base, uintptr_t len);
 
 #ifdef __cplusplus

@@ -29,7 +29,7 @@ typedef gex_HSL_t gasnet_hsl_t;
 #define GASNET_HSL_INITIALIZER         GEX_HSL_INITIALIZER
 
 typedef struct {
-    gasnet_handler_t index; /* 0: to be chosen, and written back */
+    gasnet_handler_t index; /* 0: the library chooses an index and writes it back */
     gex_AM_Fn_t fnptr;
 } gasnet_handlerentry_t;
 
@@ -42,11 +42,11 @@ typedef struct {
 
 /* Joins the job: connects this process with its peers.
  *   argc, argv  the arguments of main, or both NULL; arguments meant for the launcher are removed
- * Collective. Once per process, before every other call, and instead of gex_Client_Init; afterwards
- * only identity, environment and segment limits may be asked, and the job be ended, until
- * gasnet_attach. Returns GASNET_OK; GASNET_ERR_NOT_INIT if the job has started already;
- * GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE. Context: no handler. Blocks.
- * GASNet-1, chapter "Core API": job control. */
+ * Collective. Call it once per process, before every other call, and instead of gex_Client_Init.
+ * Until gasnet_attach, a process may only ask for identity, environment and segment limits, or end
+ * the job. Returns GASNET_OK; GASNET_ERR_NOT_INIT if the job has started already;
+ * GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE. Context: no handler. Blocks. GASNet-1, chapter "Core
+ * API": job control. */
 GEX_INLINE int gasnet_init(int *argc, char ***argv);
 
 /* Registers handlers, makes each rank's segment and makes it known.
@@ -62,8 +62,8 @@ GEX_INLINE int gasnet_init(int *argc, char ***argv);
 PEN_API int gasnet_attach(gasnet_handlerentry_t *table, int count, uintptr_t segsize,
                           uintptr_t minheapoffset);
 
-/* The GASNet-EX objects behind a job that GASNet-1 calls use. Any argument may be NULL.
- *   segment  receives GEX_SEGMENT_INVALID where there is none
+/* Returns the GASNet-EX objects that GASNet-1 calls use. Any argument may be NULL.
+ *   segment  receives the segment, or GEX_SEGMENT_INVALID if there is no segment
  * Context: any. Does not poll.
  * GASNet-EX, chapter on GASNet-1 interoperability. */
 PEN_API void gasnet_QueryGexObjects(gex_Client_t *client, gex_EP_t *endpoint, gex_TM_t *team,
@@ -71,7 +71,8 @@ PEN_API void gasnet_QueryGexObjects(gex_Client_t *client, gex_EP_t *endpoint, ge
 
 /* ---- identity ------------------------------------------------------------------------------- */
 
-/* This process's rank in the job; the number of processes. Context: any. They do not poll.
+/* Return this process's rank in the job, and the number of processes. Context: any. They do not
+ * poll.
  * GASNet-1, chapter "Core API": job environment queries. */
 GEX_INLINE gasnet_node_t gasnet_mynode(void);
 GEX_INLINE gasnet_node_t gasnet_nodes(void);
@@ -87,9 +88,9 @@ GEX_INLINE void gasnet_hsl_lock(gasnet_hsl_t *lock);
 GEX_INLINE void gasnet_hsl_unlock(gasnet_hsl_t *lock);
 GEX_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *lock);
 
-/* Between these two no handler runs on this thread, and no call may be made that polls. They do not
- * nest. Handlers only ever run in calls that poll, so nothing needs to be done; libraries with
- * checks watch for misuse. Context: not in a handler, no handler-safe lock held. They do not poll.
+/* Begin and end a region in which no handler runs on this thread and no call may poll. Regions do
+ * not nest. Handlers run only in calls that poll, so these calls have no work to do; libraries with
+ * checks report misuse. Context: not in a handler, no handler-safe lock held. They do not poll.
  * GASNet-1, chapter "Core API": atomicity control. */
 PEN_API void gasnet_hold_interrupts(void);
 PEN_API void gasnet_resume_interrupts(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* legacy_am.h: the active messages of GASNet-1: those of am.h between job ranks. Mixing both kinds
- * is fine: handlers and tokens are the same. */
+/* legacy_am.h: the active messages of GASNet-1: messages of am.h, sent between job ranks. A program
+ * may mix both kinds: handlers and tokens are the same. */
 #ifndef PENSTOCK_LEGACY_AM_H
 #define PENSTOCK_LEGACY_AM_H
 
@@ -12,18 +12,18 @@
 extern "C" {
 #endif
 
-/* The largest number of arguments; the longest payload, in bytes, that is legal with any of them:
- * gex_AM_LUBRequestMedium, gex_AM_LUBRequestLong and gex_AM_LUBReplyLong under their older names.
- * Context: any, also before gasnet_init. They do not poll.
+/* Return the largest number of arguments, and the longest payloads, in bytes, that are legal with
+ * any number of arguments: gex_AM_LUBRequestMedium, gex_AM_LUBRequestLong and gex_AM_LUBReplyLong
+ * under their older names. Context: any, also before gasnet_init. They do not poll.
  * GASNet-1, chapter "Core API": active messages. */
 PEN_API size_t gasnet_AMMaxArgs(void);
 PEN_API size_t gasnet_AMMaxMedium(void);
 PEN_API size_t gasnet_AMMaxLongRequest(void);
 PEN_API size_t gasnet_AMMaxLongReply(void);
 
-/* The rank that sent the message a handler runs for.
- *   token   what the handler was given
- *   source  receives its job rank
+/* Tells which rank sent the message that this handler runs for.
+ *   token   the token that the handler received
+ *   source  receives the job rank
  * Returns GASNET_OK, GASNET_ERR_BAD_ARG. Context: a handler. Does not poll.
  * GASNet-1, chapter "Core API": active messages. */
 PEN_API int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source);
@@ -44,15 +44,15 @@ PEN_API int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source);
  *   int gasnet_AMReplyLong<n>(gasnet_token_t token, gasnet_handler_t handler, void *source,
  *                             size_t len, void *dest_addr, gasnet_handlerarg_t a0, ...)
  *
- * With n = 0..16 arguments; the other ones as for gex_AM_RequestShort and so on. source may be
- * changed when the call returns; only that of LongAsync has to stay as it is until the handler of
- * the reply begins. They return GASNET_OK; wrong arguments end the job.
- * Context of requests: no handler; they may wait for room at the peer, and poll meanwhile.
+ * n = 0..16 is the number of handler arguments; gex_AM_RequestShort and gex_AM_ReplyShort explain
+ * the parameters. source may be changed when the call returns; only that of LongAsync must stay
+ * unchanged until the handler of the reply begins. They return GASNET_OK; wrong arguments end the
+ * job. Context of requests: no handler; they may wait for room at the peer, and poll meanwhile.
  * Context of replies: a handler of a request, no handler-safe lock held; they neither wait nor
  * poll.
  * GASNet-1, chapter "Core API": active messages. */
 
-/* The same without a number: arg_count says how many 32-bit arguments follow. Not in the
+/* Forms without a number: arg_count says how many 32-bit arguments follow. Not in the
  * specification. */
 PEN_API int gasnet_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int arg_count, ...);
 PEN_API int gasnet_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, void *source,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* legacy_vis.h: put and get of memory in pieces, as GASNet-1 clients call them: "v" by lists of
- * memory, "i" by lists of pieces of one length, "s" by boxes of elements; see <penstock/vis.h>,
- * from which the strided calls differ: count[0] is the length of an element in bytes, count[i] that
- * of level i, of which there are stridelevels; strides[i - 1] belongs to it, and is not negative.
- * The plain form waits until all is done, "nb" returns a handle, "nbi" counts as implicit. The
- * source may be changed when the operation is done. Wrong arguments end the job. Context: no
- * handler. GASNet-1, chapter "Extended API"; the calls are described in its note on non-contiguous
- * access. */
+ * memory, "i" by lists of pieces of one length, "s" by boxes of elements. See <penstock/vis.h>. The
+ * strided calls differ from it: there are stridelevels levels; count[0] is the length of an element
+ * in bytes, count[i] the number of indices of level i, and strides[i - 1] the stride of level i,
+ * which is not negative. The plain form waits until all is done, "nb" returns a handle, "nbi"
+ * counts as implicit. The source of a put may be changed when the operation is done. Wrong
+ * arguments end the job. Context: no handler. GASNet-1, chapter "Extended API"; its note on
+ * non-contiguous access describes the calls. */
 #ifndef PENSTOCK_LEGACY_VIS_H
 #define PENSTOCK_LEGACY_VIS_H
 

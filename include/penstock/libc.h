@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libc.h: the headers of the C library that a client may use after it included gasnet.h, gasnetex.h
- * or gasnet_tools.h alone. Many clients include nothing else. */
+/* libc.h: the C library's headers that a client may use after it included only gasnet.h, gasnetex.h
+ * or gasnet_tools.h. Many clients include no other header. */
 #ifndef PENSTOCK_LIBC_H
 #define PENSTOCK_LIBC_H
 
-/* Older C libraries show PRIu64, INT64_MAX and UINT64_C to C++ only on request. */
+/* Older C libraries define PRIu64, INT64_MAX and UINT64_C for C++ only on request. */
 #ifdef __cplusplus
 #    ifndef __STDC_FORMAT_MACROS
 #        define __STDC_FORMAT_MACROS 1
@@ -30,9 +30,9 @@
 
 #include <gasnet_config.h>
 
-/* A strict language mode (-std=c11) hides what POSIX adds to stdlib.h and string.h, unless the
- * client defined a feature macro. These three are used by many clients and need no feature macro
- * here. */
+/* A strict language mode (-std=c11) hides the POSIX parts of stdlib.h and string.h, unless the
+ * client defined a feature macro. Many clients use these three functions without a feature macro.
+ */
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_GNU_SOURCE) &&   \
     !defined(_DEFAULT_SOURCE) && !defined(_BSD_SOURCE) && !defined(_SVID_SOURCE) && \
     !defined(_POSIX_SOURCE) && !defined(_POSIX_C_SOURCE) && !defined(_XOPEN_SOURCE)
@@ -41,8 +41,8 @@ extern int unsetenv(const char *name);
 extern char *strdup(const char *text);
 #endif
 
-/* Formats of size_t and ptrdiff_t, named like those of inttypes.h. Both types are as long as long
- * wherever the library runs, and ISO C90 does not know the length z. */
+/* Formats of size_t and ptrdiff_t, named like those of inttypes.h. Both types are as long as `long`
+ * wherever the library runs, and ISO C90 has no length modifier z. */
 /* NOLINTBEGIN(readability-identifier-naming): clients know these names */
 #define PRIuSZ "lu"
 #define PRIdSZ "ld"

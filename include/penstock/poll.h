@@ -9,16 +9,17 @@
 extern "C" {
 #endif
 
-/* Makes progress: serves what has arrived and runs handlers on this thread. Returns GASNET_OK.
- * Called in a tight loop where ranks outnumber processors, it gives the processor to another rank
- * every few calls. Context: no handler. Polls; does not block.
- * GASNet-1, chapter "Core API": active messages. */
+/* Makes progress: serves what has arrived and runs handlers on this thread. Returns GASNET_OK. If
+ * ranks outnumber processors, a tight loop of these calls gives the processor to another rank every
+ * few calls. Context: no handler. Polls; does not block. GASNet-1, chapter "Core API": active
+ * messages. */
 GEX_INLINE int gasnet_AMPoll(void);
 
-/* Polls until a condition holds: an expression, evaluated often, that a handler, another thread or
- * a peer's put changes. Gives the processor to others while nothing happens, but never sleeps, as
- * nobody can tell us when memory changes. What was written before the condition became true is
- * visible afterwards. A statement. Context: no handler. Blocks and polls.
+/* Polls until a condition holds. The condition is an expression, evaluated often, that a handler,
+ * another thread or a peer's put changes. While nothing happens, gives the processor to other
+ * processes, but never sleeps, because a change of memory does not wake a thread. After it, this
+ * thread sees all that was written before the condition became true. A statement. Context: no
+ * handler. Blocks and polls.
  * GASNet-1, chapter "Core API": active messages. */
 #define GASNET_BLOCKUNTIL(condition)                           \
     do {                                                       \
@@ -34,17 +35,17 @@ GEX_INLINE int gasnet_AMPoll(void);
 
 /* Chooses how threads of this process wait inside the library.
  *   mode  GASNET_WAIT_SPIN: for the shortest delay; GASNET_WAIT_BLOCK: give the processor up at
- *         once; GASNET_WAIT_SPINBLOCK: first one, then the other
- * Returns GASNET_OK, GASNET_ERR_BAD_ARG. Whatever the mode, a rank that finds more ranks than
- * processors does not spin. Context: no handler. Does not poll.
- * GASNet-1, an addition of the reference implementation. */
+ *         once; GASNET_WAIT_SPINBLOCK: spin first, then give the processor up
+ * Returns GASNET_OK, GASNET_ERR_BAD_ARG. If a host has more ranks than processors, its ranks do not
+ * spin in any mode. Context: no handler. Does not poll. GASNet-1, an addition of the reference
+ * implementation. */
 PEN_API int gasnet_set_waitmode(int mode);
 
-/* Hints for compilers of parallel languages: the thread's own data, looked up once in a function
- * and passed on. GASNET_BEGIN_FUNCTION() or GASNET_POST_THREADINFO(info) stand among the
- * declarations at the top of a function. Ours is found fast enough; they are there to be accepted,
- * and the value differs between threads. Context: no handler. They do not poll. GASNet-1, chapter
- * "Extended API": thread information. */
+/* Hints for compilers of parallel languages, by which a function looks up the thread's own data
+ * once and passes it on. GASNET_BEGIN_FUNCTION() or GASNET_POST_THREADINFO(info) stand among the
+ * declarations at the top of a function. Penstock accepts them but does not need them. The value
+ * differs between threads. Context: no handler. They do not poll.
+ * GASNet-1, chapter "Extended API": thread information. */
 typedef void *gasnet_threadinfo_t;
 #define GASNET_GET_THREADINFO() (pen_api_thread_info())
 #define GASNET_POST_THREADINFO(info) \
@@ -52,7 +53,7 @@ typedef void *gasnet_threadinfo_t;
 #define GASNET_BEGIN_FUNCTION() \
     gasnet_threadinfo_t const pen_threadinfo_ __attribute__((unused)) = NULL
 
-/* Loads after it are not done before loads in front of it. */
+/* Orders loads: loads after it are not done before loads in front of it. */
 static __inline__ void pen_acquire(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

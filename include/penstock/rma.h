@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma.h: put and get: moving bytes between local memory and a peer's bound segment, without the
- * peer taking part. Common to all calls:
- *   team, rank    the peer; the caller itself is one
- *   dest, source  one is an address of the peer's, inside its bound segment (any address in
- *                 GASNET_SEGMENT_EVERYTHING), the other one of ours, any; no alignment is needed,
- *                 and they must not overlap
+/* rma.h: put and get: they move bytes between local memory and a peer's bound segment. The peer
+ * takes no part.
+ *
+ * Arguments of all calls:
+ *   team, rank    the peer; may be the caller
+ *   dest, source  one is an address of the peer, inside its bound segment (any address in
+ *                 GASNET_SEGMENT_EVERYTHING), the second a local address, anywhere. No alignment is
+ *                 needed. They must not overlap
  *   len           bytes; 0 is legal
  *   flags         0 or GEX_FLAG_IMMEDIATE: do not wait for resources
  *   local         puts: when source may be changed: GEX_EVENT_NOW: when the call returns;
  *                 GEX_EVENT_DEFER: when the operation is done; NB calls also the address of an
- *                 event; NBI calls also GEX_EVENT_GROUP: with the implicit ones (GEX_EC_LC)
- * A call that is done by a store or a load of the caller's waits for nothing, and yet polls now and
- * then (at least each 128th of them): a thread that makes nothing but such calls serves its rank.
- * A put is done when any access at the peer that follows in time sees it; a get when the bytes are
- * here. There is no order among operations. Wrong arguments end the job. */
+ *                 event; NBI calls also GEX_EVENT_GROUP: when the implicit operations (GEX_EC_LC)
+ *                 are done
+ * If the caller's processor can do a call by a store or a load, the call does not wait. At least
+ * each 128th of these calls polls, so that a thread that makes only these calls serves its rank. A
+ * put is done when every later access at the peer sees it. A get is done when the bytes have
+ * arrived. Operations are not ordered. Wrong arguments end the job. */
 #ifndef PENSTOCK_RMA_H
 #define PENSTOCK_RMA_H
 
@@ -67,11 +70,12 @@ GEX_INLINE int gex_RMA_GetNBI(gex_TM_t team, void *dest, gex_Rank_t rank, void *
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* len is 1..8 bytes; the value is an integer of that length in the machine's byte order, its low
- * bytes where gex_RMA_Value_t is longer. */
+/* Values: len is 1..8 bytes. The value is an integer of that length in the machine's byte order. If
+ * gex_RMA_Value_t is longer, its low bytes are used. */
 
-/* Gets an integer, zero-extended. GEX_FLAG_IMMEDIATE has no effect, as there is no way to report
- * it. Context: no handler. Blocks and polls. GASNet-EX, chapter "Remote memory access". */
+/* Gets an integer, zero-extended. GEX_FLAG_IMMEDIATE has no effect, because the call cannot report
+ * that it did nothing. Context: no handler. Blocks and polls. GASNet-EX, chapter "Remote memory
+ * access". */
 GEX_INLINE gex_RMA_Value_t gex_RMA_GetBlockingVal(gex_TM_t team, gex_Rank_t rank, void *source,
                                                   size_t len, gex_Flags_t flags);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* types.h: the types and constants of GASNet-EX. No functions, no thread mode needed: this is what
- * gasnet_fwd.h offers to headers of other libraries. Sizes, values and field orders are part of the
- * binary interface and known to clients: they never change. */
+/* types.h: the types and constants of GASNet-EX. Contains no functions and needs no thread mode:
+ * gasnet_fwd.h includes it for headers of other libraries.
+ *
+ * Sizes, values and field orders are part of the binary interface. Clients rely on them, so they
+ * never change. */
 #ifndef PENSTOCK_TYPES_H
 #define PENSTOCK_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* PEN_POINTER: a small number as a pointer-like constant. PEN_NULL: 0 as one; in C++ this stays a
- * constant expression. */
+/* PEN_POINTER: a small number as a pointer constant. PEN_NULL: 0 as a pointer constant; in C++ it
+ * stays a constant expression. */
 #ifdef __cplusplus
 #    define PEN_POINTER(type, number) (reinterpret_cast<type>(number))
 #    define PEN_NULL(type)            (static_cast<type>(0))
@@ -36,8 +38,8 @@ typedef void *gex_Addr_t;
 
 #define SIZEOF_GEX_RMA_VALUE_T 8
 
-/* Handlers have as many parameters as their messages have arguments, so their type has no
- * prototype; C++ and C23 clients cast. */
+/* A handler has a parameter for each argument of its messages, so this type has no prototype. C++
+ * and C23 clients cast. */
 #if !defined(__cplusplus) && defined(__GNUC__)
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wstrict-prototypes"
@@ -72,7 +74,7 @@ typedef struct pen_token *gex_Token_t;
 #define GEX_EVENT_INVALID    PEN_NULL(gex_Event_t)         /* done already */
 #define GEX_EVENT_NO_OP      PEN_POINTER(gex_Event_t, 1ul) /* GEX_FLAG_IMMEDIATE found no room */
 
-/* In place of the address of an event, where a call reports local completion. */
+/* Values that a call accepts in place of the address of an event to report local completion. */
 #define GEX_EVENT_NOW   PEN_POINTER(gex_Event_t *, 1ul)
 #define GEX_EVENT_DEFER PEN_POINTER(gex_Event_t *, 2ul)
 #define GEX_EVENT_GROUP PEN_POINTER(gex_Event_t *, 3ul)
@@ -94,16 +96,16 @@ typedef struct {
 } gex_RankInfo_t;
 
 typedef struct {
-    gex_AM_Index_t gex_index; /* 0: to be chosen, and written back */
+    gex_AM_Index_t gex_index; /* 0: the library chooses an index and writes it back */
     gex_AM_Fn_t gex_fnptr;
-    gex_Flags_t gex_flags; /* which messages may run it: GEX_FLAG_AM_... */
+    gex_Flags_t gex_flags; /* GEX_FLAG_AM_...: the messages that may run it */
     unsigned int gex_nargs;
-    const void *gex_cdata; /* anything; see gex_Token_Info */
+    const void *gex_cdata; /* a value of the client; see gex_Token_Info */
     const char *gex_name;  /* for messages; may be NULL */
 } gex_AM_Entry_t;
 
 typedef struct {
-    gex_Rank_t gex_srcrank; /* a job rank, whatever team was used */
+    gex_Rank_t gex_srcrank; /* the sender's job rank, for any team */
     gex_EP_t gex_ep;
     const gex_AM_Entry_t *gex_entry;
     int gex_is_req;
@@ -175,7 +177,7 @@ typedef struct {
 
 #define GEX_AM_INDEX_BASE 128 /* the first handler index a client may use; the last is 255 */
 
-/* what gex_Token_Info answers */
+/* answers that gex_Token_Info can give */
 #define GEX_TI_SRCRANK (1u << 0)
 #define GEX_TI_ENTRY   (1u << 1)
 #define GEX_TI_IS_REQ  (1u << 2)

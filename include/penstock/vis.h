@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vis.h: put and get of memory in pieces. Each side is described on its own, in one of three ways:
- *   vector   a list of pieces, each with its address and length; those of length 0 are legal
+/* vis.h: put and get of memory in pieces. The caller describes each side separately, in one of
+ * three ways:
+ *   vector   a list of pieces, each with its address and length; length 0 is legal
  *   indexed  a list of addresses of pieces that all have the same length
- *   strided  a box of elements of elem_len contiguous bytes: level i has counts[i] indices, and
- *            stepping index i goes strides[i] bytes on, which may be negative. Both sides have the
- *            same elements; dest and source are the addresses of those whose indices are all 0.
- *            With levels 0 it is one element.
- * Common to all calls:
+ *   strided  a box of elements of elem_len contiguous bytes: level i has counts[i] indices; the
+ *            next index of level i is strides[i] bytes further, which may be negative. Both sides
+ *            have the same elements; dest and source are the addresses of the elements whose
+ *            indices are all 0. With levels 0 there is one element.
+ * Arguments of all calls:
  *   team, rank    the peer, to whose memory the addresses on its side belong: inside its bound
- *                 segment (any address in GASNET_SEGMENT_EVERYTHING); the caller itself is one
+ *                 segment (any address in GASNET_SEGMENT_EVERYTHING); may be the caller
  *   dest, source  the bytes of the source, in its order, become those of the destination, in its
- *                 order; the two may be cut differently, but have to be of the same length.
- *                 Pieces of the source may overlap one another, those of the destination not, and
- *                 neither the destination the source. Nothing at all to move is legal.
+ *                 order; the sides may have different pieces, but must have the same total length,
+ *                 which may be 0. Pieces of the source may overlap one another. Pieces of the
+ *                 destination must not overlap one another or the source
  *   flags         0 or GEX_FLAG_IMMEDIATE: do not wait for resources; puts also
- *                 GEX_FLAG_ENABLE_LEAF_LC: gex_Event_QueryLeaf with GEX_EC_LC will be asked
+ *                 GEX_FLAG_ENABLE_LEAF_LC: the caller will use gex_Event_QueryLeaf with GEX_EC_LC
  * The source of a put may be changed when the operation is done, or its leaf event is; lists,
- * strides and counts when the call returns. When a put or get is done, and all else, is as in
- * <penstock/rma.h>. Wrong arguments end the job. Context: no handler.
- * GASNet-EX, chapter "Vector, Indexed & Strided". */
+ * strides and counts when the call returns. Further rules are those of <penstock/rma.h>, also about
+ * when a put or get is done. Wrong arguments end the job. Context: no handler. GASNet-EX, chapter
+ * "Vector, Indexed & Strided". */
 #ifndef PENSTOCK_VIS_H
 #define PENSTOCK_VIS_H
 
@@ -180,13 +181,14 @@ PEN_API int gex_VIS_StridedGetNBI(gex_TM_t team, void *dest, const ptrdiff_t des
 
 #define GEX_VIS_MAX_PEERCOMPLETION 127
 
-/* Names a handler at the target of this thread's next put of this chapter, to be run when all of
- * the put has arrived. It is run like a handler of a Medium Reply without arguments, so it is
- * registered with GEX_FLAG_AM_MEDIUM and GEX_FLAG_AM_REPLY and sends nothing; its payload is the
- * len bytes at source, at most GEX_VIS_MAX_PEERCOMPLETION. source may be changed on return. That
- * put then waits, in every form, until it is done. A put that GEX_FLAG_IMMEDIATE refuses is not the
- * next one. flags has to be 0. Deprecated: send the message after the put. Context: no handler.
- * Does not poll. GASNet-EX, chapter "Vector, Indexed & Strided". */
+/* Names a handler at the target of this thread's next put of this chapter. The handler runs when
+ * all of the put has arrived. It runs like a handler of a Medium Reply without arguments: register
+ * it with GEX_FLAG_AM_MEDIUM and GEX_FLAG_AM_REPLY; it must not send. Its payload is the len bytes
+ * at source, at most GEX_VIS_MAX_PEERCOMPLETION; source may be changed on return. The put then
+ * waits, in every form, until it is done. If GEX_FLAG_IMMEDIATE refuses a put, the handler stays
+ * for the put after it. flags must be 0. Deprecated: send the message after the put. Context: no
+ * handler. Does not poll.
+ * GASNet-EX, chapter "Vector, Indexed & Strided". */
 PEN_API void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source,
                                               size_t len, gex_Flags_t flags);
 

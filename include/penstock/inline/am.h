@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bodies of <penstock/am.h>: one function for each kind of message and number of arguments. They
- * pack the arguments into words, as the wire has them, and call the library: no variable argument
- * lists and no thread-local state on the way. */
+ * pack the arguments into words, as the wire carries them, and call the library. The path has no
+ * variable argument lists and no thread-local state. */
 #ifndef PENSTOCK_INLINE_AM_H
 #define PENSTOCK_INLINE_AM_H
 
@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /* Reports local completion of a reply. The library has copied or queued the payload before it
- * returns, so an event is done at once; after an immediate call that did nothing it is left alone.
- * For a constant argument the check costs nothing. */
+ * returns, so an event is done at once. After an immediate call that did nothing, the event stays
+ * unchanged. For a constant argument the check costs nothing. */
 static __inline__ int pen_am_replied(int status, gex_Event_t *local, const char *call)
 {
     if ((uintptr_t)local > 3u) {
@@ -76,7 +76,7 @@ static __inline__ int pen_am_replied(int status, gex_Event_t *local, const char 
 PEN_AM_ARITIES(PEN_AM_REQUESTS)
 PEN_AM_ARITIES(PEN_AM_REPLIES)
 
-/* The forms that count their arguments. */
+/* Forms that count their arguments. */
 #define gex_AM_RequestShort(...) \
     PEN_AM_JOIN(gex_AM_RequestShort, PEN_AM_COUNT_4(__VA_ARGS__))(__VA_ARGS__)
 #define gex_AM_RequestMedium(...) \

@@ -76,7 +76,7 @@ PEN_AM_ARITIES(PEN_AM_COMMIT_REQUEST_LONG)
 PEN_AM_ARITIES(PEN_AM_COMMIT_REPLY_MEDIUM)
 PEN_AM_ARITIES(PEN_AM_COMMIT_REPLY_LONG)
 
-/* The forms that count their arguments. */
+/* Forms that count their arguments. */
 #define PEN_AM_JOIN_V2(name, count)  PEN_AM_JOIN_V2_(name, count)
 #define PEN_AM_JOIN_V2_(name, count) name##count##_v2
 #define gex_AM_CommitRequestMedium(...) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arguments of active messages, for each number of them: as parameters of a function, and
- * packed two to a 64-bit word, low half first, behind a word that the library fills in. */
+ * packed two to a 64-bit word, low half first, after a word that the library fills in. */
 #ifndef PENSTOCK_INLINE_ARGS_H
 #define PENSTOCK_INLINE_ARGS_H
 
@@ -50,10 +50,10 @@
 #define PEN_AM_LIST_15 PEN_AM_LIST_14, PEN_AM_HALF(a14)
 #define PEN_AM_LIST_16 PEN_AM_LIST_14, PEN_AM_PAIR(a14, a15)
 
-/* With a first word that is the library's. */
+/* The packed arguments after a first word for the library. */
 #define PEN_AM_ARRAY(n) { 0 PEN_AM_LIST_##n }
 
-/* How Shorts travel: so many words in registers, or in an array. */
+/* Transport of Shorts: up to a number of words in registers, else in an array. */
 #define PEN_AM_WAY_0  W0
 #define PEN_AM_WAY_1  W1
 #define PEN_AM_WAY_2  W1
@@ -75,7 +75,7 @@
     ((uint64_t)(uint32_t)(flags) << 32 | (uint32_t)(count) << 8 | \
      (uint32_t)(gex_AM_Index_t)(handler))
 
-/* Clients with threads have functions of their own. */
+/* Clients with threads call separate functions. */
 #if defined(GASNET_PAR)
 #    define PEN_AM_REQUEST_W(count) pen_api_request_short_par_w##count
 #    define PEN_AM_REPLY_W(count)   pen_api_reply_short_par_w##count
@@ -84,7 +84,7 @@
 #    define PEN_AM_REPLY_W(count)   pen_api_reply_short_w##count
 #endif
 
-/* As bodies of functions that send a Short to a rank, or in reply to a token. */
+/* Bodies of functions that send a Short to a rank, or in reply to a token. */
 #define PEN_AM_REQUEST_SHORT(n, team, rank, handler, flags) \
     PEN_AM_JOIN(PEN_AM_REQUEST_SHORT_, PEN_AM_WAY_##n)(n, team, rank, handler, flags)
 #define PEN_AM_REQUEST_SHORT_W0(n, team, rank, handler, flags) \
@@ -112,7 +112,8 @@
     uint64_t words[] = PEN_AM_ARRAY(n);                    \
     return pen_api_reply_short(token, handler, flags, n, words);
 
-/* How many arguments a call has beyond its first B: the 25th of the call's own and this list. */
+/* The number of arguments of a call beyond its first B: the 25th element of the call's arguments
+ * followed by this list. */
 #define PEN_AM_PICK(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17, \
                     p18, p19, p20, p21, p22, p23, p24, picked, ...)                             \
     picked

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of <penstock/atomic.h>. Where the target is mapped here and the operation is known when
- * the client is compiled, it is one instruction of the CPU's, or a short loop around one; the
- * library's are the same, so that all are atomic to one another. Everything else goes to the
- * library: peers elsewhere, operations that are not worth their place in the client, flags with a
- * meaning, and all calls when the library checks (it then publishes nothing as mapped).
+/* Bodies of <penstock/atomic.h>. If the target is mapped here and the operation is known when the
+ * client is compiled, the operation is one instruction of the CPU, or a short loop around one. The
+ * library uses the same instructions, so all operations are atomic to one another. All further
+ * calls go to the library: for peers elsewhere, operations whose inline code would be too large,
+ * and flags with a meaning. If the library checks calls, it publishes nothing as mapped and so
+ * receives all calls.
  *
- * Values travel as bits, those of 32-bit types in the low half. Type and operation are constants
- * where anything is done here, so that of all the cases one is left in the client's code. */
+ * Values are passed as bits; 32-bit types use the low half. Type and operation are constants
+ * wherever inline code runs, so the client's code contains one of the cases. */
 #ifndef PENSTOCK_INLINE_ATOMIC_H
 #define PENSTOCK_INLINE_ATOMIC_H
 
@@ -18,7 +19,7 @@
 extern "C" {
 #endif
 
-/* The client's words are of whatever type it says. */
+/* The client declares its words with its own type. */
 typedef uint32_t __attribute__((__may_alias__)) pen_atomic_word32;
 typedef uint64_t __attribute__((__may_alias__)) pen_atomic_word64;
 
@@ -35,8 +36,8 @@ typedef struct pen_atomic_operands {
     (PEN_ATOMIC_INLINE_MOVES | PEN_ATOMIC_INLINE_SUMS | PEN_ATOMIC_INLINE_BITS | \
      GEX_OP_TO_FETCHING(PEN_ATOMIC_INLINE_SUMS | PEN_ATOMIC_INLINE_BITS))
 
-/* A compare-and-swap that fails stores nothing, and so may release nothing. On x86 it is a barrier
- * all the same. */
+/* A compare-and-swap that fails stores nothing, and so may not release. On x86 it is a barrier in
+ * both cases. */
 #if defined(__x86_64__) || defined(__i386__)
 #    define PEN_ATOMIC_CAS_RELEASES 1
 #else
@@ -50,9 +51,9 @@ static __inline__ void pen_atomic_release(gex_OP_t op, gex_Flags_t flags)
         __sync_synchronize();
 }
 
-/* Whether the operation can be done here, and at which of our addresses. Every one is acquire and
- * release, but a load only the former and a store the latter, so the flags that ask for more are
- * the library's. */
+/* Whether inline code can perform the operation, and the local address of the target. Every
+ * operation is acquire and release, except that a load is only acquire and a store only release.
+ * Calls whose flags ask for more go to the library. */
 static __inline__ int pen_atomic_mapped(gex_AD_t domain, gex_Rank_t rank, const void *target,
                                         size_t len, gex_OP_t op, gex_Flags_t flags, void **alias)
 {
@@ -67,8 +68,8 @@ static __inline__ int pen_atomic_mapped(gex_AD_t domain, gex_Rank_t rank, const 
 
 /* ---- words of either width ------------------------------------------------------------------- */
 
-/* All but the load and the store are acq_rel, a failing comparison acquire: see pen_atomic_mapped.
- * They pair with one another, on any rank that reaches this memory. */
+/* All operations but load and store are acq_rel, a failing comparison acquire: see
+ * pen_atomic_mapped. They pair with one another, on any rank that reaches this memory. */
 
 static __inline__ uint64_t pen_atomic_load(const void *at, int wide)
 {
@@ -90,7 +91,7 @@ static __inline__ uint64_t pen_atomic_swap(void *at, int wide, uint64_t value)
                 : __atomic_exchange_n((pen_atomic_word32 *)at, (uint32_t)value, __ATOMIC_ACQ_REL);
 }
 
-/* Nonzero: swapped. *expected becomes what was there. */
+/* Returns non-zero if it swapped. *expected becomes the old value. */
 static __inline__ int pen_atomic_cas(void *at, int wide, uint64_t *expected, uint64_t desired)
 {
     uint32_t seen = (uint32_t)*expected;
@@ -106,7 +107,7 @@ static __inline__ int pen_atomic_cas(void *at, int wide, uint64_t *expected, uin
 
 /* ---- operations: each answers the old value -------------------------------------------------- */
 
-/* of PEN_ATOMIC_INLINE_MOVES */
+/* for PEN_ATOMIC_INLINE_MOVES */
 static __inline__ uint64_t pen_atomic_move(void *at, int wide, gex_OP_t op,
                                            pen_atomic_operands operands)
 {
@@ -125,7 +126,7 @@ static __inline__ uint64_t pen_atomic_move(void *at, int wide, gex_OP_t op,
     }
 }
 
-/* of PEN_ATOMIC_INLINE_SUMS, fetching or not */
+/* for PEN_ATOMIC_INLINE_SUMS, fetching or not */
 static __inline__ uint64_t pen_atomic_sum(void *at, int wide, gex_OP_t op, uint64_t op1)
 {
     const gex_OP_t less = GEX_OP_SUB | GEX_OP_DEC, one = GEX_OP_INC | GEX_OP_DEC;
@@ -137,7 +138,7 @@ static __inline__ uint64_t pen_atomic_sum(void *at, int wide, gex_OP_t op, uint6
                 : __atomic_fetch_add((pen_atomic_word32 *)at, (uint32_t)by, __ATOMIC_ACQ_REL);
 }
 
-/* of PEN_ATOMIC_INLINE_BITS, fetching or not */
+/* for PEN_ATOMIC_INLINE_BITS, fetching or not */
 static __inline__ uint64_t pen_atomic_bits(void *at, int wide, gex_OP_t op, uint64_t op1)
 {
     switch (op) {
@@ -184,7 +185,7 @@ static __inline__ double pen_atomic_to_double(uint64_t bits)
     return value;
 }
 
-/* of PEN_ATOMIC_INLINE_FLOATS, those that add */
+/* for PEN_ATOMIC_INLINE_FLOATS, operations that add */
 static __inline__ uint64_t pen_atomic_sum_float(void *at, int wide, gex_OP_t op, uint64_t op1)
 {
     const int less = (op & (GEX_OP_SUB | GEX_OP_FSUB)) != 0;
@@ -212,7 +213,7 @@ static __inline__ void pen_atomic_answer(void *result, int wide, uint64_t old)
         memcpy(result, &low, sizeof low);
 }
 
-/* One that is known and can be done here is done; 0: it is the library's. */
+/* Performs an operation that inline code supports. Returns 0 if the library must do it. */
 static __inline__ int pen_atomic_try(gex_AD_t domain, gex_DT_t type, void *result, gex_Rank_t rank,
                                      void *target, gex_OP_t op, pen_atomic_operands operands,
                                      gex_Flags_t flags)
@@ -240,7 +241,7 @@ static __inline__ int pen_atomic_try(gex_AD_t domain, gex_DT_t type, void *resul
     return 1;
 }
 
-/* For the library. */
+/* Describes an operation for the library. */
 static __inline__ pen_atomic_call pen_atomic_call_of(gex_DT_t type, void *result, gex_Rank_t rank,
                                                      void *target, gex_OP_t op,
                                                      pen_atomic_operands operands,

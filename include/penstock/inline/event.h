@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of <penstock/event.h>. What completed at once has no event, so the common case is a
- * compare. */
+/* Bodies of <penstock/event.h>. An operation that completed at once has no event, so the common
+ * case is a compare. */
 #ifndef PENSTOCK_INLINE_EVENT_H
 #define PENSTOCK_INLINE_EVENT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of <penstock/hsl.h>. Where only one thread runs client code a lock is nothing but a place
- * for checks; a library with checks asks for them through pen_hsl_traced. */
+/* Bodies of <penstock/hsl.h>. If only one thread runs client code, a lock only serves for checks; a
+ * library with checks asks for them through pen_hsl_traced. */
 #ifndef PENSTOCK_INLINE_HSL_H
 #define PENSTOCK_INLINE_HSL_H
 

@@ -10,8 +10,9 @@ extern "C" {
 #endif
 
 #ifndef PEN_LIBRARY
-/* The linker gathers these records; where it offers no bounds for them (weak, so NULL) only the
- * object file that starts the job is checked. clang's usual linker would drop unreferenced ones. */
+/* The linker gathers these records between two bounds. If it offers no bounds (weak, so NULL), the
+ * library checks only the object file that starts the job. The usual linker of clang would drop
+ * unreferenced records. */
 #    if defined(__clang__) && defined(__has_attribute)
 #        if __has_attribute(retain)
 #            define PEN_UNIT_KEEP __attribute__((used, retain, section("pen_units")))
@@ -27,8 +28,8 @@ static const pen_unit pen_this_unit PEN_UNIT_KEEP = {
 };
 #endif
 
-/* What scripts search an executable for in order to know how it was built. The length is the one
- * that every conduit grants. */
+/* Text that scripts search for in an executable in order to know how it was built. The length is
+ * the one that every conduit grants. */
 #define PEN_IDENT_TEXT_OF(x)    #x
 #define PEN_IDENT_TEXT(x)       PEN_IDENT_TEXT_OF(x)
 #define PEN_IDENT_LINE(key, is) "$GASNet" key ": " is " $\n"
@@ -51,8 +52,8 @@ static const pen_unit pen_this_unit PEN_UNIT_KEEP = {
     PEN_IDENT_LINE("PMISpawner", "0")
 /* clang-format on */
 
-/* How this object file was compiled, and the others of the program or library it is part of. Only
- * files that start a job need it, and so only they contain the text. */
+/* How this object file was compiled, and the records of all object files of its program or library.
+ * Only files that start a job contain the text. */
 static __inline__ pen_build pen_this_build(void)
 {
     pen_build build = { PEN_ABI, PEN_MODE, PEN_SEGMENT, (uint32_t)sizeof(pen_build),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of <penstock/legacy_rma.h>, by the GASNet-EX calls on the primordial team. */
+/* Bodies of <penstock/legacy_rma.h>. They call the GASNet-EX calls on the primordial team. */
 #ifndef PENSTOCK_INLINE_LEGACY_RMA_H
 #define PENSTOCK_INLINE_LEGACY_RMA_H
 
@@ -32,7 +32,7 @@ GEX_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_
     (void)gex_RMA_PutBlocking(pen_world, node, dest, src, nbytes, PEN_FLAG_GASNET1);
 }
 
-/* Fills the peer's memory if it is mapped here; otherwise answers 0. */
+/* Fills the peer's memory if it is mapped here; otherwise returns 0. */
 static __inline__ int pen_rma_fill(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
     void *alias;

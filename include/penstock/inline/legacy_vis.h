@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of <penstock/legacy_vis.h>, by the GASNet-EX calls on the primordial team. The pieces of a
- * gasnet_memvec_t lie as in a gex_Memvec_t. */
+/* Bodies of <penstock/legacy_vis.h>. They call the GASNet-EX calls on the primordial team. A
+ * gasnet_memvec_t has the layout of a gex_Memvec_t. */
 #ifndef PENSTOCK_INLINE_LEGACY_VIS_H
 #define PENSTOCK_INLINE_LEGACY_VIS_H
 

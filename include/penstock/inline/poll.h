@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Body of <penstock/poll.h>: a poll that would find nothing is not made; now and then one is all
- * the same, for the library counts how long somebody has been polling in vain. */
+/* Body of <penstock/poll.h>. Skips a poll that would find nothing. Every pen_poll.patience calls it
+ * polls nevertheless, because the library counts how long a thread has polled without success. */
 #ifndef PENSTOCK_INLINE_POLL_H
 #define PENSTOCK_INLINE_POLL_H
 
@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 #if defined(GASNET_PAR)
-/* While another thread polls, words and sum may not belong together: then this poll finds nothing,
- * as if that thread had kept it from looking, or is made in vain. relaxed: so decides nothing else.
- */
+/* While another thread polls, words and sum may not belong together. Then this call skips its poll,
+ * as if the second thread had held it up, or polls and finds nothing. relaxed: no other data
+ * depends on it. */
 static __inline__ uint32_t pen_poll_word(unsigned i)
 {
     return __atomic_load_n(__atomic_load_n(&pen_poll.words[i], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
@@ -33,7 +33,8 @@ static __inline__ int pen_poll_is_idle(void)
 static __inline__ int pen_poll_is_idle(void)
 {
     pen_poll_view *view = &pen_poll;
-    /* Others write the words, so each call reads them again; when does not matter. */
+    /* Peers and other threads write the words, so each call reads them again; the order does not
+     * matter. */
     __asm__ __volatile__("" ::: "memory");
     uint32_t sum =
         *view->words[0] + *view->words[1] + *view->words[2] + *view->words[3] + *view->words[4];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bodies of <penstock/rma.h>. Memory of a peer on the same host is mapped here, so a put is a copy
- * that the compiler turns into a store when the length is known. Everything else goes to the
- * library: peers elsewhere, addresses outside the published segment, flags with a meaning, and all
- * calls when the library checks or traces (it then publishes nothing as mapped). */
+/* Bodies of <penstock/rma.h>. Memory of a peer on the same host is mapped here, so a put is a copy;
+ * if the length is known, the compiler turns it into a store. All further calls go to the library:
+ * for peers elsewhere, addresses outside the published segment, and flags with a meaning. If the
+ * library checks or traces calls, it publishes nothing as mapped and so receives all calls. */
 #ifndef PENSTOCK_INLINE_RMA_H
 #define PENSTOCK_INLINE_RMA_H
 
@@ -14,14 +14,13 @@
 extern "C" {
 #endif
 
-/* Flags that change nothing when the peer's memory is mapped. */
+/* Flags without effect when the peer's memory is mapped. */
 #define PEN_RMA_INLINE_FLAGS                                                                      \
     (PEN_FLAG_GASNET1 | GEX_FLAG_IMMEDIATE | GEX_FLAG_SELF_SEG_UNKNOWN | GEX_FLAG_SELF_SEG_SOME | \
      GEX_FLAG_SELF_SEG_BOUND | GEX_FLAG_PEER_SEG_UNKNOWN | GEX_FLAG_PEER_SEG_SOME |               \
      GEX_FLAG_PEER_SEG_BOUND)
 
-/* Now and then the library has its turn, so that a rank which does nothing but put and get serves
- * its peers, too. */
+/* Calls the library at intervals, so that a rank that only puts and gets serves its peers, too. */
 static __inline__ int pen_rma_is_turn_over(void)
 {
 #if defined(GASNET_PAR)
@@ -31,7 +30,7 @@ static __inline__ int pen_rma_is_turn_over(void)
 #endif
 }
 
-/* Whether the peer's memory is mapped here, and at which of our addresses. */
+/* Whether the peer's memory is mapped here, and its local address. */
 static __inline__ int pen_rma_mapped(gex_TM_t team, gex_Rank_t rank, const void *addr, size_t len,
                                      gex_Flags_t flags, void **alias)
 {
@@ -52,7 +51,7 @@ static __inline__ int pen_rma_mapped(gex_TM_t team, gex_Rank_t rank, const void 
     return 1;
 }
 
-/* A copy between memory of ours and a peer's, which do not overlap. */
+/* Copies between local memory and a peer's memory, which do not overlap. */
 static __inline__ void pen_rma_copy(void *to, const void *from, size_t len)
 {
     if (len >= PEN_COPY_CALL_MIN)
@@ -61,9 +60,9 @@ static __inline__ void pen_rma_copy(void *to, const void *from, size_t len)
         memcpy(to, from, len);
 }
 
-/* A put is reported done only when whoever learns of that sees its bytes: they must not be
- * overtaken by the store that tells them. x86 keeps stores in order, so there only the compiler has
- * to. */
+/* A put is reported done only when the receiver of the report sees its bytes: the store that
+ * reports must not overtake them. x86 keeps stores in order, so only the compiler needs a fence
+ * there. */
 static __inline__ void pen_rma_put_done(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -73,8 +72,8 @@ static __inline__ void pen_rma_put_done(void)
 #endif
 }
 
-/* A get of a flag must not be overtaken by the loads of what the flag announces; x86 keeps loads in
- * order. */
+/* The loads of announced data must not overtake the get of the flag that announces them. x86 keeps
+ * loads in order. */
 static __inline__ void pen_rma_get_done(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -84,7 +83,7 @@ static __inline__ void pen_rma_get_done(void)
 #endif
 }
 
-/* Where an integer of len bytes begins in a longer one. */
+/* Offset of an integer of len bytes in a longer one. */
 static __inline__ void *pen_rma_low_bytes(gex_RMA_Value_t *value, size_t len)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

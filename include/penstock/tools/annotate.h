@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* annotate.h: what a program tells its compiler, under names that do not depend on the compiler.
+/* annotate.h: hints and promises of a program to its compiler, under names that do not depend on
+ * the compiler.
  * GASNet tools, chapter "Compiler annotations". */
 #ifndef PENSTOCK_TOOLS_ANNOTATE_H
 #define PENSTOCK_TOOLS_ANNOTATE_H
@@ -10,13 +11,13 @@
 
 #define PEN_TOOLS_TEXT(token) #token
 #define PEN_TOOLS_JOIN(a, b)  a##b
-/* With their arguments expanded; guarded, since programs like these names, too. */
+/* These expand their arguments first. Guarded, because programs define these names, too. */
 #ifndef _STRINGIFY
 /* NOLINTNEXTLINE(readability-identifier-naming): the documents name it so */
 #    define _STRINGIFY(token) PEN_TOOLS_TEXT(token)
 #endif
 #ifndef _CONCAT
-/* NOLINTNEXTLINE(readability-identifier-naming): likewise */
+/* NOLINTNEXTLINE(readability-identifier-naming): the documents name it so */
 #    define _CONCAT(a, b) PEN_TOOLS_JOIN(a, b)
 #endif
 
@@ -50,7 +51,7 @@
 #define GASNETT_DEPRECATED         __attribute__((__deprecated__))
 #define GASNETT_WARN_UNUSED_RESULT __attribute__((__warn_unused_result__))
 #define GASNETT_USED               __attribute__((__used__))
-/* The same as pragmas after the declaration, for compilers that want it so: not for these. */
+/* Attributes as pragmas after the declaration. The supported compilers need no pragmas. */
 #define GASNETT_NORETURNP(function)
 #define GASNETT_MALLOCP(function)
 #define GASNETT_PUREP(function)
@@ -58,7 +59,7 @@
 
 #define GASNETT_RESTRICT         __restrict__
 #define GASNETT_CURRENT_FUNCTION __func__
-/* Where this stands, "file:line", as a string literal. */
+/* The place of the macro, "file:line", as a string literal. */
 #define gasnett_current_loc __FILE__ ":" _STRINGIFY(__LINE__)
 
 /* ---- flow of control ------------------------------------------------------------------------ */
@@ -69,17 +70,17 @@
 #define if_pf(condition)               if (GASNETT_PREDICT_FALSE(condition))
 #define if_pt(condition)               if (GASNETT_PREDICT_TRUE(condition))
 #define gasnett_constant_p(expression) __builtin_constant_p(expression)
-/* Control never comes here; the condition is true: promises that the compiler builds upon. */
+/* Promises that the compiler relies on: control never reaches this; the condition is true. */
 #define gasnett_unreachable()     __builtin_unreachable()
 #define gasnett_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
-/* The last statement of a case that runs into the next one. */
+/* Ends a case that continues into the next one. */
 #if defined(__GNUC__) && (__GNUC__ >= 7 || defined(__clang__))
 #    define GASNETT_FALLTHROUGH __attribute__((__fallthrough__));
 #else
 #    define GASNETT_FALLTHROUGH
 #endif
 
-/* Whether pieces of a program may switch warnings off with #pragma GCC diagnostic. */
+/* Tells whether programs may switch warnings off with #pragma GCC diagnostic. */
 #ifndef GASNETT_USE_PRAGMA_GCC_DIAGNOSTIC
 #    define GASNETT_USE_PRAGMA_GCC_DIAGNOSTIC 1
 #endif
@@ -97,7 +98,7 @@
 #define GASNETT_UNUSED_ARGS8(a, b, c, d, e, f, g, h) \
     (GASNETT_UNUSED_ARGS7(a, b, c, d, e, f, g), (void)(h))
 
-/* At file scope: a text that stays in the binary, for `ident`, `what` and people with `strings`. */
+/* At file scope: keeps a text in the binary, for `ident`, `what` and `strings`. */
 #define GASNETT_IDENT(name, text)               \
     GASNETT_EXTERNC char const volatile name[]; \
     char const volatile name[] GASNETT_USED = text

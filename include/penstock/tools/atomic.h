@@ -6,10 +6,10 @@
  *     gasnett_atomic32_        gasnett_strongatomic32_        32 bits
  *     gasnett_atomic64_        gasnett_strongatomic64_        64 bits
  *
- * The strong ones are atomic always. The others are among the client's threads, so in modes with
- * one thread they are plain. Values are unsigned and wrap around; gasnett_atomic_signed reads them
- * as signed. A pointer to an aligned integer or floating-point number of the right size may be cast
- * to a pointer to an atomic.
+ * The strong families are always atomic. The rest are atomic among the client's threads, so they
+ * are plain accesses in modes with one thread. Values are unsigned and wrap around;
+ * gasnett_atomic_signed reads them as signed. A pointer to an aligned integer or floating-point
+ * number of the right size may be cast to a pointer to an atomic.
  *
  * Each family has, with p a pointer to the atomic and flags made of GASNETT_ATOMIC_...:
  *
@@ -24,8 +24,9 @@
  *     value <family>_swap(p, value, flags)          the old value
  *     int   <family>_compare_and_swap(p, old, value, flags)   non-zero if it was old
  *
- * compare_and_swap never fails without a cause. All are legal in every context, in handlers and in
- * signal handlers too, and do not poll. GASNet tools, chapter "Atomic operations". */
+ * compare_and_swap fails only if the value differs from old. All calls are legal in every context,
+ * also in handlers and in signal handlers, and do not poll. GASNet tools, chapter "Atomic
+ * operations". */
 #ifndef PENSTOCK_TOOLS_ATOMIC_H
 #define PENSTOCK_TOOLS_ATOMIC_H
 
@@ -41,7 +42,8 @@ extern "C" {
 #define GASNETT_ATOMIC_RMB_PRE 1
 #define GASNETT_ATOMIC_WMB_PRE 2
 #define GASNETT_ATOMIC_MB_PRE  (GASNETT_ATOMIC_RMB_PRE | GASNETT_ATOMIC_WMB_PRE)
-/* Behind it; the conditional ones only for operations that answer a truth value. */
+/* Fences after the operation. The conditional flags are only for operations that return a truth
+ * value. */
 #define GASNETT_ATOMIC_RMB_POST          4
 #define GASNETT_ATOMIC_WMB_POST          8
 #define GASNETT_ATOMIC_MB_POST           (GASNETT_ATOMIC_RMB_POST | GASNETT_ATOMIC_WMB_POST)
@@ -89,7 +91,7 @@ typedef pen_atomic64 gasnett_strongatomic64_t;
 #define gasnett_strongatomic32_init(v)    PEN_ATOMIC32_INIT(v)
 #define gasnett_strongatomic64_init(v)    PEN_ATOMIC64_INIT(v)
 
-/* A value read as signed. Context: any. Does not poll. */
+/* Returns a value read as signed. Context: any. Does not poll. */
 GEX_INLINE gasnett_atomic_sval_t gasnett_atomic_signed(gasnett_atomic_val_t value)
 {
     return (gasnett_atomic_sval_t)value;

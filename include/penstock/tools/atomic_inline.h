@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bodies of <penstock/tools/atomic.h>.
  *
- * An operation with flags is sequentially consistent, which orders all accesses around it as far as
- * the language goes and is understood by tools that look for data races. Fences stand beside it
- * where the processor needs them for the flags' stronger promises: around reads and writes
- * anywhere, around read-modify-writes where these are no full fence by themselves. */
+ * An operation with flags has an order of the C language, which tools that look for data races
+ * understand. The flags promise more, so fences stand around it: around reads and writes on every
+ * processor, around read-modify-writes where they are no full fence themselves. */
 #ifndef PENSTOCK_TOOLS_ATOMIC_INLINE_H
 #define PENSTOCK_TOOLS_ATOMIC_INLINE_H
 
@@ -51,7 +50,7 @@ static __inline__ void pen_rmw_after(int flags, int truth)
     pen_atomic_after(flags);
 }
 
-/* What each family consists of, for a width; threads: whether others take part. */
+/* Functions of each family, for a width. threads: whether other threads use the atomic. */
 #define PEN_ATOMIC_WIDTH(bits)                                                                     \
     static __inline__ void pen_atomic##bits##_set(pen_atomic##bits *p, uint##bits##_t value,       \
                                                   int flags, int threads)                          \

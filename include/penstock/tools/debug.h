@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* debug.h: ending a program that cannot go on, finding out why, and the client's part in traces.
- * GASNet tools, chapters "Debugging", "Tracing" and "Miscellaneous". */
+/* debug.h: ending a program that cannot continue, finding the reason, and the client's part in
+ * traces. GASNet tools, chapters "Debugging", "Tracing" and "Miscellaneous". */
 #ifndef PENSTOCK_TOOLS_DEBUG_H
 #define PENSTOCK_TOOLS_DEBUG_H
 
@@ -19,7 +19,8 @@ static __inline__ void _gasnett_trace_printf_noop(const char *format, ...)
 /* NOLINTNEXTLINE(readability-identifier-naming) */
 static __inline__ void _gasnett_trace_printf_noop(const char *format, ...) { (void)format; }
 
-/* Calls of printf that are checked by the compiler, and whose arguments are not evaluated. */
+/* Stands for a call of printf whose format the compiler checks and whose arguments are not
+ * evaluated. */
 #define GASNETT_TRACE_ENABLED                     0
 #define GASNETT_TRACE_PRINTF                      (1) ? (void)0 : _gasnett_trace_printf_noop
 #define GASNETT_TRACE_PRINTF_FORCE                GASNETT_TRACE_PRINTF
@@ -39,9 +40,9 @@ static __inline__ void _gasnett_trace_printf_noop(const char *format, ...) { (vo
 
 typedef void (*gasnett_sighandlerfn_t)(int);
 
-/* A way of the client's to print a stack. */
+/* A client's function that prints a stack. */
 typedef struct {
-    const char *name;   /* of the way; NULL: there is none */
+    const char *name;   /* name of the function; NULL: no function */
     int (*fnp)(int fd); /* prints the calling thread's stack; 0 on success */
     int threadsupport;  /* non-zero: works with several threads */
 } gasnett_backtrace_type_t;
@@ -50,9 +51,9 @@ typedef struct {
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Prints what printf would, as the cause of a fatal error, with the stack if GASNET_BACKTRACE says
- * so, and aborts the process, hence the job. The macro adds the caller's place. Never returns.
- * Context: any. */
+/* Prints a text formatted like printf as the cause of a fatal error, and aborts the process and
+ * therefore the job. If GASNET_BACKTRACE is yes, prints the stack, too. The macro adds the caller's
+ * place. Never returns. Context: any. */
 PEN_API void gasnett_fatalerror(const char *format, ...)
     __attribute__((__format__(__printf__, 1, 2), __noreturn__, __cold__));
 PEN_API void gasnett_fatalerror_nopos(const char *format, ...)
@@ -66,49 +67,50 @@ PEN_API void pen_api_fatal_at(const char *function, const char *file, int line, 
             pen_api_fatal_at(GASNETT_CURRENT_FUNCTION, __FILE__, __LINE__, __VA_ARGS__)
 #    endif
 
-/* Ends the process at once: no exit handler runs, nothing is written out. Never returns.
+/* Ends the process at once: no exit handler runs, and buffered output is lost. Never returns.
  * Context: any, also in a signal handler. */
 PEN_API void gasnett_killmyprocess(int code) __attribute__((__noreturn__));
 
-/* Writes out stdout and stderr; the second also closes these and stdin. Context: any. */
+/* Flush stdout and stderr; the second call also closes them and stdin. Context: any. */
 PEN_API void gasnett_flush_streams(void);
 PEN_API void gasnett_close_streams(void);
 
-/* Has a signal handled from now on.
+/* Installs a handler for a signal.
  *   number   SIG...
  *   handler  a function, SIG_DFL or SIG_IGN
- * Returns what handled it before; SIG_ERR if the signal cannot be handled. Context: any. */
+ * Returns the previous handler; SIG_ERR if the signal cannot be handled. Context: any. */
 PEN_API gasnett_sighandlerfn_t gasnett_reghandler(int number, gasnett_sighandlerfn_t handler);
 
 /* ---- the debugger ---------------------------------------------------------------------------- */
 
-/* Stops here until somebody sets *flag to something else than 0, with a debugger, or sends the
- * process SIGCONT (unless the client handles that).
+/* Stops until a debugger sets *flag to a value other than 0, or the process receives SIGCONT
+ * (unless the client handles that signal).
  *   flag  a variable that is 0
- *   name  how the debugger knows it; it is printed
+ *   name  the name of the variable for the debugger; it is printed
  * Context: any. Blocks; does not poll. */
 PEN_API void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name);
 
-/* The same on a variable of the library's, if GASNET_FREEZE_ON_ERROR is yes. */
+/* If GASNET_FREEZE_ON_ERROR is yes, stops like gasnett_freezeForDebugger, on a variable of the
+ * library. */
 PEN_API void gasnett_freezeForDebuggerErr(void);
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
-/* Readies what prints stacks; is called by the calls below, but not in a signal handler.
- *   program  its path, not needed here: NULL will do
+/* Prepares the printing of stacks. The calls below do this themselves, except in a signal handler.
+ *   program  path of the program; may be NULL, because it is not needed
  * Context: any. */
 PEN_API void gasnett_backtrace_init(const char *program);
 
 /* Prints the calling thread's stack.
- *   fd  the open file it goes to
+ *   fd  an open file, which receives the text
  * Returns 0 on success. Context: any. */
 PEN_API int gasnett_print_backtrace(int fd);
 
-/* The same if GASNET_BACKTRACE is yes, else a hint on stderr about that variable; returns 0 on
- * success. A variable, which the client may point at a function of its own. */
+/* If GASNET_BACKTRACE is yes, prints the stack; otherwise prints a hint about that variable on
+ * stderr. Returns 0 on success. This is a variable: the client may assign a function of its own. */
 extern PEN_API int (*gasnett_print_backtrace_ifenabled)(int fd);
 
-/* The client may define this one: what prints stacks then. Unless it does, there is none. */
+/* The client may define this variable: its function then prints stacks. */
 extern PEN_API gasnett_backtrace_type_t gasnett_backtrace_user;
 
 #endif

@@ -13,10 +13,12 @@ extern "C" {
 /* Keeps the compiler from moving memory accesses across. Context: any. Does not poll. */
 GEX_INLINE void gasnett_compiler_fence(void) { __asm__ __volatile__("" ::: "memory"); }
 
-/* Stores before it are done before loads and stores behind it. Context: any. Does not poll. */
+/* Orders stores: those before it are done before loads and stores after it. Context: any. Does not
+ * poll. */
 GEX_INLINE void gasnett_local_wmb(void) { __sync_synchronize(); }
 
-/* Loads before it are done before loads and stores behind it. Context: any. Does not poll. */
+/* Orders loads: those before it are done before loads and stores after it. Context: any. Does not
+ * poll. */
 GEX_INLINE void gasnett_local_rmb(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -26,11 +28,12 @@ GEX_INLINE void gasnett_local_rmb(void)
 #endif
 }
 
-/* Both. Context: any. Does not poll. */
+/* Orders loads and stores before it: they are done before loads and stores after it. Context: any.
+ * Does not poll. */
 GEX_INLINE void gasnett_local_mb(void) { __sync_synchronize(); }
 
-/* The same between the threads of this program: they keep only the compiler in order in modes with
- * one thread. Context: any. They do not poll. */
+/* Fences between the threads of this program. In modes with one thread they restrict only the
+ * compiler. Context: any. They do not poll. */
 GEX_INLINE void gasnett_weak_wmb(void)
 {
     if (PEN_TOOLS_THREADED)
@@ -53,7 +56,7 @@ GEX_INLINE void gasnett_weak_mb(void)
         gasnett_compiler_fence();
 }
 
-/* For loops that wait for memory to change. Context: any. Does not poll. */
+/* Relaxes the processor in a loop that waits for memory to change. Context: any. Does not poll. */
 GEX_INLINE void gasnett_spinloop_hint(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

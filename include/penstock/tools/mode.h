@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mode.h: how the tools are used: with threads or without, with the library or only as headers.
+/* mode.h: the mode of the tools: with threads or without, with the library or only as headers.
  *
  *     GASNET_SEQ, GASNET_PARSYNC, GASNET_PAR   together with gasnetex.h: these decide
  *     GASNETT_THREAD_SINGLE                    alone: one thread; locks and weak atomics are plain

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* time.h: reading the time at little cost, sleeping and giving the processor away.
+/* time.h: reading the time at little cost, sleeping, and giving the processor away.
  *
- * Ticks are the processor's time-stamp counter where that runs at a constant rate, else nanoseconds
- * of the system's monotonic clock. GASNET_TSC_RATE says where the rate comes from. Differences of
- * readings made by one thread are meaningful. GASNet tools, chapter "Timers". */
+ * Ticks are the processor's time-stamp counter if it runs at a constant rate, else nanoseconds of
+ * the system's monotonic clock. GASNET_TSC_RATE chooses the source of the rate. Only readings of
+ * the same thread may be subtracted. GASNet tools, chapter "Timers". */
 #ifndef PENSTOCK_TOOLS_TIME_H
 #define PENSTOCK_TOOLS_TIME_H
 
@@ -24,8 +24,8 @@ typedef uint64_t gasnett_tick_t;
 
 #if PEN_TOOLS_LITE
 
-/* Without the library ticks are nanoseconds: of the monotonic clock if the language mode shows it,
- * else of the calendar. */
+/* Without the library, ticks are nanoseconds of the monotonic clock, or of the calendar clock if
+ * the language mode hides the monotonic clock. */
 #    ifndef CLOCK_MONOTONIC
 #        define GASNETT_USING_GETTIMEOFDAY 1
 #    endif
@@ -50,11 +50,12 @@ static __inline__ uint64_t gasnett_ticks_to_us(gasnett_tick_t ticks) { return ti
 
 #else
 
-/* Ticks are: 0 not decided yet, 1 the processor's counter, 2 the clock. The library's. */
+/* The source of ticks, set by the library: 0 not decided yet, 1 the processor's counter, 2 the
+ * clock. */
 extern PEN_API unsigned char pen_tick_source;
 PEN_API uint64_t pen_api_ticks(void); /* decides */
 
-/* The processor's counter. */
+/* Reads the processor's counter. */
 static __inline__ uint64_t pen_tick_counter(void)
 {
 #    if defined(__x86_64__) || defined(__i386__)
@@ -68,32 +69,32 @@ static __inline__ uint64_t pen_tick_counter(void)
 #    endif
 }
 
-/* Now, in ticks. Context: any. Does not poll. */
+/* Returns the time now, in ticks. Context: any. Does not poll. */
 GEX_INLINE gasnett_tick_t gasnett_ticks_now(void)
 {
     return __atomic_load_n(&pen_tick_source, __ATOMIC_RELAXED) == 1 ? pen_tick_counter()
                                                                     : pen_api_ticks();
 }
 
-/* A difference of ticks in nanoseconds and in microseconds. No call blocks, not even the first of a
- * process: the rate is measured between the moment at which the library was loaded and this call,
- * and measured again by a few later calls. The rate is off by at most 0.1 microseconds divided by
- * the time between those two moments (0.01 % after a millisecond), and by at most 0.05 % before
- * that where the processor or its hypervisor states the rate. Interrupts of the process during a
- * measurement can add to this. Context: any. They do not poll. */
+/* Convert a difference of ticks to nanoseconds and to microseconds. No call blocks, not even the
+ * first of a process: the rate is measured between the moment at which the library was loaded and
+ * this call, and measured again by a few later calls. The rate is off by at most 0.1 microseconds
+ * divided by the time between those two moments (0.01 % after a millisecond), and by at most 0.05 %
+ * before that where the processor or its hypervisor states the rate. Interrupts of the process
+ * during a measurement can add to this. Context: any. They do not poll. */
 PEN_API uint64_t gasnett_ticks_to_ns(gasnett_tick_t ticks);
 PEN_API uint64_t gasnett_ticks_to_us(gasnett_tick_t ticks);
 
-/* The least difference of two readings that differ, and what a reading costs, in microseconds.
- * Measured anew by each call. Context: any. They do not poll. */
+/* Return the least difference of two readings that differ, and the cost of a reading, in
+ * microseconds. Each call measures again. Context: any. They do not poll. */
 PEN_API double gasnett_tick_granularityus(void);
 PEN_API double gasnett_tick_overheadus(void);
 
-/* The time of the calendar in microseconds since 1970. Context: any. Does not poll. */
+/* Returns the calendar time in microseconds since 1970. Context: any. Does not poll. */
 PEN_API uint64_t gasnett_gettimeofday_us(void);
 
-/* Sleeps for so many nanoseconds. Returns 0, or EINTR when a signal ended the sleep early.
- * Context: no handler. Blocks; does not poll. */
+/* Sleeps for ns nanoseconds. Returns 0, or EINTR if a signal ended the sleep early. Context: no
+ * handler. Blocks; does not poll. */
 PEN_API int gasnett_nsleep(uint64_t ns);
 
 /* Gives the processor to another thread or process. Context: any. Does not poll.
