@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* card.c: what a driver does: the fabric's layout, plugging in, mappings, counters. */
+/* card.c: the tasks of a driver: the fabric's layout, plugging in, mappings, counters. */
 #include "softnic/extoll/card.h"
 #include "os/os.h"
 #include "softnic/extoll/fabric.h"
@@ -93,7 +93,7 @@ size_t pen_card_len(const pen_card_config *config)
     return pen_card_config_check(config) == NULL ? layout_of(config).len : 0;
 }
 
-/* FNV-1a of what all users of a fabric have to agree on; never 0. */
+/* FNV-1a of the settings that all users of a fabric must agree on; never 0. */
 static uint64_t digest_of(const pen_card_config *config)
 {
     const uint32_t fields[] = { config->node_first, config->node_count,    config->vpids,
@@ -114,7 +114,7 @@ pen_status pen_card_open(void *memory, size_t len, const pen_card_config *config
         return PEN_ERR_ARGUMENT;
     fabric_head *head = memory;
     uint64_t digest = digest_of(config), found = 0;
-    /* Zeroed memory is a fabric already; relaxed: nothing else is read through the word. */
+    /* Zeroed memory is a valid empty fabric. relaxed: no other data is read through the word. */
     if (!atomic_compare_exchange_strong_explicit(&head->digest, &found, digest,
                                                  memory_order_relaxed, memory_order_relaxed) &&
         found != digest)
@@ -233,7 +233,7 @@ uint64_t fabric_ring_open(fabric_ring *ring)
     uint64_t start = atomic_load_explicit(&ring->write, memory_order_relaxed);
     atomic_store_explicit(&ring->read, start, memory_order_release);
     atomic_store_explicit(&ring->pid, (int32_t)getpid(), memory_order_relaxed);
-    /* release: whoever sees the VPID open sees the rest */
+    /* release: a thread that sees the VPID open sees the other fields */
     atomic_store_explicit(&ring->state, FABRIC_OPEN, memory_order_release);
     return start;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* error.c: what return codes say. */
+/* error.c: the texts of return codes. */
 #include "softnic/extoll/rma2.h"
 #include "softnic/extoll/velo2.h"
 
@@ -35,7 +35,7 @@ const char *rma2_strerror(RMA2_ERROR_CODE code)
     case RMA2_INV_VALUE:
         return "invalid value";
     case RMA2_NO_ROUTE:
-        return "no such node or VPID";
+        return "unknown node or VPID";
     case RMA2_PORTS_USED:
         return "no card or no free VPID";
     case RMA2_NO_MEM:

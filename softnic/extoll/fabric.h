@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabric.h: what lies in a fabric's shared memory, and a card's view of it. Words of the fabric are
- * bounded where they are used. */
+/* fabric.h: the contents of a fabric's shared memory, and a card's view of them. Words of the
+ * fabric are bounded at each use. */
 #ifndef PEN_SOFTNIC_EXTOLL_FABRIC_H
 #define PEN_SOFTNIC_EXTOLL_FABRIC_H
 
@@ -15,17 +15,17 @@
 
 /* The first page. */
 typedef struct fabric_head {
-    _Atomic uint64_t digest; /* of the config; 0: nobody has been here */
+    _Atomic uint64_t digest; /* the config's; 0: no card was plugged in */
 } fabric_head;
 
 enum { FABRIC_FREE, FABRIC_OPENING, FABRIC_OPEN }; /* of a VPID */
 
-/* A ring's positions, which only grow. Producers claim slots at `write`, whose lines they share;
+/* A ring's positions, which only grow. Producers claim slots at `write`, and share its cache line;
  * only the owner writes `read`. */
 typedef struct fabric_ring {
     PEN_CACHE_ALIGNED _Atomic uint64_t write;
     _Atomic uint64_t seen;                   /* `read`, as a producer last saw it */
-    _Atomic uint32_t state;                  /* of the VPID */
+    _Atomic uint32_t state;                  /* the state of the VPID */
     _Atomic int32_t pid;                     /* its process */
     PEN_CACHE_ALIGNED _Atomic uint64_t read; /* slots before it are free */
 } fabric_ring;
@@ -34,13 +34,13 @@ typedef struct velo_box {
     fabric_ring ring;
 } velo_box;
 
-/* A row of a port's address table. len 0: not valid. */
+/* A row of a port's address table. len 0: the row is not valid. */
 typedef struct fabric_row {
     _Atomic uint64_t start, len;
 } fabric_row;
 
 typedef struct fabric_rma {
-    fabric_ring ring; /* of the notification queue */
+    fabric_ring ring; /* the notification queue */
     PEN_CACHE_ALIGNED _Atomic int32_t locks[2][RMA2_LOCKS];
 } fabric_rma;
 
@@ -48,10 +48,10 @@ typedef struct fabric_entry {
     _Atomic uint64_t word[2];
 } fabric_entry;
 
-/* Where things are; of the config alone. */
+/* Offsets of all parts; they depend on the config alone. */
 typedef struct fabric_layout {
     uint32_t mailbox_ring, noti_ring; /* slots: powers of two */
-    size_t velo_due, velo_stride;     /* of one VPID: mailbox, slots, times */
+    size_t velo_due, velo_stride;     /* for one VPID: mailbox, slots, times */
     size_t rma_rows, rma_queue, rma_due, rma_stride;
     size_t rma_start, len;
 } fabric_layout;
@@ -70,14 +70,14 @@ typedef struct rma_counters {
     _Atomic uint64_t fragments, notifications, errors, queue_full, by_kernel, directly;
 } rma_counters;
 
-/* A counter of one thread at a time that others may read. */
+/* Adds to a counter that one thread at a time writes and others may read. */
 static inline void fabric_count(_Atomic uint64_t *counter, uint64_t more)
 {
     uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
     atomic_store_explicit(counter, now + more, memory_order_relaxed);
 }
 
-/* A range of another port's memory that is mapped here. */
+/* A range of another port's memory that is mapped in this process. */
 typedef struct card_mapping {
     uint32_t endpoint_i;
     uint64_t theirs;
@@ -92,30 +92,30 @@ struct pen_card {
     fabric_layout layout;
     uint16_t node;
     card_mapping *mappings;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     velo_counters *velo;
     rma_counters *rma;
-    uint32_t ports_made; /* number of the next one, for its random numbers */
+    uint32_t ports_made; /* number of the next port, for its random numbers */
 };
 
-/* The card that the calling thread uses, or NULL (use.c). */
+/* Returns the card that the calling thread uses, or NULL (use.c). */
 pen_card *fabric_card_used(void);
 
-/* The number of an endpoint in the fabric; false: there is none. */
+/* Finds the number of an endpoint in the fabric. Returns false if there is no endpoint. */
 bool fabric_endpoint(const pen_card *card, uint32_t node, uint32_t vpid, uint32_t *endpoint_i);
 
-/* Parts of an endpoint. */
+/* Return the parts of an endpoint. */
 velo2_mailbox_t fabric_mailbox(const pen_card *card, uint32_t endpoint_i);
 fabric_rma *fabric_rma_of(const pen_card *card, uint32_t endpoint_i);
 fabric_row *fabric_rows(const pen_card *card, uint32_t endpoint_i);
 fabric_entry *fabric_queue(const pen_card *card, uint32_t endpoint_i);
 uint64_t *fabric_noti_due(const pen_card *card, uint32_t endpoint_i);
 
-/* Claims a free VPID of the card's node in the rings for VELO or RMA; UINT32_MAX: none is free. The
- * caller makes its ring ready and opens it. */
+/* Claims a free VPID of the card's node in the rings for VELO or RMA. Returns UINT32_MAX if all
+ * VPIDs are taken. The caller prepares the ring and opens it. */
 uint32_t fabric_claim(const pen_card *card, bool is_rma);
 
-/* A claimed ring: empty from where its producers are. Answers the position. */
+/* Opens a claimed ring, which is empty from the producers' position on. Returns that position. */
 uint64_t fabric_ring_open(fabric_ring *ring);
 void fabric_ring_close(fabric_ring *ring);
 
@@ -124,9 +124,10 @@ static inline bool fabric_ring_is_open(const fabric_ring *ring)
     return atomic_load_explicit(&ring->state, memory_order_acquire) == FABRIC_OPEN;
 }
 
-/* Whether a ring of which so many slots may be used has one free at `write`. Signed: `write` may be
- * older than what it is compared with, and then nobody can claim it. Acquire: the owner has done
- * with the slots before `read`, whoever saw that first. */
+/* Returns whether the ring has a free slot at `write` if at most `slots` slots may be used.
+ * Signed: `write` may be older than the value it is compared with; then it cannot be claimed.
+ * Acquire: the owner has finished with the slots before `read`, whichever producer saw that first.
+ */
 static inline bool fabric_ring_has_room(fabric_ring *ring, uint64_t write, uint32_t slots)
 {
     if (pen_likely((int64_t)(write - atomic_load_explicit(&ring->seen, memory_order_acquire)) <
@@ -139,7 +140,7 @@ static inline bool fabric_ring_has_room(fabric_ring *ring, uint64_t write, uint3
     return true;
 }
 
-/* Claims the next slot. False: no room. */
+/* Claims the next slot. Returns false if there is no room. */
 static inline bool fabric_ring_claim(fabric_ring *ring, uint32_t slots, uint64_t *slot_i)
 {
     uint64_t write = atomic_load_explicit(&ring->write, memory_order_relaxed);
@@ -152,16 +153,16 @@ static inline bool fabric_ring_claim(fabric_ring *ring, uint32_t slots, uint64_t
     return true;
 }
 
-/* Chance: true once in so many times. */
+/* Draws a fault: true in one of `one_in` attempts. */
 uint64_t fabric_random(uint64_t *state);
 static inline bool fabric_strikes(uint64_t *state, uint32_t one_in)
 {
     return pen_unlikely(one_in > 0) && fabric_random(state) % one_in == 0;
 }
 
-/* The processor is busy until then. */
+/* Keeps the processor busy until this time. */
 void fabric_wait_until(uint64_t time);
 
-uint64_t fabric_seed(pen_card *card, uint32_t kind); /* of a new port; never 0 */
+uint64_t fabric_seed(pen_card *card, uint32_t kind); /* the seed of a new port; never 0 */
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_engine.c: carrying out RMA commands. A command resolves its addresses, moves its data, and
- * writes its notifications, and waits where it has to: for room in a queue, or because a fault says
- * so. Commands of a port are carried out in order. */
+/* rma_engine.c: carries out RMA commands. A command resolves its addresses, moves its data, and
+ * writes its notifications. It waits if a queue has no room, or if a fault requires it. Commands
+ * of a port are carried out in order. */
 #include "os/os.h"
 #include "softnic/extoll/rma_port.h"
 
 #include <string.h>
 
-/* Bytes on the wire of a packet's own, and of the packet that a serialisation time is told for. */
+/* The bytes of a packet's header on the wire, and of the packet that the serialisation time is
+ * given for. */
 enum { FRAMING_LEN = 16, PACKET_LEN = 80 };
 
 static bool is_get(const rma_command *c)
@@ -51,7 +52,8 @@ void rma_time(RMA2_Port port, rma_command *c)
 
 /* ---- notifications --------------------------------------------------------------------------- */
 
-/* False: the queue is full. A port that is gone needs none. */
+/* Writes a notification. Returns false if the queue is full. A port that is gone gets no
+ * notification, which counts as success. */
 static bool notify(RMA2_Port port, uint32_t endpoint_i, uint64_t word0, uint64_t word1,
                    uint64_t due)
 {
@@ -72,7 +74,7 @@ static bool notify(RMA2_Port port, uint32_t endpoint_i, uint64_t word0, uint64_t
         __atomic_store_n(&times[place], due, __ATOMIC_RELAXED);
     }
     atomic_store_explicit(&entry->word[0], word0, memory_order_relaxed);
-    /* release: the data and the first word are there before */
+    /* release: publishes the data and the first word */
     atomic_store_explicit(&entry->word[1], word1, memory_order_release);
     fabric_count(&port->counters->notifications, 1);
     if (word1 >> 61 != 0)
@@ -82,7 +84,7 @@ static bool notify(RMA2_Port port, uint32_t endpoint_i, uint64_t word0, uint64_t
 
 static bool answers(const rma_command *c) { return is_get(c) || c->command == RMA2_LOCK; }
 
-/* What a unit calls the command. */
+/* Returns the command's name in the notifications of a unit. */
 static uint64_t command_at(const rma_command *c, uint8_t unit)
 {
     if (unit == RMA2_REQUESTER_NOTIFICATION || !answers(c))
@@ -92,14 +94,14 @@ static uint64_t command_at(const rma_command *c, uint8_t unit)
     return unit == RMA2_COMPLETER_NOTIFICATION ? RMA2_LOCK_RSP : RMA2_LOCK_REQ;
 }
 
-/* The unit that tells of the error that there is. */
+/* Returns the unit that reports the command's error. */
 static uint8_t teller(const rma_command *c)
 {
     return c->error == RMA2_REQUESTER_NOTIFICATION ? RMA2_REQUESTER_NOTIFICATION
                                                    : RMA2_COMPLETER_NOTIFICATION;
 }
 
-/* The unit's notification of the fragment that ends at `end`. */
+/* Returns the unit's notification of the fragment that ends at `end`. */
 static bool notify_unit(RMA2_Port port, const rma_command *c, uint8_t unit, uint32_t end)
 {
     bool at_origin =
@@ -134,8 +136,8 @@ static bool notify_all(RMA2_Port port, rma_command *c, uint32_t end)
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-/* Where [theirs, theirs + len) of the target is in this process, or NULL. The port's own memory was
- * looked up in its own table. */
+/* Returns the address of the target's [theirs, theirs + len) in this process, or NULL. The port's
+ * own memory was looked up in its own table. */
 static unsigned char *here(RMA2_Port port, const rma_command *c, uint64_t theirs, size_t len)
 {
     if (c->endpoint_i == port->endpoint_i)
@@ -147,7 +149,7 @@ static unsigned char *here(RMA2_Port port, const rma_command *c, uint64_t theirs
     return NULL;
 }
 
-/* A word that somebody may look at meanwhile is moved whole. */
+/* Moves a word whole if a concurrent reader may look at it. */
 static void copy(void *to, const void *from, size_t len)
 {
     if (len == 8 && ((uintptr_t)to | (uintptr_t)from) % 8 == 0)
@@ -175,7 +177,7 @@ static bool move(RMA2_Port port, const rma_command *c, uint32_t offset, uint32_t
     return moved == PEN_OK;
 }
 
-/* if (cell <= cmp) cell += add; the answer is what a notification says. */
+/* if (cell <= cmp) cell += add. The result goes into the notification. */
 static void lock_cell(RMA2_Port port, rma_command *c)
 {
     _Atomic int32_t *cell =
@@ -193,7 +195,7 @@ static void lock_cell(RMA2_Port port, rma_command *c)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* The command ends with an error that the unit found. */
+/* Ends the command with an error that the unit found. */
 static void fail(rma_command *c, uint8_t unit)
 {
     c->error = unit;
@@ -226,7 +228,7 @@ static void resolve(RMA2_Port port, rma_command *c)
     c->ours = (unsigned char *)(uintptr_t)ours;
 }
 
-/* The next fragment, or all that is left. False: it has to wait. */
+/* Moves the next fragment, or all remaining data. Returns false if the command has to wait. */
 static bool move_fragment(RMA2_Port port, rma_command *c, uint32_t len)
 {
     uint32_t mtu = port->card->config.mtu;
@@ -248,7 +250,7 @@ bool rma_carry_out(RMA2_Port port, rma_command *c)
     if (!c->resolved)
         resolve(port, c);
     if (c->command == RMA2_IMM_PUT)
-        c->ours = (unsigned char *)&c->value; /* commands move in memory */
+        c->ours = (unsigned char *)&c->value; /* the command may have moved in memory */
     while (c->done < c->size) {
         uint32_t left = c->size - c->done, mtu = port->card->config.mtu;
         uint32_t len = in_pieces && left > mtu ? mtu : left;

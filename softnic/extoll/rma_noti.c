@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_noti.c: the notification queue's reading side, and what notifications say. A notification is
- * read once: what callers get is the port's copy. */
+/* rma_noti.c: the reading side of the notification queue, and the fields of notifications. A
+ * notification is read once: callers get the port's copy. */
 #include "os/os.h"
 #include "softnic/extoll/rma_port.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many notifications are freed before others are told. */
+/* The number of notifications that are freed before the read pointer is published. */
 enum { COMMIT_PERIOD = 32 };
 
 static rma_counters *counters_make(pen_card *card)
@@ -29,7 +29,7 @@ static void port_free(RMA2_Port port)
     free(port);
 }
 
-/* A port's own memory; NULL: there is none. */
+/* Makes a port with its private memory. Returns NULL if memory is short. */
 static RMA2_Port port_make(pen_card *card)
 {
     RMA2_Port port = aligned_alloc(PEN_CACHE_LINE, sizeof(*port));
@@ -49,7 +49,7 @@ static RMA2_Port port_make(pen_card *card)
     return port;
 }
 
-/* What an earlier user of the VPID left behind. */
+/* Clears the state that an earlier user of the VPID left behind. */
 static void clear(RMA2_Port port)
 {
     for (uint32_t row = 0; row < port->card->config.regions; row++)

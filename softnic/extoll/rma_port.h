@@ -11,23 +11,23 @@
 enum { RMA_NLA_ROW = 40, RMA_NLA_VPID = 52 };
 #define RMA_OFFSET_MAX ((UINT64_C(1) << RMA_NLA_ROW) - 1)
 
-/* A notification of this word 1 comes late. The bit is the card's own. */
+/* Word 1 of a notification that arrives late. The bit is this card's own. */
 #define RMA_NOTI_LATE (UINT64_C(1) << 31)
 
 typedef struct rma_command {
     RMA2_Command command;
-    uint32_t endpoint_i; /* of the target */
+    uint32_t endpoint_i; /* the target */
     uint16_t node, vpid;
     uint8_t spec, modifier;
-    uint8_t error;    /* of the unit that found one; 0: none so far */
+    uint8_t error;    /* unit that found an error; 0: no error so far */
     uint8_t notified; /* units that have written this fragment's notification */
     bool resolved, copied;
-    uint32_t size, done; /* bytes; 1 where there is no data */
+    uint32_t size, done; /* bytes; 1 if there is no data */
     RMA2_NLA local, remote;
     uint64_t value;      /* immediate data; word 0 of notifications without an address */
     unsigned char *ours; /* the local memory */
     uint64_t theirs;     /* the remote address */
-    uint64_t due[3];     /* of requester, responder, completer */
+    uint64_t due[3];     /* for requester, responder, completer */
     uint8_t class8, lock_unit;
     uint32_t lock_number;
     int32_t lock_cmp, lock_add;
@@ -36,8 +36,8 @@ typedef struct rma_command {
 struct rma2_port_state {
     pen_card *card;
     fabric_rma *shared;
-    fabric_row *rows; /* what others are told ... */
-    fabric_row *own;  /* ... and what is true; both by row */
+    fabric_row *rows; /* the rows that other processes read, and ... */
+    fabric_row *own;  /* ... the private copy that is trusted; same rows */
     fabric_entry *queue;
     uint64_t *due;
     rma_counters *counters;
@@ -45,7 +45,7 @@ struct rma2_port_state {
     uint16_t node, vpid;
     uint32_t noti_mask, noti_count;
 
-    /* Of those that look after notifications. */
+    /* Fields of the thread that handles notifications. */
     PEN_CACHE_ALIGNED uint64_t read;
     uint64_t committed;
     uint32_t period;
@@ -54,19 +54,19 @@ struct rma2_port_state {
     RMA2_Notification *aside; /* kept for rma2_noti_match */
     uint32_t aside_count;
 
-    PEN_CACHE_ALIGNED pen_lock lock; /* of what follows */
+    PEN_CACHE_ALIGNED pen_lock lock; /* guards the fields below */
     _Atomic uint32_t waiting;        /* commands; may be read without the lock */
     uint32_t first;
     uint64_t random, wire_free;
     rma_command *commands; /* a ring of RMA2_COMMANDS */
 
-    pthread_mutex_t region_lock; /* of what follows */
+    pthread_mutex_t region_lock; /* guards the fields below */
     RMA2_Region *regions;
     uint32_t next_row;
     uint64_t region_random;
 };
 
-/* Goes on with what waits, in order. */
+/* Continues waiting commands, in order. */
 void rma_go_on(RMA2_Port port);
 
 static inline void rma_go_on_if_any_waits(RMA2_Port port)
@@ -76,16 +76,17 @@ static inline void rma_go_on_if_any_waits(RMA2_Port port)
         rma_go_on(port);
 }
 
-/* Carries a command out, or lets it wait. TRY_AGAIN: too many wait. */
+/* Carries a command out, or lets it wait. TRY_AGAIN: no room for another waiting command. */
 RMA2_ERROR_CODE rma_submit(RMA2_Port port, rma_command *command);
 
-/* One step of a command. False: it has to wait. */
+/* Carries out one step of a command. Returns false if the command has to wait. */
 bool rma_carry_out(RMA2_Port port, rma_command *command);
 
-/* The times at which its notifications are due; waits as long as posting keeps a processor. */
+/* Computes when the command's notifications are due. Keeps the processor busy as long as posting
+ * takes. */
 void rma_time(RMA2_Port port, rma_command *command);
 
-/* The row's address of [nla, nla + size) in a table of the VPID; false: the NLA is bad. */
+/* Resolves [nla, nla + size) in a table of the VPID. Returns false if the NLA is bad. */
 bool rma_resolve(const RMA2_Port port, const fabric_row *rows, uint16_t vpid, RMA2_NLA nla,
                  uint32_t size, uint64_t *address);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_post.c: posting of RMA commands: what can be judged without looking at memory is judged here.
- */
+/* rma_post.c: posting of RMA commands. Checks that need no look at memory are done here. */
 #include "softnic/extoll/rma_port.h"
 
 #define UNITS \
     (RMA2_REQUESTER_NOTIFICATION | RMA2_RESPONDER_NOTIFICATION | RMA2_COMPLETER_NOTIFICATION)
 
-/* Of eight bytes each, addresses and length; the QW commands move no others. */
+/* Returns whether addresses and length are multiples of eight bytes, as the QW commands require. */
 static bool is_aligned(const rma_command *c)
 {
     bool is_qw = c->command == RMA2_QW_PUT || c->command == RMA2_QW_GET;
     return !is_qw || (c->local | c->remote | c->size) % 8 == 0;
 }
 
-/* A command with what is its own filled in; size 0 is none that there can be. */
+/* Checks a command, fills in its target and options, and posts it. Size 0 marks a command that
+ * cannot exist. */
 static RMA2_ERROR_CODE post(RMA2_Port port, const RMA2_Handle *handle, RMA2_Notification_Spec spec,
                             RMA2_Command_Modifier modifier, rma_command c)
 {
@@ -33,13 +33,13 @@ static RMA2_ERROR_CODE post(RMA2_Port port, const RMA2_Handle *handle, RMA2_Noti
     return rma_submit(port, &c);
 }
 
-/* A put or get; local and remote are the origin's and the target's address. */
+/* Makes a put or get; local and remote are the addresses at origin and target. */
 static rma_command between(RMA2_Command command, RMA2_NLA local, RMA2_NLA remote, uint32_t size)
 {
     return (rma_command){ .command = command, .local = local, .remote = remote, .size = size };
 }
 
-/* The same for a part of a region. */
+/* Makes a put or get of a part of a region; size 0 if the part is outside of it. */
 static rma_command of_region(RMA2_Command command, const RMA2_Region *region, size_t offset,
                              RMA2_NLA remote, uint32_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_region.c: registered memory: rows of the port's address table, which others read to reach it,
- * and of which the port keeps a copy that it believes. */
+/* rma_region.c: registered memory. A region is a row of the port's address table. Other ports read
+ * the table to reach the region; the port keeps a copy of it that it trusts. */
 #include "softnic/extoll/rma_port.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static void row_set(fabric_row *row, uint64_t start, uint64_t len)
 {
     atomic_store_explicit(&row->len, 0, memory_order_relaxed);
     atomic_store_explicit(&row->start, start, memory_order_relaxed);
-    /* release: who sees the length sees this start, or a later one */
+    /* release: a reader that sees the length sees this start, or a later one */
     atomic_store_explicit(&row->len, len, memory_order_release);
 }
 
@@ -37,7 +37,8 @@ static bool overlaps(const RMA2_Region *region, uintptr_t first, uintptr_t end)
     return first < start + region->count * RMA2_PAGE_LEN && start < end;
 }
 
-/* A free row; rows are used in turn, so that a stale NLA stays bad for long. 0: none. */
+/* Finds a free row. Rows are used in turn, so that a stale NLA stays bad for long. Returns 0 if
+ * all rows are taken. */
 static uint32_t row_take(RMA2_Port port)
 {
     uint32_t rows = port->card->config.regions;
@@ -62,7 +63,7 @@ static RMA2_ERROR_CODE refusal(RMA2_Port port, bool adhoc, uintptr_t first, uint
     return RMA2_SUCCESS;
 }
 
-/* Under the lock of regions. */
+/* Called under the lock of regions. */
 static RMA2_ERROR_CODE enter(RMA2_Port port, void *address, size_t size, bool adhoc,
                              RMA2_Region *region)
 {
@@ -108,7 +109,7 @@ RMA2_ERROR_CODE rma2_register_nomalloc(RMA2_Port port, void *address, size_t siz
     return done;
 }
 
-/* Under the lock: shares a registration that has all of it, if there is one. */
+/* Called under the lock: shares a registration that holds all of the bytes, if there is one. */
 static bool share(RMA2_Port port, void *address, size_t size, RMA2_Region *region)
 {
     for (RMA2_Region *other = port->regions; other != NULL; other = other->next) {
@@ -174,7 +175,7 @@ RMA2_ERROR_CODE rma2_register_adhoc(RMA2_Port port, void *address, size_t size,
 
 /* ---- unregistering --------------------------------------------------------------------------- */
 
-/* Takes a region off the list; false: it is not one of the port's. */
+/* Takes a region off the list. Returns false if the port does not have it. */
 static bool take_off(RMA2_Port port, const RMA2_Region *region)
 {
     for (RMA2_Region **at = &port->regions; *at != NULL; at = &(*at)->next) {
@@ -186,7 +187,7 @@ static bool take_off(RMA2_Port port, const RMA2_Region *region)
     return false;
 }
 
-/* One user less; the last one takes the row with it. */
+/* Drops one user; the last user's drop frees the row. */
 static void release(RMA2_Port port, RMA2_Region *region)
 {
     if (--region->refcount > 0)

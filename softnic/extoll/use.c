@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* use.c: which card a thread opens ports on. The vendor's calls do not name one: a process has one
- * device file. This is the one variable of the library. */
+/* use.c: the card on which a thread opens ports. The vendor's calls name no card, because a
+ * process has one device file. This is the only variable of the library. */
 #include "softnic/extoll/fabric.h"
 
 static _Thread_local pen_card *the_card;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* velo.c: VELO's ports and connections, and sending. A packet takes the next slot of the target's
- * ring, claimed by a compare-exchange on a line that only senders use; its words are written, and
- * the status word last, with the number of the ring's lap in it. */
+ * ring, which is claimed by a compare-exchange on a cache line that only senders use. The status
+ * word is written last; it holds the number of the ring's lap. */
 #include "os/os.h"
 #include "softnic/extoll/fabric.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What is not waited for: what calls, clocks and a copy take of their own, from velo2_send to a
- * poll that finds the packet. */
+/* Time that the model does not wait for, because calls, clocks and a copy take it from velo2_send
+ * to the poll that finds the packet. */
 enum { SPINS_BEFORE_YIELD = 200, STATUS_LEN = 8, OWN_NS = 80 };
 
 /* ---- ports ----------------------------------------------------------------------------------- */
@@ -60,7 +60,8 @@ velo2_ret_t velo2_open(velo2_port_t *port)
     port->full_one_in = config->faults.full_one_in;
     port->random = fabric_seed(card, 0);
     port->read = fabric_ring_open(&port->mailbox.box->ring);
-    /* As a driver pins a ring: else every first use of a page is a fault. No matter if it fails. */
+    /* Pins the ring as a driver does, or every first use of a page is a fault. Failure is harmless.
+     */
     (void)madvise((void *)((uintptr_t)port->mailbox.box & ~(uintptr_t)4095),
                   pen_align_up(card->layout.velo_stride, 4096), MADV_POPULATE_WRITE);
     velo2_look_at(port);
@@ -106,7 +107,8 @@ velo2_ret_t velo2_disconnect(velo2_port_t *port, velo2_connection_t *connection)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* The time at which a packet of now is there, and the processor's share of sending it. */
+/* Returns the time at which a packet sent now arrives. *busy_until: the time until which sending
+ * keeps the processor busy. */
 PEN_COLD static uint64_t time_packet(velo2_port_t *port, uint64_t *busy_until)
 {
     const pen_card_latency *latency = &port->card->config.latency;
@@ -127,7 +129,7 @@ PEN_COLD static uint64_t time_packet(velo2_port_t *port, uint64_t *busy_until)
     return delay > 0 ? due + fabric_random(&port->random) % delay : due;
 }
 
-/* Waits for a slot. False: the port is gone. */
+/* Waits for a slot. Returns false if the port is gone. */
 PEN_COLD static bool stall(velo2_port_t *port, fabric_ring *ring, uint64_t *slot_i)
 {
     fabric_count(&port->counters->stalls, 1);
@@ -151,7 +153,7 @@ PEN_COLD static velo2_ret_t claim_full(velo2_port_t *port, fabric_ring *ring, ui
     return stall(port, ring, slot_i) ? VELO2_RET_SUCCESS : VELO2_RET_INVALID_MBOX;
 }
 
-/* A slot for a packet, or why there is none. */
+/* Claims a slot for a packet, or returns the reason why there is no slot. */
 static inline velo2_ret_t claim(const velo2_connection_t *connection, uint64_t *slot_i)
 {
     velo2_port_t *port = connection->port;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* velo2.h: VELO, small messages into another endpoint's mailbox: the user library's interface of an
- * EXTOLL network card, second revision. Our own text; names, arguments, return codes and the layout
- * of words are the vendor's. It knows nothing of who uses it. card.h says what stands in for the
- * driver here; docs/conduits/extoll-device.md, what the device promises and which faults it can
- * have.
+/* velo2.h: VELO, small messages into another endpoint's mailbox: the interface of the user library
+ * of an EXTOLL network card, second revision. The text is the project's own; names, arguments,
+ * return codes and the layout of words are the vendor's. The library is independent of its users.
+ * card.h describes the replacement of the driver. docs/conduits/extoll-device.md describes the
+ * guarantees of the device and its possible faults.
  *
- * A port is an endpoint: an address (node, VPID) and one mailbox, a ring of slots that everybody
- * sends to. A message is one packet of at most velo2_port_max_len bytes and takes one slot. Packets
- * from one port to another arrive, once, in the order in which they were sent. A mailbox that is
- * full pushes back: velo2_send waits or answers VELO2_RET_TRY_AGAIN, as the card is set.
+ * A port is an endpoint: an address (node, VPID) and one mailbox, a ring of slots that all ports
+ * send to. A message is one packet of at most velo2_port_max_len bytes and takes one slot. Packets
+ * from one port to another arrive once, in the order in which they were sent. If a mailbox is
+ * full, velo2_send waits or returns VELO2_RET_TRY_AGAIN, as the card is set.
  *
- * Receiving has four steps, which can be taken apart: look at the packet at the read pointer
- * (velo2_check), copy (velo2_recv_payload), step over it (velo2_recv_complete), and tell the card
- * how far one has got (velo2_recv_commit). Only the last one frees slots, and it is meant to be
- * done seldom. velo2_recv and velo2_probe_recv do all four and commit once per so many slots.
+ * Receiving has four steps with a call each: look at the packet at the read pointer (velo2_check),
+ * copy it (velo2_recv_payload), step over it (velo2_recv_complete), and commit the read pointer to
+ * the card (velo2_recv_commit). Only the commit frees slots; it should be rare. velo2_recv and
+ * velo2_probe_recv do all four steps, and commit once every commit_period slots.
  *
- * Threads: the calls that send by one port exclude each other, and so do those that receive at it;
- * one thread may send while another one receives. Different ports have nothing to do with each
- * other. */
+ * Threads: the calls that send by one port must exclude each other, and so must the calls that
+ * receive at it; one thread may send while another thread receives. Different ports are
+ * independent. */
 #ifndef PEN_SOFTNIC_EXTOLL_VELO2_H
 #define PEN_SOFTNIC_EXTOLL_VELO2_H
 
@@ -28,14 +28,14 @@
 
 typedef enum velo2_ret {
     VELO2_RET_SUCCESS = 0,
-    VELO2_RET_INV_MSG,      /* too long, or a slot holds what no card can have written */
+    VELO2_RET_INV_MSG,      /* too long, or the slot has contents that no card writes */
     VELO2_RET_ERROR,        /* the port or connection is not open */
-    VELO2_RET_NO_MSG,       /* nothing has arrived */
-    VELO2_RET_NO_MATCH,     /* what has arrived is of another message type */
+    VELO2_RET_NO_MSG,       /* no packet has arrived */
+    VELO2_RET_NO_MATCH,     /* the packet is of another message type */
     VELO2_RET_ERR_FDOPEN,   /* no card, or no free VPID */
     VELO2_RET_ERR_MMAP,     /* no memory */
-    VELO2_RET_INVALID_MBOX, /* nobody has that VPID open */
-    VELO2_RET_INVALID_NODE, /* there is no such node */
+    VELO2_RET_INVALID_MBOX, /* no port has that VPID open */
+    VELO2_RET_INVALID_NODE, /* the network does not have the node */
     VELO2_RET_TRY_AGAIN,    /* the mailbox is full: nothing was sent */
     VELO2_RET_INV_MTT,      /* a message type above 3 */
 } velo2_ret_t;
@@ -58,9 +58,8 @@ typedef enum velo2_ret {
     ((uint64_t)(raw) | (uint64_t)(mtt) << 32 | (uint64_t)(tag) << 40 | (uint64_t)(len) << 48)
 
 /* The status word of a packet that has arrived: source address 0-25, message type 32-33, end of
- * message 36, error 37, tag 40-47, length 48-54. Bits 38 and 55-63 are this
- * card's own: the packet comes late; the ring's lap, which tells it from the last one in its slot.
- */
+ * message 36, error 37, tag 40-47, length 48-54. Bits 38 and 55-63 are this card's own: the packet
+ * arrives late; the ring's lap, which tells the packet from the last one in its slot. */
 #define VELO2_STATUS_SOURCE(status) ((uint32_t)((status) & 0x3ffffff))
 #define VELO2_STATUS_MTT(status)    ((uint8_t)((status) >> 32 & 3))
 #define VELO2_STATUS_EOM            (UINT64_C(1) << 36)
@@ -73,28 +72,28 @@ typedef enum velo2_ret {
 /* Receives any message type. */
 #define VELO2_MTT_ANY 0xff
 
-/* Where a mailbox is. */
+/* The location of a mailbox. */
 typedef struct velo2_mailbox {
     struct velo_box *box; /* NULL: nowhere */
     unsigned char *slots;
-    uint64_t *due; /* when a slot's packet is there, of those that come late */
+    uint64_t *due; /* arrival times of the packets that are late */
 } velo2_mailbox_t;
 
-/* Fields are the library's. */
+/* Fields are private to the library. */
 typedef struct velo2_port {
     struct pen_card *card; /* NULL: not open */
     velo2_mailbox_t mailbox;
     struct velo_counters *counters;
     uint32_t raw; /* own address */
     uint32_t slot_len, max_len, slot_count;
-    uint32_t mask, shift; /* of slot numbers in a ring; of their laps */
-    /* Of those that receive. */
-    const unsigned char *word; /* the status word that is looked at */
-    uint64_t lap;              /* that it must have */
-    uint64_t status;           /* of the packet that was found */
+    uint32_t mask, shift; /* for slot numbers in a ring; for its laps */
+    /* Fields of the receiving thread. */
+    const unsigned char *word; /* the next status word to read */
+    uint64_t lap;              /* the lap that it must have */
+    uint64_t status;           /* status word of the packet that was found */
     uint64_t read, committed;
-    uint32_t period; /* of lazy commits */
-    /* Of those that send. */
+    uint32_t period; /* slots between lazy commits */
+    /* Fields of the sending thread. */
     bool is_timed, may_stall;
     uint32_t full_one_in;
     uint64_t wire_free, random;
@@ -106,16 +105,17 @@ typedef struct velo2_connection {
     } dest;
     velo2_port_t *port; /* NULL: not connected */
     velo2_mailbox_t mailbox;
-    void *state_map; /* the card's state of packets under way, which this card has none of */
+    void *state_map; /* unused: the card's state of packets under way */
 } velo2_connection_t;
 
-/* The lap of a slot, 9 bits; a ring begins with 1, so that zeroed memory is no packet. */
+/* Returns the lap of a slot, 9 bits. A ring begins with lap 1, so that zeroed memory is not a
+ * packet. */
 static inline uint64_t velo2_lap(const velo2_port_t *port, uint64_t slot_i)
 {
     return ((slot_i >> port->shift) + 1) & 0x1ff;
 }
 
-/* After the read pointer moved. */
+/* Called after the read pointer moved. */
 static inline void velo2_look_at(velo2_port_t *port)
 {
     size_t place = (uint32_t)port->read & port->mask;
@@ -123,7 +123,7 @@ static inline void velo2_look_at(velo2_port_t *port)
     port->lap = velo2_lap(port, port->read);
 }
 
-/* By words: a call of memcpy for so few takes as long as they do. */
+/* Copies by words: for short messages a call of memcpy takes as long as the copy. */
 static inline void velo2_copy(void *to, const void *from, size_t len)
 {
     unsigned char *out = (unsigned char *)to;
@@ -145,47 +145,48 @@ velo2_ret_t velo2_close(velo2_port_t *port);
 uint16_t velo2_get_nodeid(const velo2_port_t *port);
 uint16_t velo2_get_vpid(const velo2_port_t *port);
 
-/* The most bytes of a message: 56 or 120. */
+/* Returns the most bytes of a message: 56 or 120. */
 size_t velo2_port_max_len(const velo2_port_t *port);
 
-/* Local: nothing goes over the wire, and the peer need not be there yet. The connection refers to
- * the port, which must stay where it is. */
+/* Connects locally: no packet is sent, and the peer need not exist yet. The connection refers to
+ * the port, which must not move. */
 velo2_ret_t velo2_connect(velo2_port_t *port, velo2_connection_t *connection, uint16_t node,
                           uint16_t vpid);
 velo2_ret_t velo2_disconnect(velo2_port_t *port, velo2_connection_t *connection);
 
-/* Sends one message. The buffer is free when the call returns. INVALID_MBOX: nobody is there. */
+/* Sends one message. The buffer is free when the call returns. INVALID_MBOX: no port is open
+ * there. */
 velo2_ret_t velo2_send(velo2_connection_t *connection, const void *buf, size_t len, uint8_t tag,
                        uint8_t mtt);
 
-/* The same, with hdr_quadwords 8-byte words of hdr before the len bytes of buf. */
+/* Sends one message of hdr_quadwords 8-byte words of hdr followed by the len bytes of buf. */
 velo2_ret_t velo2_send_header(velo2_connection_t *connection, const uint64_t *hdr,
                               size_t hdr_quadwords, const void *buf, size_t len, uint8_t tag,
                               uint8_t mtt);
 
-/* Whether a packet would find room now. It needs no system call and takes nothing. */
+/* Returns whether a packet would find room now. Makes no system call and claims no slot. */
 velo2_ret_t velo2_send_check(const velo2_connection_t *connection);
 
 /* ---- receiving in steps ---- */
 
-/* Looks at the packet at the read pointer: SUCCESS, NO_MSG, or INV_MSG, which is to be stepped
- * over. One load when nothing is there. Outputs may be NULL. */
+/* Looks at the packet at the read pointer: SUCCESS, NO_MSG, or INV_MSG, which the caller must step
+ * over. Takes one load if no packet has arrived. Outputs may be NULL. */
 static inline velo2_ret_t velo2_check(velo2_port_t *port, uint32_t *srcid, size_t *len,
                                       uint8_t *mtt, uint8_t *tag);
 
-/* Whether nothing has arrived, by that load alone. */
+/* Returns whether no packet has arrived, with that one load. */
 static inline bool velo2_is_empty(const velo2_port_t *port);
 
-/* Copies len bytes from offset on of the packet that velo2_check has just found. INV_MSG: it is not
- * that long. */
+/* Copies len bytes, from offset on, of the packet that velo2_check has just found. INV_MSG: the
+ * packet is shorter. */
 static inline velo2_ret_t velo2_recv_payload(const velo2_port_t *port, void *buf, size_t offset,
                                              size_t len);
 
-/* The packet in the mailbox itself, until its slot is committed. Its sender's process could still
- * change it: what is to be checked is to be copied first. */
+/* Returns the packet in the mailbox itself, which is valid until its slot is committed. Its
+ * sender's process could still change it, so copy data before checking it. */
 static inline const void *velo2_recv_peek(const velo2_port_t *port);
 
-/* Steps over the packet. How many slots are uncommitted now. */
+/* Steps over the packet. Returns the number of uncommitted slots. */
 static inline uint32_t velo2_recv_complete(velo2_port_t *port);
 
 /* Frees the slots of all packets that were stepped over. */
@@ -193,22 +194,22 @@ velo2_ret_t velo2_recv_commit(velo2_port_t *port);
 
 /* ---- receiving at once ---- */
 
-/* Waits for the next message. mtt: of this type, or VELO2_MTT_ANY. NO_MATCH: the next message is of
- * another type, and stays. A message longer than maxlen is cut; *mlen is its true length. */
+/* Waits for the next message. mtt: a message type, or VELO2_MTT_ANY. NO_MATCH: the next message is
+ * of another type, and stays. A message longer than maxlen is cut; *mlen is its true length. */
 velo2_ret_t velo2_recv(velo2_port_t *port, void *buf, size_t maxlen, size_t *mlen, uint32_t *srcid,
                        uint8_t *tag, uint8_t mtt);
 
-/* Does not wait (NO_MSG), and takes any type. */
+/* Receives without waiting (NO_MSG), and accepts any type. */
 velo2_ret_t velo2_probe_recv(velo2_port_t *port, void *buf, size_t maxlen, size_t *mlen,
                              uint32_t *srcid, uint8_t *tag, uint8_t *mtt);
 
-/* The name of a return code. */
+/* Returns the name of a return code. */
 const char *velo2_strerror(velo2_ret_t code);
 
 /* ---- inline: receiving is a few loads from memory that the card writes ---- */
 
-/* For the calls below: whether a packet that was found late is there by now; notes one that no card
- * can have written. */
+/* Slow path for the calls below: returns whether a late packet has arrived by now; notes a packet
+ * that no card can have written. */
 bool velo2_is_due(const velo2_port_t *port);
 void velo2_malformed(velo2_port_t *port);
 

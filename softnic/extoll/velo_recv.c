@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* velo_recv.c: receiving at a VELO port. Whether a packet is there is in one word, whose address
- * and expected lap the port keeps. */
+/* velo_recv.c: receiving at a VELO port. One status word shows whether a packet has arrived; the
+ * port keeps its address and expected lap. */
 #include "os/os.h"
 #include "softnic/extoll/fabric.h"
 
 #include <sched.h>
 #include <string.h>
 
-/* A few microseconds of looking without a pause, which would be as long as a packet takes. */
+/* Polls without a pause for a few microseconds, since a pause is as long as a packet takes. */
 enum { SPINS_BEFORE_YIELD = 2000 };
 
 PEN_COLD bool velo2_is_due(const velo2_port_t *port)
@@ -28,7 +28,7 @@ velo2_ret_t velo2_recv_commit(velo2_port_t *port)
         return VELO2_RET_SUCCESS;
     fabric_count(&port->counters->received, port->read - port->committed);
     port->committed = port->read;
-    /* release: what was read from the slots was read before they are written again */
+    /* release: the slots were read before they are written again */
     atomic_store_explicit(&port->mailbox.box->ring.read, port->read, memory_order_release);
     fabric_count(&port->counters->commits, 1);
     return VELO2_RET_SUCCESS;
