@@ -301,7 +301,10 @@ typedef struct pen_zcopy_ops {
     void (*cancel)(pen_link *, pen_peer, pen_lane, void *body);
 } pen_zcopy_ops;
 
-/* Frames that are nothing but a head of one to four words, posted without making a pen_frame: for
+/* For links with PEN_CAP_SAME_HOST: the engine counts what goes this way as shared memory, and uses
+ * it where the link is the only one.
+ *
+ * Frames that are nothing but a head of one to four words, posted without making a pen_frame: for
  * each peer and lane (REQUEST and REPLY) an entry that says how many of them will be taken for
  * certain. Whoever finds room there may post one, under the rules of post(), and is not refused.
  * A link shows no room for its own rank: the engine runs those messages where they are sent.

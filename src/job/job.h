@@ -11,6 +11,7 @@
 #include "conduit/conduit.h"
 #include "diag/counters.h"
 #include "diag/log.h"
+#include "link/host.h"
 #include "mem/mem.h"
 #include "os/lock.h"
 #include "progress/progress.h"
@@ -170,10 +171,11 @@ struct pen_job {
     const pen_conduit *conduit;
     uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_clock clock;
-    bool is_orderly;    /* it closes because all ranks leave it */
-    pen_host host;      /* what we lend links; ctx is this job */
-    pen_host lent_host; /* the conduit's: the same, or what the reliable link puts there */
-    pen_host near_host; /* lent to the link among the ranks of this host; see near.c */
+    bool is_orderly;        /* it closes because all ranks leave it */
+    pen_host host;          /* what we lend links; ctx is this job */
+    pen_host lent_host;     /* the conduit's: the same, or what the reliable link puts there */
+    pen_lender near_lender; /* of near_host */
+    pen_host near_host;     /* lent to the link among the ranks of this host; see near.c */
     uint64_t near_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_client client;
     pen_endpoint endpoint;                      /* the primordial one */

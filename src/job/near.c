@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* near.c: a job of several hosts has two links: the first reaches everybody over the network, the
  * second the ranks of this host through its arena, where peers count from 0. What that one delivers
- * comes from job ranks again before the engine sees it. */
+ * comes from job ranks again before the engine sees it. Which conduit that is follows from what it
+ * can do: no conduit has a name here. */
 #include "job/job_internal.h"
 
 #include <stdlib.h>
@@ -62,64 +63,26 @@ pen_status pen_job_choose_far(pen_job *job)
 
 /* ---- within this host ------------------------------------------------------------------------ */
 
-static pen_peer job_rank_of(const pen_job *job, pen_peer peer)
+/* The best conduit for the ranks of this host that wants memory of the host arena; NULL: this build
+ * has none, and the network reaches neighbours as well. */
+static const pen_conduit *choose_near(pen_peer peers)
 {
-    return job->boot.page->first + peer;
+    const pen_conduit *best = NULL;
+    int best_score = 0;
+    for (const pen_conduit *const *at = pen_builtin_conduits; *at != NULL; at++) {
+        const char *why_not;
+        int score = pen_conduit_shared_len(*at, peers) != 0 ? (*at)->score(peers, &why_not) : 0;
+        if (score > best_score) {
+            best_score = score;
+            best = *at;
+        }
+    }
+    return best;
 }
 
-static void near_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head,
-                         uint32_t head_len, void *body, uint32_t body_len)
-{
-    const pen_job *job = ctx;
-    job->host.deliver(ctx, job_rank_of(job, from), lane, head, head_len, body, body_len);
-}
-
-static void near_deliver_request(void *ctx, pen_peer from, const void *head, uint32_t head_len)
-{
-    const pen_job *job = ctx;
-    job->host.deliver_head[PEN_LANE_REQUEST](ctx, job_rank_of(job, from), head, head_len);
-}
-
-static void near_deliver_reply(void *ctx, pen_peer from, const void *head, uint32_t head_len)
-{
-    const pen_job *job = ctx;
-    job->host.deliver_head[PEN_LANE_REPLY](ctx, job_rank_of(job, from), head, head_len);
-}
-
-static void near_peer_lost(void *ctx, pen_peer peer, pen_status why)
-{
-    const pen_job *job = ctx;
-    job->host.peer_lost(ctx, peer == PEN_PEER_ANY ? peer : job_rank_of(job, peer), why);
-}
-
-static void near_wake(void *ctx, pen_peer peer)
-{
-    const pen_job *job = ctx;
-    job->host.wake(ctx, job_rank_of(job, peer));
-}
-
-static const _Atomic uint32_t *near_sleeping(void *ctx, pen_peer peer)
-{
-    const pen_job *job = ctx;
-    return job->host.sleeping(ctx, job_rank_of(job, peer));
-}
-
-pen_status pen_job_open_near(pen_job *job)
+static pen_status open_chosen(pen_job *job, const pen_conduit *conduit, pen_link **out)
 {
     const pen_host_page *page = job->boot.page;
-    const pen_conduit *conduit = pen_conduit_find("smp");
-    if (conduit == NULL) /* built without: the network reaches neighbours as well */
-        return PEN_OK;
-    job->near_host = job->host;
-    job->near_host.deliver = near_deliver;
-    if (job->host.deliver_head[0] != NULL) {
-        job->near_host.deliver_head[PEN_LANE_REQUEST] = near_deliver_request;
-        job->near_host.deliver_head[PEN_LANE_REPLY] = near_deliver_reply;
-    }
-    job->near_host.peer_lost = near_peer_lost;
-    job->near_host.wake = near_wake;
-    job->near_host.sleeping = near_sleeping;
-    job->near_host.poll_view = NULL; /* a view shows one link's polls */
     pen_status status = pen_job_read_conduit_config(job, conduit, job->near_config);
     if (status == PEN_OK)
         status = pen_job_check_arena(job, conduit, job->near_config, page->size);
@@ -132,11 +95,29 @@ pen_status pen_job_open_near(pen_job *job)
                                .job_key = page->job_key,
                                .concurrency = job->concurrency };
     pen_job_place(job, &params);
+    return conduit->open(&params, out);
+}
+
+pen_status pen_job_open_near(pen_job *job)
+{
+    const pen_host_page *page = job->boot.page;
+    const pen_conduit *conduit = choose_near(page->size);
     pen_link *link = NULL;
-    status = conduit->open(&params, &link);
-    if (status == PEN_OK)
+    if (conduit == NULL)
+        return PEN_OK;
+    pen_lender_init(&job->near_lender, &job->host, NULL);
+    job->near_lender.first = page->first;
+    pen_host_lend(&job->near_lender, &job->near_host);
+    pen_status status = open_chosen(job, conduit, &link);
+    if (status != PEN_OK)
+        return status;
+    /* Every rank of the host has the same link, so every rank comes to the same decision. */
+    const uint32_t wanted = PEN_CAP_SAME_HOST | PEN_CAP_RELIABLE;
+    if ((link->caps.flags & wanted) == wanted)
         (void)pen_progress_add(&job->progress, link);
-    return status;
+    else
+        link->ops->close(link);
+    return PEN_OK;
 }
 
 /* An exchange of all, of which we need our host's. */

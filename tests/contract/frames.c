@@ -38,6 +38,7 @@ static void registry_entry_and_capabilities_make_sense(struct job *job)
                            PEN_CAP_SAME_HOST | PEN_CAP_INTACT | PEN_CAP_COPIES;
     CHECK((caps->flags & ~known) == 0); /* a flag that nobody reads promises nothing */
     CHECK(has_rma || (caps->flags & PEN_CAP_LOCAL_REGION) == 0);
+    CHECK(job->ranks[0].link->express.first == NULL || (caps->flags & PEN_CAP_SAME_HOST) != 0);
     CHECK(conduit->abi == PEN_CONDUIT_ABI);
     CHECK(conduit->name[0] != '\0' && conduit->summary[0] != '\0');
     CHECK(conduit->score(job->size, &why_not) > 0 && why_not == NULL);

@@ -51,6 +51,24 @@ static void what_lies_inside_is_found(void **state)
     assert_ptr_equal(pen_mem_resolve(&mem, segment->number, 0, 0), own);
 }
 
+/* A link that wants the region of a local buffer gets that of the segment around all of it. */
+static void the_region_of_a_local_buffer_is_found(void **state)
+{
+    (void)state;
+    int link = 0, other = 0, handle = 0; /* nobody looks inside */
+    pen_link *knows = (pen_link *)(void *)&link;
+    assert_null(pen_mem_region(&mem, knows, own, LEN)); /* no device knows the segment */
+    segment->link = knows;
+    segment->region = (pen_region *)(void *)&handle;
+    assert_ptr_equal(pen_mem_region(&mem, knows, own, LEN), segment->region);
+    assert_ptr_equal(pen_mem_region(&mem, knows, own + LEN - 1, 1), segment->region);
+    assert_null(pen_mem_region(&mem, knows, own, LEN + 1));
+    assert_null(pen_mem_region(&mem, knows, own - 1, 2));
+    assert_null(pen_mem_region(&mem, knows, own + LEN, 1));
+    assert_null(pen_mem_region(&mem, (pen_link *)(void *)&other, own, 1)); /* another link's */
+    segment->region = NULL;
+}
+
 static void what_reaches_beyond_is_not(void **state)
 {
     (void)state;
@@ -142,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RIGGED(what_lies_inside_is_found),
+        RIGGED(the_region_of_a_local_buffer_is_found),
         RIGGED(what_reaches_beyond_is_not),
         RIGGED(a_sum_that_wraps_is_not_inside),
         RIGGED(a_number_that_names_nothing_is_refused),
