@@ -7,7 +7,7 @@
 #include "reliable/pace.h"
 
 #define FIRST_PROBE_NS  UINT64_C(20000000)   /* nothing measured yet: peers may be starting */
-#define SAMPLE_NS_MAX   UINT64_C(1000000000) /* of a peer that was stopped: no round trip */
+#define SAMPLE_NS_MAX   UINT64_C(1000000000) /* longer: the peer was stopped */
 #define SHORT_NS        UINT64_C(50000)      /* no queue worth looking at */
 #define QUEUE_NS        UINT64_C(2000000)    /* wanted at most on top of the shortest round trip */
 #define LOSS_NS_MIN     UINT64_C(100000)     /* frames of one burst overtake each other */
@@ -30,7 +30,8 @@ static void smooth(pen_rel_pace *pace, uint64_t round_ns)
     }
     if (round_ns < pace->least_ns)
         pace->least_ns = round_ns;
-    if (round_ns < pace->smooth_ns / 8) { /* it was stopped and goes on: forget that soon */
+    if (round_ns <
+        pace->smooth_ns / 8) { /* the peer was stopped and goes on: forget the long samples soon */
         pace->smooth_ns = (pace->smooth_ns + round_ns) / 2;
         pace->vary_ns /= 2;
         return;
@@ -89,7 +90,7 @@ void pen_rel_pace_probed(pen_rel_pace *pace)
 {
     if (pace->backoff < BACKOFF_MAX)
         pace->backoff++;
-    if (pace->backoff == COLLAPSE_PROBES) /* whatever was known of the way is not so any more */
+    if (pace->backoff == COLLAPSE_PROBES) /* earlier measurements of the path are no longer valid */
         pace->window = pace->window_min;
 }
 

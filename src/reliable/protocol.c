@@ -9,7 +9,7 @@
 
 enum {
     QUOTA_SMALL_FRAMES = 8, /* that have credit beside a largest one */
-    BACKOFF_HOPELESS = 4,   /* probes in vain after which nobody lingers */
+    BACKOFF_HOPELESS = 4,   /* unanswered probes after which no rank lingers for the peer */
 };
 
 #define INBOX_LEN_OWN (4u << 20) /* where the link below answers AGAIN instead */
@@ -96,7 +96,7 @@ void pen_rel_meet(pen_rel_core *core, pen_peer peer, uint32_t session)
     core->peers[peer].session = session;
 }
 
-/* Nobody is told: the ops may be gone. */
+/* Frees the records without telling their owners, whose operations may be gone. */
 static void forget_records(pen_rel_core *core, pen_rel_chain *chain)
 {
     while (!rel_chain_is_empty(chain)) {
@@ -144,7 +144,7 @@ static void drop_lost_peer(pen_rel_core *core, pen_rel_peer *peer)
     for (pen_rel_chain *at = peer->unacked.behind; at != &peer->unacked;) {
         pen_rel_record *record = pen_container_of(at, pen_rel_record, by_sequence);
         at = at->behind;
-        record->op = NULL; /* whoever waits for it hears of the lost peer */
+        record->op = NULL; /* the waiting thread learns that the peer is lost */
         rel_record_retire(core, record);
     }
     if (peer->ack_count != 0)
@@ -185,7 +185,7 @@ static uint64_t next_look(const pen_rel_peer *peer, uint64_t now_ns)
 
 static void tick_peer(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, bool idle)
 {
-    peer->due_ns = UINT64_MAX; /* what is activated meanwhile lowers it */
+    peer->due_ns = UINT64_MAX; /* a timer that starts in this call lowers it */
     if (peer->loss_ns != 0 && now_ns >= peer->loss_ns)
         rel_find_lost(core, peer, now_ns);
     rel_send_lost(core, peer, now_ns);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* protocol.h: frames over links that lose, double, reorder and damage them arrive once, intact.
  *
- * State machines and nothing else: what happens is an argument (a frame posted, one received, time
- * passed), what to do goes out through three functions. No clock, no link, no thread: the link
- * around it (reliable.h) and the simulation (tests/sim) drive the same objects.
+ * Pure state machines: an event is an argument (a frame posted, a frame received, time passed), and
+ * actions go out through three functions. There is no clock, no link and no thread: the link around
+ * it (reliable.h) and the simulation (tests/sim) drive the same objects.
  *
- * What always holds:
+ * Invariants:
  *  1. Once. A frame has one sequence number for each pair of ranks however often it is sent, and
  * the receiver hands each number out at most once. Order is not kept: nothing waits for a gap.
  *  2. At last. A frame is kept until its number is acknowledged. While there is one, or a sender
  *     lacks credit, a timer runs: it probes, ever more slowly up to every PEN_REL_PROBE_NS_MAX, and
- *     never gives up. A silent peer is not a dead one; who knows better says so.
+ *     never ends. A silent peer counts as alive until the layer above reports it as lost.
  *  3. Credits. On each lane a sender stays below a limit that the receiver raises as the engine
- *     takes frames; so what a peer has on its way and in our keeping is bounded, in bytes as the
- *     kernel charges them. Limits only rise, and each message has all of them: losing one costs
+ *     takes frames; so the bytes of a peer that are on their way or kept here are bounded, as the
+ *     kernel charges them. Limits only rise, and each message carries all of them: losing one costs
  *     time. Frames above the limit are dropped.
  *  4. Lanes. Replies do not wait for requests nor control for either: each lane has credits of its
  *     own, and the resources they share (the window of numbers, the bytes on their way, the copies)
  *     keep a part for the later lanes that the earlier may not use.
- *  5. Acknowledging needs no room at the engine: a frame of a lane that nobody asks for is kept
- * here and acknowledged. So lost frames are replaced whatever the engine does, short of not
- * polling.
+ *  5. Acknowledging needs no room at the engine: a frame of a lane that the engine does not read
+ * now is kept here and acknowledged. So lost frames are replaced as long as the engine polls at
+ * all.
  *  6. Strangers' bytes are read with bounds, dropped when malformed, and counted. Memory for a peer
  *     is its struct, and copies within the limits. */
 #ifndef PEN_RELIABLE_PROTOCOL_H
@@ -45,21 +45,22 @@ typedef struct pen_rel_out {
 
 typedef struct pen_rel_config {
     pen_peer self, peers;
-    uint32_t frame_max;  /* largest body that the link below takes */
-    uint32_t overhead;   /* charged for a frame on top of its length ... */
-    uint32_t grain;      /* ... and the sum rounded up to this */
-    size_t inbox_len;    /* of this rank: shared out among the peers; 0: the link has none */
-    size_t memory_max;   /* of copies to send again; as much again of frames not asked for */
+    uint32_t frame_max; /* largest body that the link below takes */
+    uint32_t overhead;  /* charged for a frame on top of its length ... */
+    uint32_t grain;     /* ... and the sum rounded up to this */
+    size_t inbox_len;   /* bytes of this rank's inbox, divided among the peers; 0: the link has no
+                           inbox */
+    size_t memory_max; /* bytes of copies to send again; the same number for frames that are kept */
     uint32_t borrow_len; /* bodies from this length on are sent from the caller's memory */
     bool intact;         /* the link below drops what was damaged */
     bool shared;         /* the link below may complete ops in another thread */
-    uint32_t session;    /* ours; frames that name another one are of another life */
+    uint32_t session;    /* number of this rank's session; frames of another one are dropped */
 } pen_rel_config;
 
 #define PEN_REL_COUNT_LIST(X)                    \
     X(sent, "frames sent first")                 \
     X(resent, "sent again")                      \
-    X(probes, "of these to probe")               \
+    X(probes, "frames that probe")               \
     X(notes, "acknowledgements sent alone")      \
     X(delivered, "frames delivered")             \
     X(duplicates, "that had arrived before")     \
@@ -67,7 +68,7 @@ typedef struct pen_rel_config {
     X(damaged, "damaged")                        \
     X(stale, "of another life")                  \
     X(beyond, "beyond the window or the credit") \
-    X(unkept, "nobody asked for and no room to keep")
+    X(unkept, "dropped: lane not read, no room to keep")
 
 typedef struct pen_rel_counts {
 #define PEN_REL_COUNT_FIELD(name, text) uint64_t name;
@@ -81,8 +82,8 @@ typedef struct pen_rel_chain { /* a circular list; its head is one of them */
 
 typedef struct pen_rel_lane {
     uint32_t sent, limit;       /* as a sender: bytes charged ever, and how far that may go */
-    uint32_t accepted, granted; /* as a receiver: the same of the peer's */
-    uint32_t consumed;          /* of what was accepted: taken by the engine */
+    uint32_t accepted, granted; /* as a receiver: bytes accepted from the peer, and its limit */
+    uint32_t consumed;          /* accepted bytes that the engine has taken */
     uint32_t told;              /* the limit that was last sent */
 } pen_rel_lane;
 
@@ -100,9 +101,9 @@ typedef struct pen_rel_peer {
     uint32_t flight;             /* bytes of flying records */
     uint64_t posted_ns;          /* when the engine last posted */
     uint64_t loss_ns;            /* when the oldest flying one is lost; 0: not in sight */
-    uint64_t probe_base_ns;      /* last sign of life, or of ours */
+    uint64_t probe_base_ns;      /* last sign of life of the peer, or last frame sent to it */
     pen_rel_pace pace;
-    bool is_held_up;       /* the last post was refused, whatever for ... */
+    bool is_held_up;       /* the last post was refused, for any reason ... */
     bool has_hurried;      /* ... and the peer was asked, since the last news, what has arrived */
     bool wants_credit;     /* a post was refused for want of it ... */
     bool has_asked;        /* ... and the peer was asked when nothing else would make it tell */
@@ -130,7 +131,7 @@ typedef struct pen_rel_core {
     uint64_t deadline_ns;      /* nothing to do before; UINT64_MAX: nothing at all */
     uint32_t acks_due;         /* peers that are owed an acknowledgement */
     bool may_gather;           /* for send(): the frame may wait for company; see pen_link */
-    uint32_t quota[PEN_LANES]; /* what one peer may have on its way and in our keeping */
+    uint32_t quota[PEN_LANES]; /* bytes that one peer may have on their way and kept here */
     size_t record_bytes;
     pen_rel_chain reading;            /* acknowledged, but the link below still reads them */
     pen_rel_spare spare, large_spare; /* memory of records, to be used again */
@@ -151,10 +152,10 @@ typedef struct pen_rel_delivery {
 typedef enum pen_rel_result {
     PEN_REL_NOTHING, /* for the engine */
     PEN_REL_DELIVER, /* now, then pen_rel_consumed */
-    PEN_REL_KEPT,    /* nobody asked for it; see pen_rel_next_kept */
+    PEN_REL_KEPT,    /* its lane is not read now; see pen_rel_next_kept */
 } pen_rel_result;
 
-/* PEN_ERR_MEMORY if there is none. */
+/* Returns PEN_ERR_MEMORY if there is no memory. */
 pen_status pen_rel_init(pen_rel_core *core, const pen_rel_config *config, const pen_rel_out *out);
 void pen_rel_close(pen_rel_core *core); /* the link below reads nothing any more */
 void pen_rel_meet(pen_rel_core *core, pen_peer peer, uint32_t session);
@@ -171,8 +172,8 @@ pen_rel_result pen_rel_receive(pen_rel_core *core, uint64_t now_ns, pen_peer fro
                                const pen_frame *frame, unsigned lanes, pen_rel_delivery *out);
 void pen_rel_consumed(pen_rel_core *core, uint64_t now_ns, const pen_rel_delivery *delivery);
 
-/* The oldest frame kept for one of those lanes, the later lanes first; NULL: none. The caller
- * delivers it, then says so. */
+/* Returns the oldest frame that is kept for one of these lanes, later lanes first, or NULL. The
+ * caller delivers it and then reports that. */
 pen_kept *pen_rel_next_kept(pen_rel_core *core, unsigned lanes, pen_rel_delivery *out);
 void pen_rel_kept_consumed(pen_rel_core *core, uint64_t now_ns, pen_kept *kept,
                            const pen_rel_delivery *delivery);

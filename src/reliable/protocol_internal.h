@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* protocol_internal.h: what the files of the protocol share: chains, records, timers. */
+/* protocol_internal.h: declarations that the files of the protocol share: chains, records, timers.
+ */
 #ifndef PEN_RELIABLE_PROTOCOL_INTERNAL_H
 #define PEN_RELIABLE_PROTOCOL_INTERNAL_H
 
@@ -26,7 +27,7 @@ struct pen_rel_record {
     uint64_t sent_ns;
     uint32_t sequence, transmission, charge;
     uint32_t head_len, body_len;
-    uint32_t size; /* of the memory */
+    uint32_t size; /* bytes of memory */
     pen_lane lane;
     bool lost, done;
     _Alignas(REL_ALIGN) unsigned char bytes[]; /* the head, padded, then the body unless borrowed */
@@ -82,7 +83,7 @@ void rel_record_free(pen_rel_core *core, pen_rel_record *record);
 bool rel_record_is_read(pen_rel_record *record);
 void rel_record_retire(pen_rel_core *core, pen_rel_record *record); /* acknowledged */
 void rel_records_reap(pen_rel_core *core);
-void rel_records_close(pen_rel_core *core); /* what is kept to be used again */
+void rel_records_close(pen_rel_core *core); /* frees the records that are kept for reuse */
 
 /* send.c */
 void rel_take_ack(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, const pen_rel_ack *ack);

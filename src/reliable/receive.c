@@ -35,7 +35,7 @@ static bool read_arrival(pen_rel_core *core, const pen_frame *frame, arrival *ou
     return true;
 }
 
-/* Finds the engine's frame in it: false: there is not room for what it says. */
+/* Finds the engine's frame in a received one. Returns false if the lengths do not fit. */
 static bool split(const arrival *in, const pen_frame *frame, pen_rel_delivery *out)
 {
     uint32_t head_len = in->head.head_len;
@@ -144,8 +144,8 @@ static pen_rel_result take_frame(pen_rel_core *core, pen_rel_peer *peer, const a
     return is_wanted ? PEN_REL_DELIVER : PEN_REL_KEPT;
 }
 
-/* Of a frame that is not acknowledged its sender must not think that it arrived. Of notes only
- * questions are numbered. */
+/* The sender of a frame that is not acknowledged must not believe that it arrived. Among notes,
+ * only questions have a number. */
 static void note_transmission(pen_rel_peer *peer, uint64_t now_ns, const pen_rel_head *head)
 {
     bool is_taken = head->kind == PEN_REL_NOTE

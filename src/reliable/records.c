@@ -6,7 +6,7 @@
 
 enum { SMALL_LEN = 512, SPARE_MAX = 256, LARGE_SPARE_MAX = 16, LARGE_LEAST = 16384 };
 
-/* Of the memory for copies, how much lanes up to this one may use together. */
+/* Bytes of the memory for copies that lanes up to this one may use together. */
 static size_t memory_part(const pen_rel_core *core, pen_lane lane)
 {
     return core->config.memory_max / 4 *
@@ -110,11 +110,11 @@ void rel_records_close(pen_rel_core *core)
 
 bool rel_record_is_read(pen_rel_record *record)
 {
-    /* acquire: pairs with the drop by whoever completed it; its reads of the body are over */
+    /* acquire: pairs with the drop by the completing thread, whose reads of the body are over */
     return atomic_load_explicit(&record->reading.incomplete, memory_order_acquire) != 0;
 }
 
-/* Nobody needs it but, for a borrowed body, its owner, who has to be told. */
+/* Frees an acknowledged record. If the body is borrowed, its owner is told. */
 static void finish(pen_rel_core *core, pen_rel_record *record)
 {
     if (record->op != NULL)

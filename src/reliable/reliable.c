@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reliable.c: the reliable link: the protocol with a lock round it, and what it lends the link
- * below.
+/* reliable.c: the reliable link: the protocol with a lock around it, and the host that it lends to
+ * the link below.
  *
- * The lock guards the protocol and is held round every post of the link below, as that wants; never
- * while the engine takes a frame or the link below is polled. What a poll was asked is guarded by
- * the engine's poll lock. */
+ * The lock guards the protocol. It is held around every post of the link below, as that link
+ * requires, and never while the engine takes a frame or the link below is polled. The arguments of
+ * the present poll are guarded by the engine's poll lock. */
 #include "reliable/reliable.h"
 
 #include "base/bytes.h"
@@ -18,7 +18,7 @@
 
 enum { SESSION_LEN = sizeof(uint32_t), LINE_LEN_MAX = 512, FRAME_MAX_LEAST = 1024 };
 
-#define MEMORY_MAX   ((size_t)64 << 20) /* of copies to send again */
+#define MEMORY_MAX   ((size_t)64 << 20) /* bytes of copies to send again */
 #define BORROW_LEN   8192u
 #define LINGER_NS    UINT64_C(200000000) /* for the last acknowledgements */
 #define LINGER_POLLS 100000u
@@ -27,13 +27,13 @@ typedef struct reliable_link {
     pen_link base; /* first: the engine sees a pen_link */
     pen_link *inner;
     const pen_host *host; /* the engine's */
-    pen_lender lender;    /* of what the link below borrows */
+    pen_lender lender;    /* lends the host to the link below */
     pen_lock lock;        /* guards the core */
     pen_rel_core core;
-    unsigned lanes, room; /* of the poll that runs */
+    unsigned lanes, room; /* arguments of the poll that runs */
     unsigned events;      /* frames delivered and ops completed by it */
     bool has_arrivals;
-    uint64_t now_ns; /* of this poll; 0: not looked yet */
+    uint64_t now_ns; /* time of this poll; 0: not read yet */
 } reliable_link;
 
 static reliable_link *reliable_of(pen_link *link) { return (reliable_link *)(void *)link; }
@@ -159,7 +159,7 @@ static pen_post reliable_post(pen_link *base, pen_peer to, pen_lane lane, const 
     return result;
 }
 
-/* What was kept for lanes that are asked for now. */
+/* Delivers frames that were kept for lanes that are read now. */
 static void deliver_kept(reliable_link *link)
 {
     pen_rel_delivery delivery;
@@ -215,7 +215,7 @@ static void linger(reliable_link *link)
         if (pen_rel_is_settled(&link->core) || clock_of(link) > until_ns)
             return;
         link->now_ns = 0;
-        link->room = 0; /* nobody takes frames any more */
+        link->room = 0; /* the engine takes no more frames */
         link->has_arrivals = false;
         (void)link->inner->ops->poll(link->inner, PEN_LANES_ALL, 32);
         if (pen_rel_has_work(&link->core))
@@ -245,7 +245,7 @@ static void reliable_close(pen_link *base)
     const pen_host *host = link->host;
     linger(link);
     say_counts(link);
-    link->inner->ops->close(link->inner); /* until then it may read what is posted */
+    link->inner->ops->close(link->inner); /* until then it may read posted frames */
     pen_rel_close(&link->core);
     host->release(host->ctx, link);
 }

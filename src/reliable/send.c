@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send.c: the sender's half of a session: posting, acknowledgements, what is lost, probes. */
+/* send.c: the sender's half of a session: posting, acknowledgements, lost frames, probes. */
 #include "reliable/protocol_internal.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static pen_post hand_down(pen_rel_core *core, pen_rel_peer *peer, const pen_rel_
     return result;
 }
 
-/* The engine's head goes behind ours where it fits, else in front of the body. */
+/* The engine's head goes behind this link's header if it fits there, else in front of the body. */
 static void lay_out(const pen_rel_record *record, pen_rel_head *head, pen_frame *frame,
                     unsigned char *bytes)
 {
@@ -90,7 +90,7 @@ static pen_post transmit(pen_rel_core *core, pen_rel_peer *peer, pen_rel_record 
     }
     pen_frame frame = { 0 };
     lay_out(record, &head, &frame, bytes);
-    /* relaxed: nobody else knows the op yet */
+    /* relaxed: no other thread knows the op yet */
     atomic_store_explicit(&record->reading.source_busy, 1, memory_order_relaxed);
     atomic_store_explicit(&record->reading.incomplete, 1, memory_order_relaxed);
     pen_post result = hand_down(core, peer, &head, &frame, bytes, &record->reading);
@@ -111,8 +111,7 @@ bool rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint
                           .lane = PEN_LANE_CONTROL,
                           .flags = flags | PEN_REL_ACK,
                           .session = peer->session };
-    /* Who answers says by that which frames were overtaken: as many as it takes for them to count
-     * as lost. */
+    /* An answer shows which frames were overtaken, by enough later frames to count as lost. */
     if ((flags & PEN_REL_ASK) != 0)
         head.transmission = peer->next_transmission + REORDER_MAX - 1;
     pen_frame frame = { 0 };
@@ -128,7 +127,7 @@ bool rel_send_note(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, uint
 
 /* ---- posting --------------------------------------------------------------------------------- */
 
-/* What the lanes share keeps something for the later ones. */
+/* Shared resources keep a part for the later lanes. */
 static bool has_place(const pen_rel_peer *peer, pen_lane lane)
 {
     static const uint32_t numbers[PEN_LANES] = { PEN_REL_WINDOW / 2, PEN_REL_WINDOW / 4 * 3,
@@ -150,7 +149,7 @@ static bool has_credit(const pen_rel_peer *peer, pen_lane lane, uint32_t charge)
     return !pen_rel_after(side->sent + charge, side->limit);
 }
 
-/* The first frames of a burst leave at once, and so does whatever comes alone. */
+/* The first frames of a burst leave at once, and so does a single frame. */
 static bool may_gather(pen_rel_peer *peer, uint64_t now_ns)
 {
     const bool is_burst = rel_since(now_ns, peer->posted_ns) < REL_GATHER_WAIT_NS;
@@ -340,7 +339,7 @@ void rel_send_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns)
     bool any_sent = false;
     while ((record = rel_first_sent(&peer->lost)) != NULL &&
            (peer->flight == 0 || peer->flight + record->charge <= peer->pace.window)) {
-        /* All but the last: that one, or the note below, takes the others with it. */
+        /* All frames but the last are marked; the last one, or the note below, sends the bundle. */
         core->may_gather =
             peer->is_held_up || (record->by_transmission.behind != &peer->lost &&
                                  peer->flight + 2 * record->charge <= peer->pace.window);

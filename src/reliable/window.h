@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* window.h: which sequence numbers of a peer have arrived. Each is new at most once: that is
- * "exactly once". Numbers from base on, PEN_REL_WINDOW of them, are told apart; those before base
- * have all arrived, those beyond come from nobody honest. Pure. */
+/* window.h: the sequence numbers of a peer that have arrived. A number is new at most once, which
+ * makes "exactly once". PEN_REL_WINDOW numbers from base on are tracked one by one. All numbers
+ * before base have arrived; an honest peer sends no number beyond the window. Pure. */
 #ifndef PEN_RELIABLE_WINDOW_H
 #define PEN_RELIABLE_WINDOW_H
 
@@ -18,7 +18,8 @@ typedef enum pen_rel_place { PEN_REL_NEW, PEN_REL_SEEN, PEN_REL_BEYOND } pen_rel
 pen_rel_place pen_rel_window_look(const pen_rel_window *window, uint32_t sequence);
 void pen_rel_window_add(pen_rel_window *window, uint32_t sequence); /* one that is new */
 
-/* What arrived behind base; the newest ranges, when there are more than max. Answers how many. */
+/* Writes the ranges of numbers behind base that have arrived, the newest ones if there are more
+ * than max. Returns their number. */
 uint32_t pen_rel_window_ranges(const pen_rel_window *window, pen_rel_range *ranges, uint32_t max);
 
 #endif

@@ -70,7 +70,7 @@ static bool decode_ack(pen_bytes *in, pen_rel_ack *ack)
     return ack->range_count <= PEN_REL_RANGES_MAX && decode_ranges(in, ack);
 }
 
-/* What the first four bytes say, against each other. */
+/* Checks the first four bytes against each other. */
 static bool is_sensible(const pen_rel_head *head)
 {
     bool has_ack = (head->flags & PEN_REL_ACK) != 0;
@@ -103,7 +103,7 @@ bool pen_rel_decode(const void *bytes, size_t len, pen_rel_head *out, size_t *us
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
-/* For what was added before, a bijection of the word, and the other way round. */
+/* For a fixed sum so far this is a bijection of the word; for a fixed word, of the sum. */
 static uint64_t sum_add(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * UINT64_C(0x9fb21c651e98df25);

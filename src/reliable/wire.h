@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire.h: what the reliable link writes in front of a frame: encoding, checked decoding, and the
- * sum that finds damage. Pure functions over bytes.
+/* wire.h: the header that the reliable link writes in front of a frame: encoding, checked decoding,
+ * and the checksum that finds damage. Pure functions over bytes.
  *
  * A header lies at the start of the frame's head on the link below. Its length is a multiple of 8
  * and at most PEN_FRAME_HEAD_MAX, with the engine's head behind it where that has room. */
@@ -15,10 +15,10 @@
 
 enum {
     PEN_REL_WINDOW = 1024,    /* frames a sender may be ahead of its oldest one not acknowledged */
-    PEN_REL_RANGES_MAX = 14,  /* of one acknowledgement */
-    PEN_REL_FRAME_RANGES = 4, /* of one that rides on a frame */
+    PEN_REL_RANGES_MAX = 14,  /* ranges in one acknowledgement */
+    PEN_REL_FRAME_RANGES = 4, /* ranges in a piggybacked acknowledgement */
     PEN_REL_HEAD_LEN = 24,    /* without an acknowledgement */
-    PEN_REL_ACK_LEN = 24,     /* of an acknowledgement without ranges */
+    PEN_REL_ACK_LEN = 24,     /* bytes of an acknowledgement without ranges */
 };
 
 /* Numbers that wrap: whether a comes after b. Both are less than 2^31 apart. */
@@ -53,7 +53,7 @@ typedef struct pen_rel_head {
     uint32_t flags;
     uint32_t head_len;     /* the engine's; 0: a note */
     uint32_t session;      /* the receiver's, as it told */
-    uint32_t sequence;     /* of a frame: the same whenever it is sent again */
+    uint32_t sequence;     /* number of the frame, which stays when it is sent again */
     uint32_t transmission; /* never used twice */
     pen_rel_ack ack;       /* if the flag says so */
 } pen_rel_head;

@@ -15,9 +15,11 @@
 #include <sys/mman.h>
 
 enum {
-    EXPANDED_KEYS = 16, /* of senders; sender i at place i % EXPANDED_KEYS */
-    NONCE_LEN = 12,     /* receiver, counter */
-    SCRUB_LEN = 4096,   /* of the stack, deeper than any call of libsodium goes */
+    EXPANDED_KEYS =
+        16,         /* senders whose expanded key is cached; sender i at place i % EXPANDED_KEYS */
+    NONCE_LEN = 12, /* receiver, counter */
+    SCRUB_LEN =
+        4096, /* bytes of the stack that are wiped, deeper than any call of libsodium goes */
 };
 #define NOBODY UINT32_MAX
 
@@ -39,19 +41,19 @@ typedef struct seal_expanded {
 typedef struct seal_peer {
     uint8_t key[PEN_SEAL_KEY_LEN]; /* with which this peer sends */
     uint64_t sent;                 /* messages to it, so far */
-    pen_seal_window window;        /* of messages from it */
+    pen_seal_window window;        /* counters of messages from this peer */
 } seal_peer;
 
 _Static_assert(sizeof(seal_peer) <= 512, "an idle peer is small");
 
 struct pen_seal {
-    seal_expanded own;                 /* guarded by whoever sends */
-    seal_expanded from[EXPANDED_KEYS]; /* guarded by whoever receives */
-    size_t len;                        /* of this memory */
+    seal_expanded own;                 /* used by the sending thread only */
+    seal_expanded from[EXPANDED_KEYS]; /* used by the receiving thread only */
+    size_t len;                        /* bytes of this memory */
     pen_seal_mode mode;
     pen_seal_cipher cipher;
     uint32_t self, peer_count;
-    seal_peer peers[]; /* `sent` guarded by whoever sends, `window` by whoever receives */
+    seal_peer peers[]; /* `sent` belongs to the sending thread, `window` to the receiving thread */
 };
 
 bool pen_seal_mode_parse(const char *text, pen_seal_mode *out)
@@ -122,7 +124,7 @@ uint32_t pen_seal_epoch(const uint8_t *job_key)
     return epoch;
 }
 
-/* Memory for secrets: nobody's core file and no child has it. */
+/* Makes memory for secrets, which no core file holds and no forked child sees. */
 static pen_seal *secret_map(size_t len)
 {
     void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -188,7 +190,8 @@ static const crypto_aead_aes256gcm_state *expanded_of(pen_seal *seal, uint32_t f
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-typedef struct seal_parts { /* what is only read by all, what may be hidden, and the tag */
+typedef struct seal_parts { /* the readable header, the payload that may be encrypted, and the tag
+                             */
     uint8_t *open, *hidden, *tag;
     size_t open_len, hidden_len;
 } seal_parts;
@@ -246,7 +249,7 @@ pen_seal_verdict pen_seal_unprotect(pen_seal *seal, uint32_t from, void *message
     int wrong;
     if (pen_unlikely(seal->mode == PEN_SEAL_EMPTY))
         return PEN_SEAL_FORGED;
-    if (seal->mode == PEN_SEAL_NONE) /* who could be anybody does not move the window */
+    if (seal->mode == PEN_SEAL_NONE) /* an unauthenticated message must not move the window */
         return PEN_SEAL_GENUINE;
     memcpy(&counter, part.open + header_len - PEN_SEAL_COUNTER_LEN, sizeof counter);
     nonce_make(nonce, seal->self, counter);

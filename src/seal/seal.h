@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seal.h: keys, MACs and nonces of what leaves the host; the one user of libsodium.
+/* seal.h: keys, MACs and nonces of messages that leave the host; the one user of libsodium.
  *
  * All ranks of a launch share a random 256-bit key. From it each sender's own key is derived, with
- * a salt that its link drew when it was opened and told the others: so no two links ever use the
- * same key, and a job joined again speaks with other keys. The nonce is the receiver's number and a
+ * a salt that its link drew when it was opened and sent to its peers. So no two links use the
+ * same key, and a job that is joined again uses new keys. The nonce is the receiver's number and a
  * counter of what this sender has sent to that receiver; the seal counts, so it never repeats, and
- * refuses to go on where it would. A message for one receiver is nobody else's, because the nonce
- * is not.
+ * refuses to send when the counter is exhausted. A message for one receiver is refused by all
+ * other receivers, because the nonce differs.
  *
  * A sealed message is a header that anyone may read, which ends with the counter, a payload, and a
  * tag of PEN_SEAL_TAG_LEN bytes behind it. The tag covers header and payload.
  *
  * Keys lie in memory of their own that no core dump has, that a forked child finds empty, and that
- * is wiped when the seal is closed. An empty seal refuses everything: it protects nothing and takes
- * every message for forged, so that a forked child can neither send nor be told anything.
+ * is wiped when the seal is closed. An empty seal refuses everything: it
+ * seals no message and takes every received one for forged. So a forked child can neither send nor
+ * receive.
  *
  * Calls that send exclude each other, as do calls that receive; the two kinds may run beside each
  * other. */
@@ -27,14 +28,14 @@
 #include <stdint.h>
 
 enum {
-    PEN_SEAL_KEY_LEN = 32,  /* of the key of a launch, and of those derived from it */
-    PEN_SEAL_SALT_LEN = 16, /* of what a link draws when it is opened */
+    PEN_SEAL_KEY_LEN = 32,  /* bytes of the key of a launch, and of derived keys */
+    PEN_SEAL_SALT_LEN = 16, /* bytes of the salt that a link draws when it is opened */
     PEN_SEAL_TAG_LEN = 16,
     PEN_SEAL_COUNTER_LEN = 8, /* at the end of the header, little-endian */
 };
 
-/* What is done to a message. NONE: neither tag (it is zero) nor check; for networks without
- * strangers. Zero is no mode that can be asked for: it is what an empty seal has. */
+/* Protection of messages. NONE: the tag is zero and is not checked; for networks without strangers.
+ * Zero cannot be chosen: it is the mode of an empty seal. */
 #define PEN_SEAL_MODE_LIST(X) X(NONE, "none") X(AUTH, "auth") X(ENCRYPT, "encrypt")
 typedef enum pen_seal_mode {
     PEN_SEAL_EMPTY = 0,
@@ -56,7 +57,7 @@ typedef struct pen_seal pen_seal;
 
 typedef struct pen_seal_params {
     const uint8_t *job_key; /* PEN_SEAL_KEY_LEN bytes, not kept */
-    const char *purpose;    /* what speaks, so that two users of one key have different ones */
+    const char *purpose; /* name of the user, so that two users of one key derive different keys */
     pen_seal_mode mode;
     pen_seal_cipher cipher;
     uint32_t self, peers;
@@ -69,8 +70,8 @@ const char *pen_seal_mode_name(pen_seal_mode mode);
  * not start. */
 bool pen_seal_start(bool *has_aes);
 
-/* A number that ranks of the same launch share and others do not: to tell another job's messages
- * from ours at a glance. Proves nothing. */
+/* Returns a number that only ranks of the same launch share. It tells apart messages of different
+ * jobs quickly, and proves nothing. */
 uint32_t pen_seal_epoch(const uint8_t *job_key);
 
 /* salts: PEN_SEAL_SALT_LEN bytes of each peer, salt_step bytes apart. Logs nothing: on failure

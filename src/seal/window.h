@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* window.h: which numbers of a stream have been seen: each is accepted once. Numbers come out of
- * order; one that is older than the window reaches counts as seen, for nobody knows any more. */
+/* window.h: the numbers of a stream that have been seen. Each is accepted once. Numbers come out of
+ * order; a number that is older than the window counts as seen, since it is no longer recorded. */
 #ifndef PEN_SEAL_WINDOW_H
 #define PEN_SEAL_WINDOW_H
 

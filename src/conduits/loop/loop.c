@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* loop.c: the conduit of a job of one rank: what it sends, it receives. It needs nothing from the
- * machine, and it is the smallest conduit that is complete: docs/design/write-a-conduit.md walks
- * through it.
+/* loop.c: the conduit of a job of one rank, which receives the frames that it sends. It needs
+ * nothing from the machine, and it is the smallest conduit that is complete:
+ * docs/design/write-a-conduit.md walks through it.
  *
- * Each lane is a ring of slots with one writer (whoever holds the link's post lock) and one reader
- * (whoever holds its poll lock). A lane of its own for each kind of frame is what keeps the promise
- * that a reply finds room however many requests wait. */
+ * Each lane is a ring of slots with one writer (the thread that holds the link's post lock) and
+ * one reader (the thread that holds its poll lock). Each kind of frame has a lane of its own, so
+ * that a reply finds room no matter how many requests wait. */
 #include "conduit/conduit.h"
 
 #include "base/compiler.h"
@@ -110,7 +110,7 @@ static unsigned loop_poll(pen_link *link, unsigned lanes, unsigned budget)
 static int loop_score(pen_peer peers, const char **why_not)
 {
     if (peers == 1)
-        return 1; /* whatever else works serves a job of one as well, and teaches more */
+        return 1; /* lowest score: any other conduit also serves a job of one rank */
     *why_not = "it moves frames within one process; it serves jobs of one rank only";
     return 0;
 }
