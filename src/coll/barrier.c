@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* barrier.c: the two barriers, each on a meeting of its own.
+/* barrier.c: the two barriers, each with its own meeting.
  *
- * The GASNet-1 barrier has at most one phase between notify and wait. Of GASNet-EX barriers any
- * number may be outstanding: they are numbered by their order, and each arrives when the one before
- * it has ended, which is when every rank has begun it.
+ * The GASNet-1 barrier has at most one phase between notify and wait. Any number of GASNet-EX
+ * barriers may be outstanding. They are numbered in order. A rank arrives at a barrier when the
+ * previous barrier has ended, which is when every rank has begun it.
  *
- * A phase ends in two steps. First whoever looks finds that all ranks have arrived: wait and try,
- * any poll while flag lines are awaited, or the handler of the last message. Whatever a rank sent
- * before it arrived has arrived here by then. So a sweep follows (progress.h), and the phase ends
- * when that is over: the handlers of those messages have run. */
+ * A phase ends in two steps. First, this rank finds that all ranks have arrived. It is found by
+ * wait, by try, by any poll while the meeting uses flag lines, or by the handler of the last
+ * message. At that moment, everything that a rank sent before its arrival has reached this rank.
+ * Second, a sweep (progress.h) runs the handlers of those messages. The phase ends when the
+ * sweep is over. */
 #include "coll/barrier.h"
 
 #include "am/am.h"
@@ -20,11 +21,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* GASNET_BARRIERFLAG_...; with UNNAMED (8) a client adds the promise that all ranks are anonymous,
- * which a word that holds the name anyway need not know. */
+/* GASNET_BARRIERFLAG_... values. UNNAMED (8) is a client's promise that all ranks are anonymous.
+ * It is ignored, because the word holds a name in every case. */
 enum { BARRIER_ANONYMOUS = 1, BARRIER_MISMATCH = 2 };
 
-enum { QUEUE_LEN_FIRST = 16 }; /* a power of two, and so is what it grows to */
+enum { QUEUE_LEN_FIRST = 16 }; /* a power of two; growth doubles it */
 
 uint64_t pen_word_combine(uint64_t a, uint64_t b)
 {
@@ -72,8 +73,9 @@ void pen_meet_arrive(pen_meet *meet, uint64_t content)
         pen_dissemination_arrive(meet, content);
         return;
     }
-    /* Nobody tells us: polls have to look. With threads before the arrival, because this then waits
-     * for what was stored before; alone after it, while the line is on its way. */
+    /* Flag lines send no messages, so polls have to look. If other threads may poll, add the
+     * work before the arrival, because adding it then waits for earlier stores. If there is one
+     * thread, add it after the arrival, while the line is on its way. */
     pen_progress *progress = &meet->job->progress;
     bool is_alone = progress->concurrency == PEN_ALONE;
     if (!is_alone)
@@ -163,7 +165,8 @@ void pen_coll_hand_over(pen_job *job, bool by_messages)
     pen_wait_end(&waiter);
     if (!by_messages)
         return;
-    /* A link may keep frames that wait for company until its next poll, which may be underway. */
+    /* A link may hold frames back until its next poll, to combine them with later ones. That
+     * poll may be underway. */
     uint32_t ticket = pen_progress_ask_sweep(progress);
     pen_progress_add_work(progress, 1);
     while (!pen_progress_is_swept(progress, ticket))
@@ -174,7 +177,7 @@ void pen_coll_hand_over(pen_job *job, bool by_messages)
 
 /* ---- the GASNet-EX barrier ------------------------------------------------------------------- */
 
-/* Ends what has ended and lets the next ones arrive; answers how many ended. */
+/* Ends the phases that are complete and starts the next ones. Returns how many ended. */
 static unsigned plain_advance(pen_coll *coll)
 {
     pen_meet *meet = &coll->meets[PEN_MEET_PLAIN];
@@ -206,9 +209,9 @@ pen_event *pen_coll_world_barrier_nb(pen_thread *thread)
     pen_coll_hand_over(job, meet->way == PEN_MEET_BY_MESSAGES);
     pen_event *event = pen_event_new(thread);
     pen_lock_take(&coll->lock);
-    if (PEN_CHECKED && meet->way == PEN_MEET_BY_FLAGS) /* who sees us arrive compares it */
+    if (PEN_CHECKED && meet->way == PEN_MEET_BY_FLAGS) /* peers compare it */
         pen_lines_note(meet, world->begun, world->shared != NULL ? world->shared->history : 0);
-    if (coll->queue.count == 0) /* first: what follows is done while the line is on its way */
+    if (coll->queue.count == 0) /* first: the code below runs while the line is on its way */
         pen_meet_arrive(meet, 0);
     uint32_t number = pen_coll_count(world, &what);
     if (world->shared != NULL)
@@ -348,8 +351,7 @@ static void handle_barrier(pen_token *token, const int32_t *args, unsigned arg_c
 const pen_knob pen_coll_knobs[] = {
     { "PENSTOCK_BARRIER", PEN_KNOB_STRING, "auto", offsetof(pen_coll_config, barrier),
       "How barriers meet: flags (memory the ranks share), messages, or auto (flags where all ranks "
-      "share a "
-      "host)." },
+      "share a host)." },
     { "PENSTOCK_COLL", PEN_KNOB_STRING, "auto", offsetof(pen_coll_config, coll),
       "How other collectives move data: memory (that the ranks share), messages, or auto (memory "
       "where all members share a host); the same on all ranks." },
@@ -373,7 +375,7 @@ static bool lines_shared(const pen_job *job)
     return true;
 }
 
-/* Of a knob with the values auto, messages and another; true in *out: the other. */
+/* Reads a knob with the values auto, messages and one more. Sets *out to true for the latter. */
 static pen_status shared_choose(pen_job *job, const char *name, const char *value,
                                 const char *other, bool *out)
 {
@@ -383,7 +385,7 @@ static pen_status shared_choose(pen_job *job, const char *name, const char *valu
     } else if (strcasecmp(value, "messages") == 0) {
         *out = false;
     } else if (strcasecmp(value, other) != 0) {
-        pen_log_error(&job->log, "%s: \"%s\" is not a way to meet; use auto, %s or messages", name,
+        pen_log_error(&job->log, "%s: \"%s\" is not a valid value; use auto, %s or messages", name,
                       value, other);
         return PEN_ERR_ARGUMENT;
     } else if (!shared) {
@@ -411,7 +413,7 @@ static pen_status world_share(pen_job *job)
     return status;
 }
 
-/* Its tables; what is made is closed by the caller. */
+/* Allocates the tables. On failure the caller closes what exists. */
 static pen_status open_parts(pen_job *job, const pen_coll_config *config)
 {
     pen_coll *coll = job->coll;

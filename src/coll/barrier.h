@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barrier.h: the GASNet-1 split-phase barrier (named, anonymous, mismatched) and the GASNet-EX
- * barrier, as two independent state machines driven by polling. Ranks of one host meet through flag
- * lines in the host arena (2 ranks: one store and one load each; from 5 on whoever arrives last
- * releases all); where a member is elsewhere, by dissemination with the engine's own messages. A
- * flag word carries phase, flags and the 32-bit name together, so mismatch semantics cost no second
- * line. */
+ * barrier, two independent state machines driven by polling.
+ *
+ * Ranks of one host meet through flag lines in the host arena. With two ranks this costs one
+ * store and one load each. From five ranks on, the last rank to arrive releases all. If a member
+ * is on a different host, ranks meet by dissemination with the engine's own messages. A flag
+ * word carries phase, flags and the 32-bit name together, so detecting a mismatch needs no
+ * second line. */
 #ifndef PEN_COLL_BARRIER_H
 #define PEN_COLL_BARRIER_H
 
@@ -13,7 +15,7 @@
 extern const pen_knob pen_coll_knobs[];
 typedef struct pen_coll_config {
     const char *barrier; /* PENSTOCK_BARRIER: auto, flags or messages; the same on all ranks */
-    const char *coll;    /* PENSTOCK_COLL: auto, memory or messages; likewise */
+    const char *coll;    /* PENSTOCK_COLL: auto, memory or messages; the same on all ranks */
     bool cma;            /* PENSTOCK_COLL_CMA */
 } pen_coll_config;
 
@@ -21,19 +23,21 @@ typedef struct pen_coll_config {
 pen_status pen_coll_open(pen_job *job);
 void pen_coll_close(pen_job *job);
 
-/* GASNet-1: flags are GASNET_BARRIERFLAG_... values. wait and try answer PEN_OK, PEN_ERR_ARGUMENT
- * for GASNET_ERR_BARRIER_MISMATCH (the barrier is complete all the same), try, which polls once,
- * also PEN_ERR_AGAIN. notify and wait may be called by different threads; out of turn they are
- * fatal. */
+/* GASNet-1 barrier. flags are GASNET_BARRIERFLAG_... values. wait and try return PEN_OK, or
+ * PEN_ERR_ARGUMENT for GASNET_ERR_BARRIER_MISMATCH; both mean that the barrier is complete. try
+ * polls once and may also return PEN_ERR_AGAIN. notify and wait may be called by different
+ * threads. Calling them out of order ends the job. */
 void pen_barrier_notify(pen_job *job, int name, int flags);
 pen_status pen_barrier_wait(pen_job *job, int name, int flags);
 pen_status pen_barrier_try(pen_job *job, int name, int flags);
-/* Between notify and wait? For checks. */
+/* Is this rank between notify and wait? For checks. */
 bool pen_barrier_is_notified(pen_job *job);
-/* Of the last barrier waited for; false: none yet, all were anonymous, or a mismatch. */
+/* Gets the name of the last barrier that was waited for. Returns false if there is no such
+ * barrier, if all ranks were anonymous, or if the names did not match. */
 bool pen_barrier_result(pen_job *job, int *name_out);
 
-/* The same on any team; that of the primordial team is the one above. Each team has its own. */
+/* The GASNet-1 barrier of any team; each team has its own. For the primordial team these call
+ * the functions above. */
 void pen_team_barrier_notify(pen_thread *thread, pen_team *team, int name, int flags);
 pen_status pen_team_barrier_wait(pen_team *team, int name, int flags);
 pen_status pen_team_barrier_try(pen_team *team, int name, int flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll.c: making and ending a team's part, and beginning collectives. */
+/* coll.c: opening and closing a team's part, and beginning collectives. */
 #include "coll/coll.h"
 
 #include "coll/shared.h"
@@ -86,7 +86,7 @@ void pen_coll_team_quiesced(const pen_team *team)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* What beginning a collective needs besides its buffers. */
+/* Parameters of a collective besides its buffers. */
 typedef struct coll_plan {
     pen_coll_kind kind;
     uint32_t root;
@@ -133,7 +133,7 @@ static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const vo
     if (pen_likely(team->coll->shared != NULL))
         return begin_shared(thread, team->coll->shared, dest, source, plan);
     pen_event *event = pen_event_new(thread);
-    /* Ours and the engine's. relaxed: the lock passes the event on */
+    /* One count for the caller, one for the engine. relaxed: the lock passes the event on */
     atomic_fetch_add_explicit(&pen_event_op(event)->incomplete, 1, memory_order_relaxed);
     pen_lock_take(&jobs->lock);
     pen_coll_op *op = pen_coll_op_new(team->coll);
@@ -158,7 +158,7 @@ static pen_event *begin(pen_thread *thread, pen_team *team, void *dest, const vo
     else if (plan->section_len < plan->len)
         op->section_count = (uint32_t)((plan->len + plan->section_len - 1) / plan->section_len);
     if (op->section_count == 0)
-        op->settles = false; /* it ends here without a word from anybody */
+        op->settles = false; /* it completes locally, without messages */
     pen_coll_op_begin(op);
     pen_lock_drop(&jobs->lock);
     return pen_event_started(event, NULL);
@@ -223,7 +223,7 @@ pen_event *pen_coll_exchange_nb(pen_thread *thread, pen_team *team, void *dest, 
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Sections of whole elements. */
+/* Divides a collective into sections of whole elements. */
 static size_t section_len(const pen_reduction *reduction)
 {
     size_t elements = PEN_COLL_SECTION_LEN / reduction->element_len;

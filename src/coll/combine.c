@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* combine.c: the operations of reductions on the types we know. Signed integers wrap: they are
- * added and multiplied as unsigned ones. The loops are made for the compiler to vectorise, and
- * once more for processors with wider registers than the baseline's. */
+/* combine.c: the operations of reductions on built-in types. Signed integers wrap around,
+ * because they are added and multiplied as unsigned integers. The loops are written for the
+ * compiler to vectorise, and compiled a second time for processors with wider registers than the
+ * baseline. */
 #include "coll/engine.h"
 
 #include <strings.h>
 
-/* At -O2 GCC vectorises only where that cannot cost anything. */
+/* At -O2 GCC vectorises only loops where vectorising cannot cost anything. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #    pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 #endif
 
 typedef void (*combine_fn)(const void *left, const void *right, void *out, size_t count);
 
-/* One loop for each row: name, type, value made of a (left) and b (right). */
+/* Makes one loop per row: name, type, and the value computed from a (left) and b (right). */
 #define COMBINE_ROWS(X)                 \
     X(and_32, uint32_t, a &b)           \
     X(or_32, uint32_t, a | b)           \
@@ -56,7 +57,7 @@ typedef void (*combine_fn)(const void *left, const void *right, void *out, size_
 
 enum { AND, OR, XOR, ADD, MULT = 5, MIN, MAX, OPERATIONS };
 
-/* By bit of GEX_DT_..., then of GEX_OP_... */
+/* Indexed by the bit of GEX_DT_..., then by the bit of GEX_OP_... */
 #define COMBINE_INTEGERS(ways, bits, sign)                                                       \
     { [AND] = ways##and_##bits,      [OR] = ways##or_##bits,     [XOR] = ways##xor_##bits,       \
       [ADD] = ways##add_##bits,      [MULT] = ways##mult_##bits, [MIN] = ways##min_##sign##bits, \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dissemination.c: meeting by messages. In round i each rank sends what it knows to the rank 2^i
- * further on and waits for the one 2^i before it; after ceil(log2 ranks) rounds everybody knows
- * everything. A word that comes early is kept, and a word that comes sends the next one on from
- * inside its handler, so that a rank which only polls holds nobody up. */
+/* dissemination.c: meeting by messages. In round i each rank sends its combined word to the rank
+ * 2^i after it and waits for the word of the rank 2^i before it. After ceil(log2 ranks) rounds
+ * every rank has the words of all ranks. A word that comes early is kept. The handler of a word
+ * sends the next one, so a rank that only polls delays no peer. */
 #include "am/am.h"
 #include "coll/coll_internal.h"
 
@@ -35,7 +35,7 @@ static void advance(pen_meet *meet)
         send(meet);
     }
     if (meet->round == count) {
-        meet->slots[slot_i].received = 0; /* for the phase after the next */
+        meet->slots[slot_i].received = 0; /* for the phase after the next one */
         pen_meet_complete(meet, meet->combined);
     }
 }
@@ -49,7 +49,7 @@ void pen_dissemination_arrive(pen_meet *meet, uint64_t content)
     advance(meet);
 }
 
-void pen_dissemination_look(pen_meet *meet) { (void)meet; /* words advance it as they come */ }
+void pen_dissemination_look(pen_meet *meet) { (void)meet; /* arriving words advance the meeting */ }
 
 bool pen_dissemination_receive(pen_meet *meet, pen_peer from, uint32_t phase, uint32_t round,
                                uint64_t content)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* early.c: see early.h. Orphans stand in a list for each sender and team, because that is what the
- * bound is for; a hash table finds the list. */
+/* early.c: see early.h. Orphans stand in one list for each sender and team, because the bound is
+ * per sender and team. A hash table finds the list. */
 #include "coll/early.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_FIRST = 16 }; /* lists of senders; a power of two; as many as senders at least */
+enum { BUCKETS_FIRST = 16 }; /* lists of senders: a power of two, at least one per sender */
 
 typedef struct early_sender { /* in one team */
     struct early_sender *next;
@@ -91,7 +91,7 @@ static early_sender **bucket_of(const struct pen_coll_orphans *orphans, pen_peer
     return &orphans->buckets[hash_of(from, key) & (orphans->bucket_count - 1)];
 }
 
-/* Where there is no memory for more lists, they grow longer. */
+/* If there is no memory for more lists, the existing ones grow longer. */
 static void buckets_double(struct pen_coll_orphans *orphans)
 {
     early_sender **old = orphans->buckets;
@@ -171,7 +171,7 @@ bool pen_coll_orphan_keep(pen_job *job, const pen_coll_message *message)
     return true;
 }
 
-/* Adds the sender's messages to a list, and frees it. */
+/* Appends the sender's messages to a list, then frees the sender's entry. */
 static void sender_take(struct pen_coll_orphans *orphans, early_sender *sender,
                         pen_coll_kept ***end)
 {
@@ -179,7 +179,7 @@ static void sender_take(struct pen_coll_orphans *orphans, early_sender *sender,
     orphans->count -= sender->count;
     orphans->sender_count--;
     pen_coll_kept *last = sender->last;
-    PEN_INVARIANT(last != NULL); /* it was made for a message */
+    PEN_INVARIANT(last != NULL); /* an entry exists only if it has a message */
     **end = pen_coll_kept_all(&sender->last);
     *end = &last->next;
     free(sender);

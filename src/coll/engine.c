@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine.c: see engine.h: a team's collectives underway, their sections and steps. */
+/* engine.c: see engine.h: a team's collectives underway, with their sections and steps. */
 #include "coll/engine.h"
 
 #include "base/copy.h"
@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_ENTER = 128, TAG_LEAVE = 192 }; /* others are lower */
+enum { TAG_ENTER = 128, TAG_LEAVE = 192 }; /* tags of other transfers are lower */
 
 enum {
-    STEPS_FIRST = 8,             /* of a section's list */
-    PLACES_FROM = 16,            /* steps: shorter lists are looked through */
+    STEPS_FIRST = 8,             /* steps: first length of a list */
+    PLACES_FROM = 16,            /* steps: shorter lists are searched linearly */
     TABLE_FIRST = 16,            /* collectives underway on a team */
-    SCRATCH_KEPT_MAX = 64 << 10, /* bytes that a free op keeps for the next collective */
-    UNLOCKED_LEN = 2 << 10,      /* bytes: copies of more do not hold the lock */
+    SCRATCH_KEPT_MAX = 64 << 10, /* bytes of scratch that a free op keeps for the next collective */
+    UNLOCKED_LEN = 2 << 10,      /* bytes: longer copies run without the lock */
     CATCH_UP_EVERY = 1 << 20,    /* collectives */
 };
 
@@ -29,7 +29,7 @@ static PEN_COLD _Noreturn void no_memory(pen_job *job, const char *call)
 
 /* ---- building lists of steps ----------------------------------------------------------------- */
 
-/* Waits for no receive but that whose bytes it hands on. */
+/* Tests whether a step waits for no receive except the one whose bytes it forwards. */
 static bool is_free(const pen_coll_step *step)
 {
     return step->action != PEN_COLL_RECEIVE && step->after >= PEN_COLL_AT_ONCE;
@@ -130,7 +130,7 @@ pen_coll_op *pen_coll_op_new(pen_coll_team *coll)
     return op;
 }
 
-/* Puts it at the end of the job's list of stalled ones, which the poll loop goes through. */
+/* Appends the op to the job's list of stalled ones, which polls run again. */
 static void op_stall(pen_coll_op *op)
 {
     pen_coll *jobs = op->coll->job->coll;
@@ -186,7 +186,7 @@ void pen_coll_team_end(pen_coll_team *coll)
     free(coll);
 }
 
-/* Back to the team's free ones, with its lists of steps. */
+/* Returns the op to the team's free list; it keeps its lists of steps. */
 static void op_recycle(pen_coll_op *op)
 {
     pen_coll_team *coll = op->coll;
@@ -235,7 +235,7 @@ static void table_put(pen_coll_team *coll, pen_coll_op *op)
     coll->open_count++;
 }
 
-/* Of a member that tells us nothing (barriers by flag lines), what we know must not grow so old
+/* A member that meets by flag lines sends no messages. Its known count must not become so old
  * that its number seems to lie ahead. */
 static void peers_catch_up(pen_coll_team *coll)
 {
@@ -262,8 +262,8 @@ uint32_t pen_coll_count(pen_coll_team *coll, const pen_coll_what *what)
 
 /* ---- finding steps --------------------------------------------------------------------------- */
 
-/* Members of large teams have a step for each other one. Their numbers stand in a table, by a hash
- * of what a message names its transfer by; 0: nothing is there, n: step n - 1. */
+/* In large teams a member has a step for each peer. A table finds steps by a hash of the fields
+ * that name a transfer in a message. 0 is an empty slot, n is step n - 1. */
 
 static uint32_t place_first(const pen_coll_section *section, uint32_t action, uint32_t peer,
                             uint32_t tag)
@@ -288,7 +288,7 @@ static void places_reserve(pen_coll_op *op, pen_coll_section *section)
     memset(section->places, 0, section->places_len * sizeof *section->places);
 }
 
-/* Once the list is as it will be. */
+/* Called when the list has its final form. */
 static void places_fill(pen_coll_op *op, pen_coll_section *section)
 {
     if (section->count < PLACES_FROM)
@@ -329,7 +329,7 @@ pen_coll_step *pen_coll_step_find(const pen_coll_section *section, pen_coll_acti
 
 /* ---- running steps --------------------------------------------------------------------------- */
 
-/* Under the claim alone. */
+/* Called under the claim, without the lock. */
 static void step_compute(const pen_coll_op *op, const pen_coll_step *step)
 {
     const pen_reduction *reduction = &op->reduction;
@@ -361,7 +361,7 @@ static void step_run(pen_coll_op *op, pen_coll_section *section, pen_coll_step *
     step->complete = true;
 }
 
-/* data, all: of the steps before it, are those that are no sends complete, and are all? */
+/* data: are all earlier steps but sends complete? all: are all earlier steps complete? */
 static bool may_run(const pen_coll_step *step, bool data, bool all)
 {
     if (step->complete || step->action == PEN_COLL_RECEIVE)
@@ -416,7 +416,7 @@ static void sections_open(pen_coll_op *op)
     }
 }
 
-/* In order; answers whether any was. */
+/* Runs steps in order. Returns whether any step ran. */
 static bool sections_close(pen_coll_op *op)
 {
     bool any = false;
@@ -452,7 +452,7 @@ void pen_coll_op_run(pen_coll_op *op)
 {
     op->again = true;
     if (op->claimed)
-        return; /* whoever runs it sees again */
+        return; /* the thread that holds the claim runs it again */
     op->claimed = true;
     while (op->again) {
         op->again = op->no_room = op->short_of_credit = false;
@@ -497,7 +497,8 @@ unsigned pen_coll_run_stalled(pen_coll *jobs)
     uint32_t count = 0;
     for (const pen_coll_op *op = jobs->stalled; op != NULL; op = op->next)
         count++;
-    /* One that stalls again goes to the end; others may come and go while the lock is dropped. */
+    /* An op that stalls again goes to the end. While the lock is dropped, others may enter and
+     * leave the list. */
     while (count-- > 0 && jobs->stalled != NULL) {
         pen_coll_op *op = jobs->stalled;
         op_unstall(op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* explain.c: what a wait for a barrier or another collective is for, asked by the slow part of the
- * wait: which collective it is, and a member that it waits for. */
+/* explain.c: describes the collective that a wait is for, with a member that it waits for. The
+ * slow part of the wait calls it. */
 #include "coll/shared.h"
 
 static void note_collective(const pen_coll_team *coll, const pen_coll_what *what, uint32_t peer,
@@ -12,13 +12,13 @@ static void note_collective(const pen_coll_team *coll, const pen_coll_what *what
     note->peer = peer;
 }
 
-/* The first member that the team's current turn has nothing of. */
+/* Finds the first member that has not posted for the team's current turn. */
 static uint32_t shared_peer(const pen_shared *shared)
 {
     for (uint32_t i = 0; i + 1 < shared->size && !shared->claimed; i++) {
         uint32_t rank = pen_shared_other(shared, i);
         const pen_shared_slot *slot = &shared->shares[rank]->slots[shared->turn % PEN_SHARED_SLOTS];
-        /* relaxed: a picture for people */
+        /* relaxed: only printed for people */
         if (atomic_load_explicit(&slot->turn, memory_order_relaxed) < shared->base + shared->turn)
             return pen_team_jobrank(shared->coll->team, rank);
     }
@@ -37,7 +37,7 @@ static bool find_shared(const pen_coll_team *coll, const void *object, pen_wait_
     return false;
 }
 
-/* The sender of the first piece that is not here yet. */
+/* Finds the sender of the first piece that has not arrived. */
 static uint32_t sender(const pen_coll_op *op)
 {
     for (uint32_t i = 0; i < PEN_COLL_SECTIONS && !op->claimed; i++) {

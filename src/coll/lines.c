@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lines.c: meeting through flag lines that all ranks of a host share.
  *
- * Up to four ranks: each writes its word to its own line and reads the others' lines: one hop. A
- * rank has a line for each parity, because a quick rank may be one phase ahead of a slow reader,
- * and because nobody polls the line of the next phase yet: it is fetched for writing meanwhile. Its
- * own lines a rank only writes, for reading them would take them from who polls them.
+ * Up to four ranks: each writes its word to its own line and reads the lines of its peers, which
+ * takes one hop. A rank has a line for each parity, for two reasons. A quick rank may be one phase
+ * ahead of a slow reader. And no peer polls the line of the next phase yet, so it can be fetched
+ * for writing in advance. A rank never reads its own lines, because that would take them from the
+ * peers that poll them.
  *
- * More: a combining tree of nodes with up to eight children each, the ranks at the bottom. A rank
- * adds its word to its node; whoever completes a node carries the node's word up, and whoever
- * completes the top writes the result where each bottom group waits for it. So the last to arrive
- * does everything that is left to do, nobody has to poll for others to pass, and with more ranks
- * than cores a barrier costs one turn of each rank. */
+ * More ranks: a combining tree of nodes with up to eight children each, with the ranks at the
+ * bottom. A rank adds its word to its node. The rank that completes a node carries the node's
+ * word up. The rank that completes the top writes the result where each bottom group waits for
+ * it. So the last rank to arrive does all remaining work. No rank has to poll for peers to pass.
+ * With more ranks than cores, a barrier costs each rank one time slice. */
 #include "coll/coll_internal.h"
 
 #include <stdatomic.h>
 
-/* Lines of a rank: each meeting has its own set. The nodes of a level are spread over the ranks
- * that begin their spans, so every rank has room for one node of each level it begins. */
+/* Line numbers of a rank; each meeting has its own set. The nodes of a level are spread over the
+ * ranks at which their spans begin, so every rank has room for one node of each level. */
 enum {
-    LINE_ARRIVAL = 0, /* two, by parity, in different pairs of lines: one word each */
+    LINE_ARRIVAL = 0, /* two, by parity, in separate pairs of lines: one word each */
     LINE_NOTE = 1,
     LINE_RELEASE = 4, /* one word: the result, for the bottom group that this rank begins */
     LINE_NODE = 5,    /* one word a line, by level */
@@ -29,8 +30,8 @@ enum {
 
 _Static_assert(PEN_MEETS *LINES_PER_MEET <= PEN_HOST_LINES, "lines are a fixed resource");
 
-/* A node's word while it fills: contents as in a rank's word, and in place of the phase the number
- * of children that have come. */
+/* A node's word while children arrive: content as in a rank's word, and the number of children
+ * that have arrived in place of the phase. */
 #define NODE_ONE_MORE ((uint64_t)1 << PEN_WORD_PHASE_SHIFT)
 
 static _Atomic uint64_t *line(const pen_meet *meet, uint32_t rank, uint32_t line_i)
@@ -97,15 +98,15 @@ static void flat_arrive(pen_meet *meet, uint64_t content)
     uint64_t word = pen_word_of(content, meet->phase);
     meet->combined = content & PEN_WORD_CONTENT;
     if (job->size == 2) {
-        /* release: pairs with the acquire in flat_look; what we did before is visible to who sees
-         * us */
+        /* release: pairs with the acquire in flat_look; peers that see this word see our earlier
+         * stores */
         atomic_store_explicit(mine, word, memory_order_release);
         pen_prefetch_to_write(arrival(meet, job->rank, meet->phase + 1));
         wake(meet, 1 - job->rank);
         return;
     }
-    /* seq_cst, as are the loads: of all ranks that arrive at the same moment the last in that order
-     * sees everybody, so exactly the arrival that completes the phase wakes sleepers */
+    /* seq_cst, as are the loads: if several ranks arrive at the same moment, the last in that
+     * order sees all words. So exactly the arrival that completes the phase wakes sleepers. */
     atomic_store_explicit(mine, word, memory_order_seq_cst);
     flat_look(meet, memory_order_seq_cst);
     pen_prefetch_to_write(arrival(meet, job->rank, meet->phase + 1));
@@ -115,20 +116,20 @@ static void flat_arrive(pen_meet *meet, uint64_t content)
 
 /* ---- many ranks ------------------------------------------------------------------------------ */
 
-/* Adds a word to a node; true: the node is complete, *content is all of it, and it is empty again.
- */
+/* Adds a word to a node. Returns true if that completes the node; *content is then the
+ * combination, and the node is empty again. */
 static bool node_add(_Atomic uint64_t *node, uint32_t children, uint64_t *content)
 {
-    /* acquire, here and on failure, release on success: additions hand on what each rank did
-     * before, to whoever completes the node */
+    /* acquire, here and on failure, release on success: additions pass each rank's earlier
+     * stores on to the rank that completes the node */
     uint64_t old = atomic_load_explicit(node, memory_order_acquire);
     uint64_t sum, count;
     do {
         count = (old >> PEN_WORD_PHASE_SHIFT) + 1;
         sum = count == 1 ? *content : pen_word_combine(old & PEN_WORD_CONTENT, *content);
         if (count == children) {
-            /* The last child is alone with the node: nobody comes again before the release that
-             * follows, which orders this store (relaxed) before the next phase's additions. */
+            /* Only the last child uses the node now. No rank adds to it before the release
+             * below, which orders this relaxed store before the next phase's additions. */
             atomic_store_explicit(node, 0, memory_order_relaxed);
             *content = sum;
             return true;

@@ -5,12 +5,13 @@
  * 64-bit values low half first:
  *   DATA    id (2), to, from, number, kind and tag << 24, root, length (2), section, piece; body
  *   READY   id (2), to, from, number, tag, section
- *   ASK     id (2), to, from, number: tell me when you have begun enough for it
- *   CREDIT  id (2), to, from, number: of the next collective that I shall begin
+ *   ASK     id (2), to, from, number: asks for CREDIT for the collective with this number
+ *   CREDIT  id (2), to, from, number: the sender begins the collective with this number next
  *
- * What comes for a team, a collective or a section that is not there yet is kept. There is a bound
- * for each peer, which one that keeps to the rules never reaches. READY and CREDIT answer messages
- * of a team that their receiver has made, so there is no need to keep them. */
+ * A message for a team, a collective or a section that does not exist here yet is kept. The number
+ * of kept messages is bounded for each peer; a peer that follows the protocol never reaches the
+ * bound. READY and CREDIT answer messages of a team that their receiver has made, so they need not
+ * be kept. */
 #include "base/copy.h"
 #include "coll/early.h"
 #include "coll/engine.h"
@@ -27,13 +28,13 @@ enum { TAG_SHIFT = 24 };
 _Static_assert(DATA_PIECE + 1 == PEN_COLL_ARGS, "the longest message");
 _Static_assert(ARG_FROM * sizeof(int32_t) == PEN_COLL_ORPHAN_TEAM_LEN &&
                    ARG_NUMBER * sizeof(int32_t) == PEN_COLL_ORPHAN_KEY_LEN,
-               "what orphans wait for, and who sent them");
+               "object that orphans wait for, and their sender");
 
 static bool number_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Piece 0 is what a receiver may have to keep, so it is short; the others fill a frame. */
+/* A receiver may have to keep piece 0, so it is short. Later pieces fill a frame. */
 static size_t first_len(const pen_job *job)
 {
     return job->am->medium_max < PEN_COLL_FIRST_LEN ? job->am->medium_max : PEN_COLL_FIRST_LEN;
@@ -57,7 +58,7 @@ static uint32_t piece_count(const pen_job *job, size_t len)
     return len <= first ? 1 : 1 + (uint32_t)((len - first + max - 1) / max);
 }
 
-/* Of the piece that begins there. */
+/* Length of the piece that begins there. */
 static uint32_t piece_at(const pen_job *job, size_t offset)
 {
     return offset == 0 ? 0 : 1 + (uint32_t)((offset - first_len(job)) / job->am->medium_max);
@@ -82,7 +83,7 @@ static void send_control(const pen_coll_team *coll, uint32_t to, uint32_t number
                                HEAD_ARGS, args, NULL, 0);
 }
 
-/* May we send this peer something for the collective already? If not, we ask. */
+/* May we send this peer a message for the collective now? If not, ask for credit. */
 static bool credit_for(pen_coll_op *op, uint32_t to)
 {
     pen_coll_team *coll = op->coll;
@@ -172,7 +173,7 @@ PEN_COLD _Noreturn void pen_coll_disagree(const pen_coll_team *coll, uint32_t ra
 
 /* ---- receiving data -------------------------------------------------------------------------- */
 
-/* Keeps a piece that came out of order; false: it was here before. */
+/* Keeps a piece that came out of order. Returns false if it is a duplicate. */
 static bool piece_mark(pen_job *job, pen_coll_step *step, uint32_t piece)
 {
     uint32_t count = piece_count(job, step->len);
@@ -191,7 +192,7 @@ static bool piece_mark(pen_job *job, pen_coll_step *step, uint32_t piece)
     return true;
 }
 
-/* Goes on over the pieces that came before their turn. */
+/* Advances over the pieces that were received out of order. */
 static void pieces_join(const pen_job *job, pen_coll_step *step)
 {
     while (step->early != NULL && step->done != step->len) {
@@ -242,7 +243,7 @@ static void section_receive(pen_coll_op *op, pen_coll_section *section, const in
 
 /* ---- what comes early ------------------------------------------------------------------------ */
 
-/* Those that wait for a collective are among these. */
+/* Steps that wait for a collective are among these. */
 static pen_coll_kept **kept_list(pen_coll_team *coll, uint32_t number)
 {
     return &coll->kept[number % PEN_COLL_WINDOW];
@@ -305,7 +306,7 @@ void pen_coll_kept_free(pen_coll_team *coll)
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* Of a collective that was begun here. */
+/* Takes a piece for a collective that was begun here. */
 static void data_begun(pen_coll_team *coll, pen_peer from, const int32_t *args, const void *body,
                        uint32_t body_len)
 {
@@ -353,7 +354,8 @@ static void team_data(pen_coll_team *coll, pen_peer from, const int32_t *args, c
 
 /* ---- credit ---------------------------------------------------------------------------------- */
 
-/* Enough that the asker can go on while we begin what it has sent already. */
+/* Grants a margin, so that the asker can continue while we begin the collectives that it has
+ * sent for. */
 static bool begun_enough(const pen_coll_team *coll, uint32_t number)
 {
     return number_before(number, coll->begun + PEN_COLL_WINDOW / 2);
@@ -443,7 +445,7 @@ static pen_coll_team *team_find(const pen_coll *jobs, const int32_t *args)
     return NULL;
 }
 
-/* For a team that we are about to make, or from one that lies. */
+/* The message is for a team that we are about to make, or its sender is faulty. */
 static void orphan_keep(pen_job *job, const pen_coll_message *message)
 {
     if (message->body_len > first_len(job) ||

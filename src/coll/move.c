@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* move.c: the lists of steps of collectives that move data: barrier, broadcast, gather, scatter,
- * exchange. Short ones go along trees, so that few messages meet in one place; long ones straight,
- * so that each byte travels once. */
+ * exchange. Short ones use trees, so that few messages arrive at one member. Long ones send
+ * directly, so that each byte travels once. */
 #include "coll/engine.h"
 
 #include <string.h>
 
-/* Up to these lengths, in bytes, of the parts of all members together, trees are taken. A broadcast
- * goes along a chain when there are so many bytes for each member that the chain's length does not
+/* Up to these lengths, in bytes of all members' parts together, trees are used. A broadcast uses
+ * a chain if each member has that many bytes, because then the length of the chain does not
  * matter. */
 static const struct {
     size_t broadcast_each, gather, gather_to_all, scatter;
 } tree_max = { 32 << 10, 64 << 10, 64 << 10, 64 << 10 };
 
-/* Whoever has heard from all that are 2^i before it, for each i, has heard from everybody. */
+/* Dissemination: a member that has received from the members 2^i before it, for each i, has the
+ * words of all. */
 void pen_coll_meet(pen_coll_op *op, pen_coll_section *section, uint8_t tag)
 {
     const pen_team_view *view = &op->coll->team->view;
@@ -32,14 +33,14 @@ void pen_coll_build_barrier(pen_coll_op *op, pen_coll_section *section)
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* The member that is so far after another in the ring of all. */
+/* The member at this distance after another one, in the ring of all members. */
 static uint32_t ring(const pen_team_view *view, uint64_t from, uint64_t far)
 {
     return (uint32_t)((from + far) % view->size);
 }
 
-/* A binomial tree over places, which count from the root on: beneath a place stand the places up
- * to the next multiple of its lowest set bit; of the root, all. */
+/* A binomial tree over places, which count from the root on. The children of a place reach up to
+ * the next multiple of its lowest set bit. The root's children reach all places. */
 static uint64_t tree_span(const pen_team_view *view, uint32_t place)
 {
     uint64_t span = 1;
@@ -53,13 +54,13 @@ static uint32_t place_of(const pen_team_view *view, uint32_t root)
     return ring(view, view->rank, view->size - root);
 }
 
-/* Parts beneath a place, itself included, if its span is this. */
+/* Number of parts in the subtree of a place, itself included, if the subtree spans this. */
 static uint64_t parts_beneath(const pen_team_view *view, uint64_t place, uint64_t span)
 {
     return span < view->size - place ? span : view->size - place;
 }
 
-/* To those beneath us, the largest subtree first. */
+/* Sends to the children, the largest subtree first. */
 static void send_down(pen_coll_op *op, pen_coll_section *section, uint32_t root, uint8_t tag,
                       const char *from, int32_t after)
 {
@@ -87,7 +88,7 @@ void pen_coll_build_down(pen_coll_op *op, pen_coll_section *section, uint32_t ro
 
 /* ---- broadcast ------------------------------------------------------------------------------- */
 
-/* Each hands on to the next what it has. */
+/* Chain: each member forwards its bytes to the next. */
 static void build_chain(pen_coll_op *op, pen_coll_section *section)
 {
     const pen_team_view *view = &op->coll->team->view;
@@ -117,7 +118,7 @@ void pen_coll_build_broadcast(pen_coll_op *op, pen_coll_section *section)
 
 /* ---- gather ---------------------------------------------------------------------------------- */
 
-/* Parts that begin with those of `first`, to where they begin with those of rank 0. */
+/* Copies parts, from the one of `first` on, to a buffer that begins with the part of rank 0. */
 static void turn_parts(pen_coll_op *op, pen_coll_section *section, const char *parts,
                        uint32_t first)
 {
@@ -165,8 +166,8 @@ static void build_gather_straight(pen_coll_op *op, pen_coll_section *section)
                         PEN_COLL_AT_ONCE);
 }
 
-/* Bruck: in each round the number of parts that a member has doubles; its own comes first, and the
- * whole is turned at the end. */
+/* Bruck's algorithm: in each round the number of parts that a member has doubles. Its own part
+ * comes first; the whole is rotated at the end. */
 static void build_gather_all_rounds(pen_coll_op *op, pen_coll_section *section)
 {
     const pen_team_view *view = &op->coll->team->view;
@@ -185,7 +186,7 @@ static void build_gather_all_rounds(pen_coll_op *op, pen_coll_section *section)
     turn_parts(op, section, parts, view->rank);
 }
 
-/* Everybody to everybody, each beginning with its neighbour. */
+/* Each member sends to every other one, and begins with its neighbour. */
 static void build_gather_all_straight(pen_coll_op *op, pen_coll_section *section)
 {
     const pen_team_view *view = &op->coll->team->view;
@@ -226,7 +227,7 @@ static void build_scatter_tree(pen_coll_op *op, pen_coll_section *section)
         pen_coll_scratch_reserve(op, section, count * op->len + PEN_CACHE_LINE);
         parts = pen_coll_scratch(section, count * op->len);
     }
-    if (place == 0) { /* turned so that our own comes first */
+    if (place == 0) { /* rotated: our own part first */
         size_t all = view->size * op->len;
         (void)pen_coll_copy(op, section, parts, op->source + before, all - before,
                             PEN_COLL_AT_ONCE);
@@ -276,7 +277,7 @@ void pen_coll_build_exchange(pen_coll_op *op, pen_coll_section *section)
     size_t len = op->len;
     char *into = op->dest;
     bool in_place = op->source == op->dest;
-    if (in_place) { /* what arrives would overwrite what is not sent yet */
+    if (in_place) { /* arriving data would overwrite bytes not sent yet */
         pen_coll_scratch_reserve(op, section, view->size * len + PEN_CACHE_LINE);
         into = pen_coll_scratch(section, view->size * len);
     }

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reduce.c: the lists of steps of reductions and scans.
  *
- * Elements are combined by a tree over ranks: two neighbouring ranges of 2^i ranks make one of
- * 2^(i+1), the lower one being the left operand. Which member does the combining depends on the
- * root, what is combined with what does not, so that results are the same for any root, on all
- * members and in every run, whatever the operation. */
+ * Elements are combined by a tree over ranks. Two neighbouring ranges of 2^i ranks make one of
+ * 2^(i+1); the lower range is the left operand. The root decides which member combines, but not
+ * which operands are combined. So results are the same for any root, on all members and in every
+ * run, for every operation. */
 #include "coll/engine.h"
 
-/* Up to so many bytes, and ranks if their number is no power of two, a reduction to all exchanges
- * partial results in every round; beyond, it is reduced to one member and broadcast. */
+/* Up to this length, and up to this many ranks if their number is no power of two, a reduction
+ * to all exchanges partial results in every round. Longer ones are reduced to one member and
+ * broadcast. */
 enum { EXCHANGE_LEN_MAX = 4 << 10, EXCHANGE_RANKS_MAX = 16 };
 enum { TAG_RESULT = 64, TAG_SHIFTED };
 
-/* What a member has when it builds its list. */
+/* State of a member while it builds its list. */
 typedef struct partial {
     pen_coll_op *op;
     pen_coll_section *section;
     const char *mine; /* the result of the range that the member stands for */
-    bool ours;        /* it may be overwritten */
-    char *spare;      /* the destination as long as nothing is in it, else NULL */
+    bool ours;        /* mine may be overwritten */
+    char *spare;      /* the destination while it is unused, else NULL */
 } partial;
 
-/* Where two ranges meet that become one: [lo, mid) and [mid, hi). */
+/* Two neighbouring ranges that become one: [lo, mid) and [mid, hi). */
 typedef struct seam {
     uint32_t lo, mid, hi;
     uint8_t round;
 } seam;
 
-/* The next round's at which this rank has a part; false: all is one range. */
+/* Finds the next round in which this rank takes part. Returns false when one range covers all
+ * ranks. */
 static bool seam_next(const pen_team_view *view, seam *at, uint64_t *width)
 {
     for (; *width < view->size; *width *= 2, at->round++) {
@@ -51,7 +53,7 @@ static void reserve(pen_coll_op *op, pen_coll_section *section)
     pen_coll_scratch_reserve(op, section, (2 * (size_t)rounds + 1) * each);
 }
 
-/* For a result of ours: the destination if nothing is there. */
+/* Returns memory for a partial result of this member: the destination if it is unused. */
 static char *room_for_result(partial *part)
 {
     char *room = part->spare;
@@ -59,7 +61,7 @@ static char *room_for_result(partial *part)
     return room != NULL ? room : pen_coll_scratch(part->section, part->section->len);
 }
 
-/* The left range's result meets ours, of the right range. */
+/* Combines the left range's result with this member's result of the right range. */
 static void combine_from_left(partial *part, uint32_t peer, uint8_t round)
 {
     size_t len = part->section->len;
@@ -84,13 +86,13 @@ static void combine_from_right(partial *part, uint32_t peer, uint8_t round)
     part->ours = true;
 }
 
-/* Who stands for a range of ranks. */
+/* The member that represents a range of ranks. */
 static uint32_t owner_of(uint32_t lo, uint32_t hi, uint32_t root)
 {
     return root >= lo && root < hi ? root : lo;
 }
 
-/* Up to the root; false: somebody else stands for what we had. */
+/* Reduces up to the root. Returns false when a different member represents this member's range. */
 static bool reduce_up(partial *part, uint32_t root)
 {
     const pen_team_view *view = &part->op->coll->team->view;
@@ -111,8 +113,8 @@ static bool reduce_up(partial *part, uint32_t root)
     return true;
 }
 
-/* In each round each member of a range gets the other range's result from one of its members. The
- * right one may be shorter: then its members serve several. */
+/* In each round, each member of a range gets the neighbouring range's result from one of its
+ * members. If the right range is shorter, its members serve several. */
 static void exchange_round(partial *part, const seam *at)
 {
     uint32_t rank = part->op->coll->team->view.rank, right_count = at->hi - at->mid;
@@ -128,7 +130,7 @@ static void exchange_round(partial *part, const seam *at)
     for (uint32_t to = at->lo + (rank - at->mid); to < at->mid; to += right_count)
         (void)pen_coll_send(part->op, part->section, to, at->round, part->mine, len,
                             PEN_COLL_AFTER_DATA);
-    part->ours = false; /* it is being sent */
+    part->ours = false; /* a send still reads it */
     combine_from_left(part, at->lo + (rank - at->mid), at->round);
 }
 
@@ -168,14 +170,14 @@ void pen_coll_build_reduce(pen_coll_op *op, pen_coll_section *section)
 
 /* ---- scan ------------------------------------------------------------------------------------ */
 
-/* Inclusive: in each round a member learns what the twice as many before it made. The last member
- * of an exclusive scan needs nothing but its neighbour's result. */
+/* Inclusive scan: in each round a member receives the result of a range of twice the length
+ * before it. The last member of an exclusive scan needs only its neighbour's result. */
 void pen_coll_build_scan(pen_coll_op *op, pen_coll_section *section)
 {
     const pen_team_view *view = &op->coll->team->view;
     uint32_t rank = view->rank, size = view->size;
     bool exclusive = (op->what.kind & PEN_COLL_EXCLUSIVE) != 0;
-    uint32_t takers = exclusive ? size - 1 : size; /* ranks that make the inclusive result */
+    uint32_t takers = exclusive ? size - 1 : size; /* ranks that compute the inclusive result */
     size_t len = section->len;
     partial part = { .op = op, .section = section, .mine = op->source + section->offset };
     char *dest = op->dest + section->offset;
@@ -185,7 +187,7 @@ void pen_coll_build_scan(pen_coll_op *op, pen_coll_section *section)
         if (rank + far < takers) {
             (void)pen_coll_send(op, section, (uint32_t)(rank + far), round, part.mine, len,
                                 PEN_COLL_AFTER_DATA);
-            part.ours = false; /* it is being sent */
+            part.ours = false; /* a send still reads it */
         }
         if (rank >= far)
             combine_from_left(&part, (uint32_t)(rank - far), round);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared.c: see shared.h: a rank's shares, a team's queue and turns. */
+/* shared.c: see shared.h: a rank's shares, and a team's queue and turns. */
 #include "coll/shared.h"
 
 #include "os/os.h"
@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { TURN_FIRST = 1 };             /* memory that nobody has written holds turn word 0 */
-#define TURN_MAX ((uint64_t)1 << 56) /* beyond that, who offers it is not to be believed */
+enum { TURN_FIRST = 1 };             /* memory that was never written holds turn word 0 */
+#define TURN_MAX ((uint64_t)1 << 56) /* an offer with a higher turn is not valid */
 
 static PEN_COLD _Noreturn void no_memory(pen_job *job)
 {
@@ -106,7 +106,7 @@ static void op_free(pen_shared_op *op)
     free(op);
 }
 
-/* Of the list of those that polls look after. */
+/* Removes the team from the list of those that polls run. */
 static void take_out(pen_shared *shared)
 {
     pen_coll *jobs = shared->job->coll;
@@ -143,21 +143,23 @@ void pen_shared_close(pen_shared *shared)
 
 void pen_shared_give_back(const pen_shared *shared)
 {
-    if (shared->used_body) /* a hole in the arena's file; failing only keeps the pages */
+    if (shared->used_body) /* makes a hole in the arena's file; a failure only keeps the pages */
         (void)madvise((char *)shared->mine + PEN_SHARED_BODY_OFF, PEN_SHARED_BODY_LEN, MADV_REMOVE);
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Of turns of little data others hear together: each telling takes the line from who has looked. */
+/* After turns of little data, progress is reported for several at once, because each report
+ * takes the line away from the peers that have read it. */
 static void turn_end(pen_shared *shared, const pen_shared_op *op)
 {
     enum { TELL_EVERY = 8, TELL_LEN_MAX = 4096 }; /* turns; bytes of all members */
-    /* What others do not know to be free leaves room for the longest piece, wherever it begins. */
+    /* Even while peers have not been told what is free, there is room for the longest piece,
+     * wherever it begins. */
     _Static_assert(PEN_SHARED_SLOTS - TELL_EVERY > 0 &&
                        TELL_EVERY * (TELL_LEN_MAX + PEN_CACHE_LINE) + 2 * PEN_SHARED_PIECE_MAX <=
                            PEN_SHARED_BODY_LEN,
-                   "nobody waits for what nobody tells");
+                   "a member always finds room without a report");
     bool is_small = !op->direct && op->section_len <= TELL_LEN_MAX / shared->size;
     shared->body_end[shared->turn % PEN_SHARED_SLOTS] = shared->body_head;
     shared->turn++;
@@ -174,7 +176,7 @@ static void section_begin(const pen_shared *shared, pen_shared_op *op)
         op->direct || act->section_max == 0 || left < act->section_max ? left : act->section_max;
 }
 
-/* Under the claim; true: it is over. */
+/* Called under the claim. Returns true if the op is complete. */
 static bool op_run(pen_shared *shared, pen_shared_op *op)
 {
     while (op->act_i < op->act_count) {
@@ -242,13 +244,13 @@ static void op_end(pen_shared *shared)
         pen_event_finish(event);
 }
 
-/* Runs from the front what can be run; answers how many ended. */
+/* Runs the queue from its front as far as possible. Returns how many collectives ended. */
 static unsigned run(pen_shared *shared)
 {
     pen_lock *lock = &shared->job->coll->lock;
     unsigned ended = 0;
     if (shared->claimed)
-        return 0; /* whoever runs the front goes on with the next */
+        return 0; /* the thread that runs the front continues with the next */
     shared->claimed = true;
     while (shared->first != NULL) {
         pen_lock_drop(lock);
@@ -265,7 +267,7 @@ static unsigned run(pen_shared *shared)
     return ended;
 }
 
-/* At the end of the list of those that polls look after. */
+/* Appends the team to the list of those that polls run. */
 static void set_busy(pen_shared *shared)
 {
     pen_coll *jobs = shared->job->coll;
@@ -283,10 +285,11 @@ unsigned pen_shared_poll(pen_coll *jobs)
     unsigned ended = 0, count = 0;
     for (const pen_shared *shared = jobs->busy; shared != NULL; shared = shared->next_busy)
         count++;
-    /* Others may come and go while the lock is dropped. */
+    /* While the lock is dropped, other teams may enter and leave the list. */
     while (count-- > 0 && jobs->busy != NULL) {
         pen_shared *shared = jobs->busy;
-        if (shared->next_busy == NULL) { /* as a rule: it stays where it is if it is not over */
+        if (shared->next_busy == NULL) { /* the common case: a team alone in the list stays there
+                                          * until it is idle */
             ended += run(shared);
             if (shared->busy && shared->first == NULL)
                 take_out(shared);
@@ -321,7 +324,7 @@ pen_event *pen_shared_begin(pen_thread *thread, pen_shared *shared, pen_shared_o
     shared->end = &op->next;
     uint64_t number = shared->begun++;
     pen_event *event = PEN_EVENT_DONE;
-    if (op->sweeps) /* it does not end in here */
+    if (op->sweeps) /* it cannot end inside this call */
         event = op->event = pen_event_new(thread);
     (void)run(shared);
     if (shared->ended > number)

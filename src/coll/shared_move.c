@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_move.c: the turns of collectives that move data between members that share memory. In
- * step 0 a member posts, in step 1 it reads what others posted; step 2, where they read straight
- * from its buffer, is to wait for them. Who has nothing to offer posts all the same, so that
- * everybody's slots tell what it believes. */
+ * step 0 a member posts. In step 1 it reads the bytes that its peers posted. In step 2 it waits
+ * for them, if they read directly from its buffer. A member without data posts an empty slot, so
+ * that every slot shows which collective its owner began. */
 #include "coll/shared.h"
 
 #include "base/copy.h"
 
-enum { READ = 2 }; /* the phase of a member that has read all it wants */
+enum { READ = 2 }; /* the phase of a member that has finished reading */
 
 static void copy(char *to, const char *from, size_t len)
 {
@@ -31,7 +31,7 @@ static bool post_buffer(pen_shared *shared, const pen_shared_op *op, const char 
     return true;
 }
 
-/* What a member has there, at that offset, to us. */
+/* Copies from a member's posted bytes, at that offset, to our memory. */
 static bool take(pen_shared *shared, pen_shared_op *op, uint32_t rank, size_t offset, char *to)
 {
     const pen_shared_slot *slot = pen_shared_slot_of(shared, op, rank);
@@ -78,7 +78,7 @@ static bool gather_post(pen_shared *shared, const pen_shared_op *op, bool gives)
                       : pen_shared_post_bytes(shared, op, from, op->section_len);
 }
 
-/* Those of all others that we have not taken yet. */
+/* Takes the parts of all members that we have not taken yet. */
 static bool gather_take(pen_shared *shared, pen_shared_op *op)
 {
     char *dest = gather_dest(op);
@@ -91,7 +91,7 @@ static bool gather_take(pen_shared *shared, pen_shared_op *op)
     return true;
 }
 
-/* Posted, and our own part put in its place. */
+/* Posts, and copies our own part to its place. */
 static bool gather_begin(pen_shared *shared, const pen_shared_op *op, bool gives, bool takes)
 {
     if (!gather_post(shared, op, gives))
@@ -102,7 +102,7 @@ static bool gather_begin(pen_shared *shared, const pen_shared_op *op, bool gives
     return true;
 }
 
-/* Has everybody read from our buffer who wants to? */
+/* Has every member that reads from our buffer finished? */
 static bool gather_read(pen_shared *shared, pen_shared_op *op, bool to_all)
 {
     if (to_all)
@@ -130,7 +130,7 @@ bool pen_shared_gather(pen_shared *shared, pen_shared_op *op)
 
 /* ---- a part for each member ------------------------------------------------------------------ */
 
-/* The section of each part, one after the other. */
+/* Posts the section of each part, one after another. */
 static bool post_parts(pen_shared *shared, const pen_shared_op *op)
 {
     uint64_t words[PEN_SHARED_INLINE_LEN / 8] = { 0 }, place = 0;
@@ -148,7 +148,7 @@ static bool post_parts(pen_shared *shared, const pen_shared_op *op)
     return true;
 }
 
-/* Where our part is in what a member posted. */
+/* The offset of our part in a member's posted bytes. */
 static size_t part_offset(const pen_shared *shared, const pen_shared_op *op)
 {
     return shared->rank * (op->direct ? op->len : op->section_len);
@@ -182,7 +182,8 @@ static bool post_exchange(pen_shared *shared, pen_shared_op *op)
         copy(op->dest + own, op->source + own, op->section_len);
         return true;
     }
-    if (op->source == op->dest) { /* what we take would overwrite what others have not taken */
+    if (op->source == op->dest) { /* storing what we take would overwrite bytes that peers still
+                                   * read */
         op->temp = pen_shared_memory(shared, all);
         pen_copy(op->temp, op->source, all);
         op->source = op->temp;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared_plan.c: what a collective of members that share memory does, turn after turn, and from
- * which lengths on it does it otherwise. All members come to the same plan: it depends on nothing
- * but what they agree on. */
+/* shared_plan.c: the plan of a collective whose members share memory: its turns, and the lengths
+ * from which it uses a different method. All members make the same plan, because it depends only
+ * on values on which they agree. */
 #include "coll/shared.h"
 
 #include "os/os.h"
 
 #include <string.h>
 
-/* Bytes of a member's that go through its body in a turn, at most; operands of which everybody
- * combines all may fill a piece. */
+/* Limit in bytes of a member's data that pass through its body in a turn. Operands may fill a
+ * piece if every member combines all operands. */
 enum { SECTION = 16 << 10, CROWD_SECTION = PEN_SHARED_PIECE_MAX };
 _Static_assert(2 * SECTION <= PEN_SHARED_PIECE_MAX, "operands and a slice's result in one piece");
 
-/* Bytes, by number of members; measured on two cores, so that for more members with a core each
- * nobody has. From so many of a part on, buffers are read where they are: one copy less, but by a
- * system call unless they lie in a segment, and their owners wait for all readers. */
+/* Limits in bytes, by number of members. Parts of at least this length are read directly from
+ * buffers. This saves a copy, but needs a system call unless the buffers lie in a segment, and
+ * the owners wait for all readers. The limits were chosen on two cores; nobody has measured more
+ * members with a core each. */
 typedef struct move_limits {
     uint32_t members_max;
     size_t broadcast, gather, gather_all, exchange;
@@ -26,17 +27,17 @@ static const move_limits moves[] = {
     { UINT32_MAX, 32 << 10, 32 << 10, 32 << 10, 8 << 10 },
 };
 
-/* Members that share cores: who waits for all readers waits for a turn of everybody on the cores.
- * Through bodies members run ahead as far as there is room, which is worth a second copy at any
- * length; but not where each has something else for each, for a body holds few of those. */
+/* Limits for members that share cores. There, waiting for all readers means waiting until every
+ * member has had a time slice. Through bodies, members run ahead as far as there is room, which
+ * is worth a second copy at any length. An exchange is the exception: each member has different
+ * bytes for each peer, and a body holds few of those. */
 static const move_limits crowd_moves = { UINT32_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 32 << 10 };
 
-/* Bytes of a reduction's operands, by number of members; measured. direct: from so many on, they
- * are read where they are. whole: up to so many, everybody who needs a reduction's result combines
- * everybody's operands; beyond, each member combines a slice. whole_one: the same where only one
- * member needs it; of two members, it alone is as fast as both. Two who both need it run ahead of
- * each other through bodies: 1 MiB takes 0.44 of the time of slices that are read where they are
- * between dies, and 1.5 of it within one. */
+/* Limits in bytes of a reduction's operands, by number of members. direct: operands of at least
+ * this length are read directly from buffers. whole: up to this length, every member that needs
+ * the result combines all operands; for longer ones, each member combines a slice. whole_one:
+ * the same limit if only one member needs the result. If there are two members, one alone is as
+ * fast as both; if both need the result, they run ahead of each other through bodies. */
 typedef struct reduction_limits {
     uint32_t members_max;
     size_t direct, whole, whole_one;
@@ -49,11 +50,12 @@ static const reduction_limits reductions[] = {
     { UINT32_MAX, 32 << 10, 512, 512 },
 };
 
-/* Members that share cores have no use for others' help, and pay for each wait as above: one
- * combines all; where all need the result, up to so many bytes for each member of a core. */
+/* If members share cores, help from other members gains nothing, and each wait costs a time
+ * slice of each member. So one member combines all operands. If all need the result, this holds
+ * up to CROWD_LEN bytes per member of a core. */
 enum { CROWD_LEN = 64 << 10 };
 
-enum { ALL_SEE_ALL_MAX = 8 }; /* members; more of them meet at one */
+enum { ALL_SEE_ALL_MAX = 8 }; /* members; in larger teams all meet at rank 0 */
 
 static bool is_crowd(const pen_shared *shared)
 {
@@ -102,7 +104,7 @@ bool pen_shared_meet(pen_shared *shared, pen_shared_op *op)
     return true;
 }
 
-/* Each reads a word of its neighbour's ... */
+/* First turn of the CMA test: each member reads a word of its neighbour. */
 bool pen_shared_probe(pen_shared *shared, pen_shared_op *op)
 {
     uint32_t neighbour = pen_shared_other(shared, 0);
@@ -129,7 +131,7 @@ bool pen_shared_probe(pen_shared *shared, pen_shared_op *op)
     return true;
 }
 
-/* ... and all hear whether all could. */
+/* Second turn: all members learn whether all succeeded. */
 bool pen_shared_agree(pen_shared *shared, pen_shared_op *op)
 {
     op->section_len = op->len - op->offset;
@@ -144,7 +146,7 @@ bool pen_shared_agree(pen_shared *shared, pen_shared_op *op)
         return false;
     for (uint32_t i = 0; i + 1 < shared->size; i++) {
         pen_shared_slot *slot = pen_shared_slot_of(shared, op, pen_shared_other(shared, i));
-        /* relaxed: as above */
+        /* relaxed: the turn word came with acquire */
         if (atomic_load_explicit(&slot->words[0], memory_order_relaxed) == 0)
             shared->cma = false;
     }
@@ -160,7 +162,7 @@ static void add(pen_shared_op *op, pen_shared_step step, size_t section_max, boo
         (pen_shared_act){ .step = step, .section_max = section_max, .wants_direct = direct };
 }
 
-/* The first that would profit asks. */
+/* Adds an act. The first act that would profit from CMA tests it. */
 static void add_data(pen_shared_op *op, bool known, pen_shared_step step, size_t section_max,
                      bool direct)
 {
@@ -171,13 +173,13 @@ static void add_data(pen_shared_op *op, bool known, pen_shared_step step, size_t
     add(op, step, section_max, direct);
 }
 
-/* Of at most so many bytes, of whole elements. */
+/* The section length in whole elements, at most `most` bytes. */
 static size_t section_of(const pen_shared_op *op, size_t most)
 {
     return op->len <= most ? most : most / op->reduction.element_len * op->reduction.element_len;
 }
 
-/* One combines all: where members share cores. */
+/* One member combines all operands: for members that share cores. */
 static bool plan_reduction_by_one(const pen_shared *shared, pen_shared_op *op, bool known)
 {
     const reduction_limits *row = reduction_limits_of(shared);
@@ -204,7 +206,8 @@ static void plan_reduction(const pen_shared *shared, pen_shared_op *op, bool kno
 {
     const reduction_limits *row = reduction_limits_of(shared);
     bool is_scan = (op->what.kind & 15) == PEN_COLL_SCAN;
-    if (op->reduction.element_len > SECTION) { /* no section holds one: all, then together */
+    if (op->reduction.element_len > SECTION) { /* no section holds one element: gather all, then
+                                                * combine */
         if (op->root == PEN_COLL_ALL || op->root == shared->rank)
             op->temp = pen_shared_memory(shared, shared->size * op->len);
         plan_gather(shared, op, known);
@@ -260,5 +263,5 @@ void pen_shared_plan(pen_shared *shared, pen_shared_op *op)
         add(op, pen_shared_meet, 0, false);
     for (uint32_t i = 0; i < op->act_count; i++)
         if (op->acts[i].step == pen_shared_agree)
-            shared->cma_known = true; /* when later ones come to their turn */
+            shared->cma_known = true; /* called when later acts begin */
 }

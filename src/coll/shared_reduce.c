@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared_reduce.c: the turns of reductions and scans of members that share memory. Short ones:
- * whoever gets a result reads everybody's operands. Long ones: each member makes the result of a
- * slice, and whoever gets the result reads the slices; or, where members share cores, one member
- * makes it for all.
+/* shared_reduce.c: the turns of reductions and scans of members that share memory.
  *
- * Operands are combined by the tree of reduce.c, so that the way makes no difference: rank after
- * rank is put on a pile, on which two neighbouring ranges of 2^i ranks become one. */
+ * Short ones: every member that gets a result reads all operands. Long ones: each member
+ * computes the result of a slice, and the members that get a result read the slices. If members
+ * share cores, one member computes the result for all. Operands are combined by the tree of
+ * reduce.c, so the result does not depend on the method. Ranks are pushed on a stack one by one;
+ * two neighbouring ranges of 2^i ranks become one. */
 #include "coll/shared.h"
 
 #include "base/copy.h"
 
 #include <stdlib.h>
 
-enum { MADE = 1, READ = 2 }; /* phases: our slice is made; we have read all we want */
+enum { MADE = 1, READ = 2 }; /* phases: our slice is computed; we have finished reading */
 enum { PILE_MAX = 33 };      /* ranges, the last of one rank */
 
 /* A range's result, or a rank's operands. */
 typedef struct range {
     const char *at;
-    int32_t block; /* which of the team's it is in; -1: none, so it is not to be overwritten */
+    int32_t block; /* index of its block among the team's; -1: client memory, not to be
+                    * overwritten */
 } range;
 
 typedef struct reduce_pile {
     pen_shared *shared;
     pen_shared_op *op;
-    size_t offset, len; /* of the operands */
-    size_t count;       /* elements that is */
+    size_t offset, len; /* part of the operands, in bytes */
+    size_t count;       /* the same part, in elements */
     uint32_t height;
-    uint64_t used;  /* blocks, a bit each */
-    char *free_out; /* where the result will be, while nobody's operands are there; or NULL */
+    uint64_t used;  /* a bit for each block in use */
+    char *free_out; /* place of the result, while no operand is in it; or NULL */
     range ranges[PILE_MAX];
 } reduce_pile;
 
@@ -93,7 +94,7 @@ static range operands(reduce_pile *pile, uint32_t rank)
     return (range){ to, block };
 }
 
-/* The two at the top become one; out: where to, NULL: a block. */
+/* Combines the two ranges at the top. out: place of the result; NULL: a block. */
 static void join(reduce_pile *pile, char *out)
 {
     const pen_reduction *reduction = &pile->op->reduction;
@@ -120,13 +121,13 @@ static void join(reduce_pile *pile, char *out)
     *left = (range){ to, block };
 }
 
-/* Of all members before `end`, count elements from offset on, to out, which may be where our
- * operands are. */
+/* Combines the operands of all members before `end`, count elements from offset on, and stores
+ * the result in out, which may be our operands' place. */
 static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, size_t offset,
                           size_t count, char *out)
 {
     const size_t len = count * op->reduction.element_len;
-    reduce_pile pile; /* its ranges are many, and most of them not used */
+    reduce_pile pile; /* not zeroed: it is large, and mostly unused */
     pile.shared = shared;
     pile.op = op;
     pile.offset = offset;
@@ -147,8 +148,8 @@ static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, s
         pen_copy(out, pile.ranges[0].at, len);
 }
 
-/* Of what is read by system calls more at a time, of what is in caches less; one element at least.
- */
+/* Combines in blocks of at least one element. Blocks are larger if a system call reads them, and
+ * smaller if they fit caches. */
 static void combine(pen_shared *shared, pen_shared_op *op, uint32_t end, size_t offset, size_t len,
                     char *out)
 {
@@ -172,7 +173,7 @@ static void combine(pen_shared *shared, pen_shared_op *op, uint32_t end, size_t 
 
 static bool is_scan(const pen_shared_op *op) { return (op->what.kind & 15) == PEN_COLL_SCAN; }
 
-/* Members whose operands our result is made of; 0: we get none. */
+/* Our result combines the operands of the members before this one. 0: we get no result. */
 static uint32_t end_of(const pen_shared *shared, const pen_shared_op *op)
 {
     if (is_scan(op))
@@ -194,7 +195,8 @@ static bool whole_post(pen_shared *shared, const pen_shared_op *op)
     return true;
 }
 
-/* In place, others may still read what we would overwrite, unless we alone get a result. */
+/* If the operation is in place, peers may still read the operands that our result would
+ * overwrite, unless only we get a result. */
 static bool goes_aside(const pen_shared_op *op)
 {
     return op->direct && (is_scan(op) || op->root == PEN_COLL_ALL);
@@ -234,7 +236,7 @@ bool pen_shared_reduce_whole(pen_shared *shared, pen_shared_op *op)
     return true;
 }
 
-/* The first combines for all, and posts the result in place of its operands. */
+/* The first member combines for all, and posts the result in place of its operands. */
 bool pen_shared_reduce_by_one(pen_shared *shared, pen_shared_op *op)
 {
     const bool is_first = shared->rank == 0;
@@ -261,7 +263,7 @@ bool pen_shared_reduce_by_one(pen_shared *shared, pen_shared_op *op)
     return true;
 }
 
-/* Everything has been gathered in op->temp by those who get a result. */
+/* All operands are in op->temp on the members that get a result. */
 bool pen_shared_reduce_collected(pen_shared *shared, pen_shared_op *op)
 {
     if (!pen_shared_room(shared, 0))
@@ -278,7 +280,7 @@ typedef struct slice {
     size_t offset, len;
 } slice;
 
-/* Of the section; whole lines, as far as there are any. */
+/* A member's slice of the section: whole cache lines, if there are enough. */
 static slice slice_of(const pen_shared *shared, const pen_shared_op *op, uint32_t rank)
 {
     size_t element_len = op->reduction.element_len;
@@ -296,14 +298,14 @@ static bool gets_result(const pen_shared *shared, const pen_shared_op *op)
     return op->root == PEN_COLL_ALL || op->root == shared->rank;
 }
 
-/* Where we make our slice's result, in memory that others can read: our own buffer, or scratch. */
+/* Memory for our slice's result that peers can read: our own buffer, or scratch. */
 static bool slices_post(pen_shared *shared, pen_shared_op *op)
 {
     slice mine = slice_of(shared, op, shared->rank);
     uint64_t words[PEN_SHARED_INLINE_LEN / 8] = { 0 }, place = 0;
     const char *from = op->source + op->offset;
     size_t operands_len = pen_align_up(op->section_len, PEN_CACHE_LINE);
-    /* both in one piece, so that the one does not take the other's room */
+    /* both in one piece, so that neither takes room from its pair */
     if (!pen_shared_room(shared, op->direct ? 0 : operands_len + mine.len))
         return false;
     if (op->direct) {
@@ -330,7 +332,7 @@ static void slice_make(pen_shared *shared, pen_shared_op *op)
         pen_copy(op->dest + op->offset + mine.offset, op->made, mine.len);
 }
 
-/* The others' slices. */
+/* Copies the slices of all peers. */
 static bool slices_take(pen_shared *shared, pen_shared_op *op)
 {
     for (; op->peers + 1 < shared->size; op->peers++) {

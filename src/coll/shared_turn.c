@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared_turn.c: within a turn: room in one's share, posting, reading what others posted, and
- * finding out who does something else. Under the claim. */
+/* shared_turn.c: functions used within a turn: finding room in our share, posting, reading
+ * peers' posts, and detecting members that began a different collective. Called under the claim. */
 #include "coll/shared.h"
 
 #include "base/copy.h"
@@ -9,20 +9,20 @@
 #include <string.h>
 
 enum {
-    LOOKS_EACH = 256,      /* looks in vain between two looks for somebody who does otherwise */
-    SLOTS_READ_AHEAD = 4,  /* lines that are fetched before they are needed: whoever only gives, */
-    SLOTS_WRITE_AHEAD = 2, /* or only takes, is turns away from the others */
+    LOOKS_EACH = 256,      /* fruitless looks between two checks for a member that disagrees */
+    SLOTS_READ_AHEAD = 4,  /* lines to prefetch: a member that only gives, */
+    SLOTS_WRITE_AHEAD = 2, /* or only takes, may be turns away from its peers */
     BODY_WRITE_AHEAD = 32 * PEN_CACHE_LINE,
 };
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-/* What all members are over with is ours again. */
+/* Releases the room of turns that all members have finished. */
 static void room_look(pen_shared *shared)
 {
     uint64_t over = shared->turn;
     for (uint32_t i = 0; i + 1 < shared->size; i++) {
-        /* acquire: pairs with the release in turn_end; the member has read what we offered */
+        /* acquire: pairs with the release in turn_end; the member has finished reading our bytes */
         uint64_t progress = atomic_load_explicit(
             &shared->shares[pen_shared_other(shared, i)]->progress, memory_order_acquire);
         uint64_t word = progress / PEN_SHARED_PHASES;
@@ -34,12 +34,12 @@ static void room_look(pen_shared *shared)
         return;
     shared->over = over;
     shared->body_tail = shared->body_end[(over - 1) % PEN_SHARED_SLOTS];
-    if (over == shared->turn) /* from the start again, which is more likely in the cache */
+    if (over == shared->turn) /* from the start again: those bytes are more likely in the cache */
         shared->body_head = shared->body_tail = (shared->body_head + PEN_SHARED_BODY_LEN - 1) /
                                                 PEN_SHARED_BODY_LEN * PEN_SHARED_BODY_LEN;
 }
 
-/* Bytes up to where a piece may begin. */
+/* Bytes to skip before a piece of this length. */
 static uint64_t body_skip(const pen_shared *shared, size_t len)
 {
     uint64_t at = shared->body_head % PEN_SHARED_BODY_LEN;
@@ -65,7 +65,7 @@ bool pen_shared_room(pen_shared *shared, size_t body_len)
 
 char *pen_shared_body(pen_shared *shared, size_t len, uint64_t *place_out)
 {
-    PEN_ASSERT(len <= PEN_SHARED_PIECE_MAX); /* or there may never be room: see turn_end */
+    PEN_ASSERT(len <= PEN_SHARED_PIECE_MAX); /* longer ones might never find room: see turn_end */
     shared->body_head += body_skip(shared, len);
     uint64_t at = shared->body_head % PEN_SHARED_BODY_LEN;
     shared->body_head += pen_align_up(len, PEN_CACHE_LINE);
@@ -74,9 +74,10 @@ char *pen_shared_body(pen_shared *shared, size_t len, uint64_t *place_out)
     char *body = (char *)shared->mine + PEN_SHARED_BODY_OFF;
     uint64_t next = shared->body_head % PEN_SHARED_BODY_LEN;
     if (shared->pace.streams && len >= PEN_COPY_OUT_MIN)
-        return body + at; /* what goes past the caches wants no lines there */
+        return body + at; /* stores that bypass the caches need no prefetched lines */
     for (size_t ahead = 0; ahead < len && ahead < BODY_WRITE_AHEAD; ahead += PEN_CACHE_LINE)
-        pen_prefetch_to_write(body + next + ahead); /* for the next turn; at the end, of nobody's */
+        pen_prefetch_to_write(body + next + ahead); /* for the next turn; at the ring's end,
+                                                     * unused */
     return body + at;
 }
 
@@ -91,7 +92,8 @@ void pen_shared_post(pen_shared *shared, const pen_shared_op *op, uint64_t place
                      const uint64_t *words)
 {
     pen_shared_slot *slot = slot_at(shared->mine, shared->turn);
-    /* Others have read that line a lap ago: were it theirs still, our stores would wait for it. */
+    /* Peers read that line one lap ago. If it stayed in their caches, our stores would wait for
+     * it. */
     pen_prefetch_to_write(slot_at(shared->mine, shared->turn + SLOTS_WRITE_AHEAD));
     /* relaxed: the turn word publishes them */
     atomic_store_explicit(&slot->history, op->history, memory_order_relaxed);
@@ -125,7 +127,8 @@ bool pen_shared_post_bytes(pen_shared *shared, const pen_shared_op *op, const ch
 uint64_t pen_shared_place_of(const pen_shared *shared, const char *memory)
 {
     const pen_mem *mem = &shared->job->mem;
-    uintptr_t in_slice = (uintptr_t)memory - (uintptr_t)mem->slice; /* wraps below it */
+    uintptr_t in_slice =
+        (uintptr_t)memory - (uintptr_t)mem->slice; /* wraps around if memory is below the slice */
     if (mem->slice != NULL && in_slice < mem->slice_len)
         return (uint64_t)PEN_SHARED_IN_ARENA << PEN_SHARED_PLACE_SHIFT |
                (uint64_t)(memory - shared->job->boot.arena);
@@ -148,7 +151,7 @@ static bool same(const pen_coll_what *a, const pen_coll_what *b)
     return a->kind == b->kind && a->root == b->root && a->len == b->len;
 }
 
-/* Their history is another: looks for the first collective that was, among the latest. */
+/* The member's history differs: find the first collective that differs, among the latest. */
 static PEN_COLD void find_difference(const pen_shared *shared, const pen_shared_op *op,
                                      uint32_t rank)
 {
@@ -170,7 +173,7 @@ static PEN_COLD void find_difference(const pen_shared *shared, const pen_shared_
     pen_coll_disagree(coll, rank, &theirs, &op->what);
 }
 
-/* False: it is the slot of a later turn, by which we know that the member has done with ours. */
+/* Returns false if the slot is of a later turn, because the member has then completed this one. */
 static PEN_COLD bool compare(const pen_shared *shared, const pen_shared_op *op, uint32_t rank,
                              const pen_shared_slot *slot)
 {
@@ -180,7 +183,7 @@ static PEN_COLD bool compare(const pen_shared *shared, const pen_shared_op *op, 
     return false;
 }
 
-/* We have been waiting for a while. */
+/* Called after a long wait: looks for members that disagree. */
 static PEN_COLD void look_around(const pen_shared *shared, const pen_shared_op *op)
 {
     static const pen_coll_what barrier = { .kind = PEN_COLL_BARRIER };
@@ -200,8 +203,7 @@ static PEN_COLD void look_around(const pen_shared *shared, const pen_shared_op *
     }
 }
 
-/* All before the barrier that the member began otherwise than we did, of those that its slots tell.
- */
+/* Looks through the slots of a member for collectives before the barrier that differ from ours. */
 static void find_earlier(const pen_coll_team *coll, uint32_t rank, uint32_t number)
 {
     const pen_shared *shared = coll->shared;
@@ -222,7 +224,7 @@ void pen_shared_check_barrier(const pen_coll_team *coll, uint32_t number)
     const pen_meet *meet = &coll->job->coll->meets[PEN_MEET_PLAIN];
     const uint64_t mine = pen_lines_note_of(meet, coll->job->rank);
     if ((uint32_t)mine != (uint32_t)(number + 1))
-        return; /* we have begun another one since */
+        return; /* this rank has begun a later one */
     for (uint32_t rank = 0; rank < coll->job->size; rank++) {
         const uint64_t theirs = pen_lines_note_of(meet, rank);
         const pen_coll_what barrier = { .number = (uint32_t)theirs - 1, .kind = PEN_COLL_BARRIER };

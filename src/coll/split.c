@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* split.c: the split-phase barrier on any team: a reduction to all of the words that members bring.
- */
+/* split.c: the split-phase barrier on any team: a reduction to all of the members' words. */
 #include "coll/barrier.h"
 #include "coll/engine.h"
 
@@ -49,13 +48,14 @@ void pen_team_barrier_notify(pen_thread *thread, pen_team *team, int name, int f
                                            &coll->split.word, &reduction);
 }
 
-/* The word is ours alone once the event is done. */
+/* Until the event is done, the reduction may write the word. */
 static pen_status finish(pen_team *team, int name, int flags)
 {
     pen_coll_team *coll = team->coll;
     pen_lock *lock = &team->job->coll->lock;
     if (!coll->split.notified)
-        out_of_turn(team, "a team's barrier was waited for without gasnet_coll_barrier_notify");
+        out_of_turn(team,
+                    "a team's barrier was waited for without gasnet_coll_barrier_notify before it");
     if (!pen_event_test(coll->split.event))
         return PEN_ERR_AGAIN;
     pen_lock_take(lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* what.c: what a collective is, in words. */
+/* what.c: the description of a collective, in words. */
 #include "coll/engine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* By bit of GEX_DT_... and GEX_OP_... */
+/* Indexed by the bit of GEX_DT_... and of GEX_OP_... */
 static const char *const types[] = { "I32", "U32", "I64", "U64", "FLT", "DBL", "USER" };
 static const char *const operations[32] = {
     [0] = "AND", [1] = "OR",  [2] = "XOR",   [3] = "ADD",      [5] = "MULT",
