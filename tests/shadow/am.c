@@ -54,7 +54,7 @@ static size_t longest(const am_request *r)
     return most < LEN_MAX ? most : LEN_MAX;
 }
 
-/* The length of a payload: sometimes none, sometimes the longest. */
+/* Draws the length of a payload: sometimes 0, sometimes the longest. */
 static size_t len_draw(worker *w, const burst *b, const am_request *r)
 {
     const size_t most = longest(r);
@@ -80,13 +80,13 @@ am_request am_request_draw(worker *w, const burst *b, am_category category, gex_
         r.len = len_draw(w, b, &r);
     r.want = (am_want)random_below(&w->random, r.arg_count > 1 ? 4 : 3);
     if (category == AM_LONG && r.want == WANT_NOTHING)
-        r.want = WANT_SHORT; /* its landing is used again once it was seen */
+        r.want = WANT_SHORT; /* its place in the landing is free once the message was seen */
     if (random_chance(&w->random, 8))
         r.flags = GEX_FLAG_IMMEDIATE;
     return r;
 }
 
-/* Room for a Long reply, where it will not meet another. */
+/* Reserves room for a Long reply that no other reply uses. */
 static gex_AM_Arg_t reply_place(worker *w, size_t len)
 {
     if (w->reply_used + len > LANDING_LEN) {
@@ -114,7 +114,7 @@ void am_request_landing(worker *w, am_request *r)
     w->landing_used[r->target] += r->len;
 }
 
-/* Gives the message its name and all that follows from it; answers its payload. */
+/* Gives the message its name, derives its contents, and returns its payload. */
 const unsigned char *am_request_name(worker *w, am_request *r)
 {
     am_tally *sent = r->arg_count == 0 ? &w->sent_bare[r->target] : &w->sent[r->target];
@@ -141,7 +141,7 @@ const unsigned char *am_request_name(worker *w, am_request *r)
     return am_payload(key, false);
 }
 
-/* The payload at the desk, to be scribbled over once it may be. */
+/* The payload in a desk buffer, to be scribbled over once the library releases it. */
 static void request_local(worker *w, am_request *r, const unsigned char *payload,
                           gex_Event_t *event)
 {
@@ -173,7 +173,7 @@ static void request_one(worker *w, const burst *b, am_category category)
     am_request r = am_request_draw(w, b, category, 0);
     op_begin(w, b->target, r.len);
     if (category == AM_LONG)
-        am_request_landing(w, &r); /* first: it may wait for all replies */
+        am_request_landing(w, &r); /* comes first, since it may wait for all replies */
     const unsigned char *payload = am_request_name(w, &r);
     w->unchecked_until_end++;
     if (category != AM_SHORT)
@@ -214,11 +214,11 @@ void am_medium(worker *w, unsigned most)
         request_one(w, &b, AM_MEDIUM);
 }
 
-/* Of GASNet-1: the source stays as it is until the handler of the reply begins. */
+/* GASNet-1: the source stays unchanged until the handler of the reply begins. */
 static void async_one(worker *w, const burst *b)
 {
     am_request r = am_request_draw(w, b, AM_LONG, 0);
-    if (r.arg_count == 0) /* only those with a name tell which reply is theirs */
+    if (r.arg_count == 0) /* only a message with a name tells which reply is for it */
         r.arg_count = 1;
     if (r.len > gasnet_AMMaxLongRequest())
         r.len = gasnet_AMMaxLongRequest();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am_handlers.c: the receiving end of active messages: compares arguments and payload with what the
- * message's name says they are, replies, and keeps count. */
+/* am_handlers.c: the receiving end of active messages: compares arguments and payload with those
+ * that the message's name implies, replies, and counts. */
 #include "am.h"
 
 #include <inttypes.h>
@@ -109,7 +109,7 @@ typedef struct answer {
     }
 ARITY_EACH(REPLIES)
 
-/* The same, made in a buffer of the library's. */
+/* Makes the payload in a buffer of the library's. */
 #define COMMITS(n)                                                                              \
     static void commit_medium_##n(const answer *r, const gex_AM_Arg_t *a)                       \
     {                                                                                           \
@@ -166,7 +166,7 @@ am_reply am_reply_of(uint64_t key, am_want want, gex_Rank_t peer)
         most = LEN_MAX;
     unsigned octave = (unsigned)(key >> 44 & 0xFFFF) % OCTAVES;
     while ((size_t)2 << octave > most)
-        octave -= octave % 2 + 1; /* short ones come often */
+        octave -= octave % 2 + 1; /* makes short payloads frequent */
     r.len = ((size_t)1 << octave) + (size_t)(random_mix(key) & (((uint64_t)1 << octave) - 1));
     return r;
 }
@@ -182,7 +182,7 @@ static void reply(const arrival *a, gex_Rank_t from, uint64_t key)
     if (r.category == AM_LONG)
         how.dest = replies_of(from, am_name_thread(name)) + (uint32_t)a->args[1];
     if (r.category == AM_MEDIUM && a->category == AM_MEDIUM && a->len >= r.len)
-        how.payload = memcpy(a->payload, how.payload, r.len); /* the request's buffer will do */
+        how.payload = memcpy(a->payload, how.payload, r.len); /* in the request's buffer */
     if (r.category != AM_SHORT && key >> 60 < 4 && r.len <= longest_negotiated(&r, from))
         commit_fns[r.category][r.arg_count](&how, args);
     else
@@ -279,7 +279,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Polls until the count is reached or it is hopeless. */
+/* Polls until the count is reached or the limit of time is over. */
 static uint64_t count_wait(_Atomic uint64_t *count, uint64_t wanted)
 {
     const double end = now_s() + 0.75 * shadow.options.stall;

@@ -26,14 +26,16 @@
     }
 ARITY_EACH(COMMITS)
 
-/* second: by the form that may be immediate; non-zero: it was refused, and nothing happened. */
+/* second: uses the form that may be immediate. Returns non-zero if the call was refused, without
+ * effect. */
 typedef int (*commit_fn)(gex_AM_SrcDesc_t desc, const am_request *r, bool second);
 #define ROW_MEDIUM(n) commit_medium_##n,
 #define ROW_LONG(n)   commit_long_##n,
 static const commit_fn commit_fns[2][ARITIES] = { { ARITY_EACH(ROW_MEDIUM) },
                                                   { ARITY_EACH(ROW_LONG) } };
 
-/* What is refused for want of room cannot poll for some: it is committed without haste. */
+/* A request that is refused for lack of room cannot poll, so it is committed without the immediate
+ * flag. */
 static void commit(worker *w, gex_AM_SrcDesc_t desc, am_request *r)
 {
     const commit_fn commit_one = commit_fns[r->category - AM_MEDIUM][r->arg_count];
@@ -42,7 +44,7 @@ static void commit(worker *w, gex_AM_SrcDesc_t desc, am_request *r)
         r->flags = 0;
 }
 
-/* What was asked for. */
+/* The parameters that were asked for. */
 typedef struct wish {
     size_t least, most;
     bool tells_dest, cancels;
@@ -97,7 +99,9 @@ static void one(worker *w, const burst *b, am_category category)
     r.local = own ? forms[random_below(&w->random, 3)] : NULL;
     r.source = own ? desk_take(w, r.len) : NULL;
     wish wanted = { .least = r.len };
-    wanted.most = r.len + (own ? 0 : random_below(&w->random, 1024)); /* not all need be used */
+    wanted.most =
+        r.len +
+        (own ? 0 : random_below(&w->random, 1024)); /* the payload may be shorter than the buffer */
     wanted.tells_dest = random_chance(&w->random, 2);
     wanted.cancels = random_chance(&w->random, 16);
     w->unchecked_until_end++;

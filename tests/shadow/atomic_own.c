@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic_own.c: remote atomics of every type and operation on cells that one thread owns, so that
- * each result and each final value is known. One operation at a time is under way for a cell, as
- * there is no order among them. */
+ * each result and each final value is known. A cell has one operation under way at a time, because
+ * operations have no order among them. */
 #include "shadow.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ static const gex_OP_t operations[] = {
 enum {
     OPERATIONS = sizeof operations / sizeof *operations,
     OPERATIONS_OF_FLOATS = OPERATIONS - 6,
-    FLOATS_FROM = 4 /* of the types */
+    FLOATS_FROM = 4 /* first type of floats */
 };
 
 /* One call about to be made. */
@@ -41,8 +41,8 @@ static gex_OP_t plain(gex_OP_t op)
     return fetches(op) && op != GEX_OP_GET ? GEX_OP_TO_NONFETCHING(op) : op;
 }
 
-/* What the operation makes of a value; integers wrap, so they are worked on without sign. Of two
- * zeros of different sign neither is less: the older one stays. */
+/* Applies the operation to a value. Integers wrap, so they are computed without sign. Of two zeros
+ * of different sign neither is less: the older one stays. */
 #define ARITHMETIC(NAME, T, U)                          \
     static T arithmetic_##NAME(gex_OP_t op, T old, T a) \
     {                                                   \
@@ -76,7 +76,7 @@ static gex_OP_t plain(gex_OP_t op)
         T made = arithmetic_##NAME(plain(c->op), old, a); \
         memcpy(c->model, &made, sizeof made);             \
     }
-/* Makes the call; non-zero: it was refused. */
+/* Makes the call. Returns non-zero if it was refused. */
 #define CALL(NAME, T)                                                                             \
     static int call_##NAME(own_call *c)                                                           \
     {                                                                                             \
@@ -177,7 +177,7 @@ static pending *own_pending(worker *w, own_call *c, unsigned type, unsigned char
     wait->target = c->target;
     wait->cell = type;
     wait->operation = c->op;
-    wait->number = untouched; /* in bytes that the result does not reach, too */
+    wait->number = untouched; /* also in bytes that the result does not reach */
     if (fetches(c->op))
         memcpy(&wait->number, c->model, types[type].len);
     c->result = &w->results[wait - w->pendings];
@@ -186,7 +186,7 @@ static pending *own_pending(worker *w, own_call *c, unsigned type, unsigned char
     return wait;
 }
 
-/* A cell that no operation is under way for. */
+/* Finds a cell without an operation under way. */
 static unsigned cell_draw(worker *w, gex_Rank_t target, unsigned type)
 {
     unsigned cell = random_below(&w->random, CELLS_EACH);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic_shared.c: remote atomics on cells that all threads of all ranks change at once. Nobody
- * knows what an operation will find, but what they make together obeys algebra: sums, the set of
- * values that an increment fetches, what is swapped in and out, each thread's own bit. */
+/* atomic_shared.c: remote atomics on cells that all threads of all ranks change at once. The
+ * result of one operation cannot be predicted, but all results together obey algebra: sums, the
+ * set of values that an increment fetches, the values swapped in and out, each thread's own bit. */
 #include "shadow.h"
 
 #include <inttypes.h>
@@ -11,23 +11,24 @@ typedef enum shared_cell {
     CELL_SUM,    /* the sum of all that was added */
     CELL_XOR,    /* likewise */
     CELL_COUNT,  /* counts; each number is fetched once */
-    CELL_SWAP,   /* all that was put in comes out again, but the last */
+    CELL_SWAP,   /* all values that were put in come out again, except the last */
     CELL_CAS,    /* counts the compare-and-swaps that succeeded */
     CELL_BITS,   /* each thread has a bit that only it changes */
-    CELL_LARGEST /* of all that was offered */
+    CELL_LARGEST /* the extreme of all values that were offered */
 } shared_cell;
 
 enum { CELL_STRIDE = 64 };
 
 static gex_AD_t domain;
-static uint64_t counted, counted_sum; /* of CELL_COUNT of ours: how far, and the sum of digests */
+static uint64_t counted,
+    counted_sum; /* for each CELL_COUNT of this rank: progress, and the sum of digests */
 
 static uint64_t my_bit(const worker *w)
 {
     return (uint64_t)1 << (shadow.rank * shadow.options.threads + w->index) % 64;
 }
 
-/* What the thread learns when the operation is done. */
+/* The values that the thread learns when the operation is done. */
 static void shared_check(worker *w, pending *p)
 {
     atomic_cells *cells = &w->cells[p->target];
@@ -55,7 +56,7 @@ static void shared_check(worker *w, pending *p)
     }
 }
 
-/* Operation and operands on a cell; notes what is known already. */
+/* Draws operation and operands for a cell, and notes the values that are known already. */
 typedef struct shared_call {
     gex_OP_t op;
     uint64_t a, b;
@@ -119,7 +120,7 @@ static void shared_one(worker *w, gex_Rank_t target)
     shared_cell cell = (shared_cell)random_below(&w->random, CELLS_SHARED);
     atomic_cells *cells = &w->cells[target];
     if (cell == CELL_BITS && cells->bit_busy)
-        cell = CELL_SUM; /* one at a time, as there is no order */
+        cell = CELL_SUM; /* one at a time, since operations have no order */
     op_begin(w, target, sizeof(uint64_t));
     shared_call c = draw_call(w, cell, cells);
     bool by_nbi = random_chance(&w->random, 2);

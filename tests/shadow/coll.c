@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll.c: what all ranks do together: barriers, and moving data. Each thread has a team of its own
- * for it, and makes the same calls as the threads of its number on the other ranks. */
+/* coll.c: collectives of all ranks: barriers, and moving data. Each thread has its own team for
+ * them, and makes the same calls as the threads of its number on the other ranks. */
 #include "coll.h"
 
 #include <string.h>
@@ -120,7 +120,7 @@ void coll_broadcast(worker *w, unsigned most) { coll_many(w, most, 2, broadcast_
 
 /* ---- parts to and from members --------------------------------------------------------------- */
 
-/* A buffer with a part of every member: of what member i gives, part `part_i` of it. */
+/* A buffer with a part of every member's contribution: from member i, part `part_i`. */
 static unsigned char *parts_of_all(worker *w, const coll_call *c, gex_Rank_t part_i)
 {
     unsigned char *all = desk_take(w, c->len * shadow.size);

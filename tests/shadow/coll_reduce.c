@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_reduce.c: reductions and scans of every type and operation. Members fold what all give, in
- * the order of ranks, and compare. */
+/* coll_reduce.c: reductions and scans of every type and operation. Members fold all contributions
+ * in the order of ranks, and compare. */
 #include "coll.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static void fold_bits(gex_OP_t op, const unsigned char *l, unsigned char *r, siz
             r[i] ^= l[i];
 }
 
-/* The client's own: x -> a x + b after one another, where the order matters. */
+/* A client's operation: composes x -> a x + b, so that the order matters. */
 static void fold_maps(const void *left, void *right_and_result, size_t count, const void *unused)
 {
     const unsigned char *l = left;
@@ -107,7 +107,8 @@ static reduction reduction_draw(random_state *random, size_t len)
     return how;
 }
 
-/* What a member gives, to buffer. Floats are small whole numbers, whose sums are exact. */
+/* Writes a member's contribution to buffer. Floats are small whole numbers, whose sums are exact.
+ */
 static void elements(const reduction *how, uint64_t key, gex_Rank_t member, unsigned char *buffer)
 {
     const unsigned char *bytes = coll_bytes(key, member);
@@ -122,7 +123,7 @@ static void elements(const reduction *how, uint64_t key, gex_Rank_t member, unsi
     }
 }
 
-/* The members first..last together. */
+/* Folds the contributions of members first..last. */
 static unsigned char *fold_members(worker *w, const reduction *how, uint64_t key, gex_Rank_t last)
 {
     const size_t len = how->count * how->element_len;

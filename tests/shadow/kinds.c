@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kinds.c: the kinds of operations, and which part of a run each of them is. */
+/* kinds.c: the kinds of operations, and their shares of a run. */
 #include "shadow.h"
 
 enum { KINDS_TOGETHER = 5 };

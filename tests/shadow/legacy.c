@@ -43,7 +43,7 @@ static void put_is_done(const transfer *t)
     stripe_settled(t->stripe);
 }
 
-/* Calls after which the source is ours at once. */
+/* Calls after which the source may be changed at once. */
 static void source_is_free(transfer *t)
 {
     if (t->scribble != NULL)

@@ -111,7 +111,7 @@ static unsigned share_sum(unsigned first, unsigned last)
     return sum;
 }
 
-/* A kind by its share; those that are ahead of it have to wait. */
+/* Draws a kind by its share; kinds that are ahead of their share have to wait. */
 static unsigned kind_draw(worker *w)
 {
     const unsigned all = share_sum(0, kind_count), alone = share_sum(0, kind_alone_count);
@@ -129,7 +129,7 @@ static unsigned together_ops(unsigned k, unsigned round_ops)
     return (round_ops * kinds[k].share + share_sum(0, kind_count) - 1) / share_sum(0, kind_count);
 }
 
-/* So many operations, alone first, then together with the other ranks. */
+/* Makes `ops` operations, first the kinds that a thread makes alone, then the collective ones. */
 static void round_run(worker *w, unsigned ops)
 {
     const uint64_t end = w->op + ops;
@@ -223,7 +223,7 @@ static void report_print(const report *r, double seconds)
            percent * (double)r->remote, (double)r->ops / seconds);
 }
 
-/* Whether the run was what it is meant to be; 0: yes. */
+/* Checks that the run had all kinds of operations. Returns 0 if so. */
 static int report_judge(const report *r)
 {
     int faults = 0;
@@ -315,5 +315,5 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < shadow.options.threads; i++)
         model_close(&shadow.workers[i]);
     free(shadow.pool);
-    return faults; /* the workers stay: the watch looks at them until the end */
+    return faults; /* the workers stay, since the watch looks at them until the end */
 }

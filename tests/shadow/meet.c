@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* meet.c: where threads and ranks meet, what is compared there, and what ends a run that hangs. */
+/* meet.c: meetings of threads and ranks, the comparisons made there, and the watch that ends a run
+ * that hangs. */
 #include "shadow.h"
 
 #include <inttypes.h>
@@ -88,14 +89,14 @@ void row_read(row *said, gex_Rank_t from, unsigned thread)
 
 static void complain(const worker *w, gex_Rank_t from, unsigned place)
 {
-    uint64_t complaint = shadow.phase + 1; /* the writer knows what should be there */
+    uint64_t complaint = shadow.phase + 1; /* the writer knows the right contents */
     (void)gex_RMA_PutBlocking(shadow.world, from,
                               row_of(from, shadow.rank, w->index) + COMPLAINT_AT +
                                   place * sizeof complaint,
                               &complaint, sizeof complaint, 0);
 }
 
-/* As the owner: the threads with our number on all ranks. */
+/* Checks as the owner: compares with the threads of this number on all ranks. */
 static void rows_check(const worker *w)
 {
     for (gex_Rank_t from = 0; from < shadow.size; from++) {
@@ -125,7 +126,7 @@ static void bare_check(void)
     am_check_bare_replies();
 }
 
-/* As the writer: does an owner complain of the phase that has just ended? */
+/* Checks as the writer: has an owner complained about the phase that has just ended? */
 static void complaints_check(worker *w)
 {
     for (gex_Rank_t target = 0; target < shadow.size; target++) {

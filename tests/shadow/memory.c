@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory.c: the memory each rank lends to all others: where things lie in it, and getting it. With
- * MEMORY_ARENA it is the library's, which ranks of one host map; with MEMORY_OWN the client's own,
- * so that put and get have to be carried by messages; with MEMORY_MIXED ranks take turns. */
+/* memory.c: the memory that each rank lends to all ranks: its layout and its allocation. With
+ * MEMORY_ARENA it is the library's memory, which ranks of one host map. With MEMORY_OWN it is the
+ * client's memory, so that put and get need messages. With MEMORY_MIXED ranks alternate. */
 #include "shadow.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { PAGE = 65536, CONTROL_LEN = RANKS_MAX * THREADS_MAX * ROW_LEN, ADDRESS_HANDLER = 250 };
 enum { CELLS_OWN_LEN = 512, CELLS_LEN = 2 * PAGE };
-enum { LIBRARY_PHASES = 4 }; /* the library stays as it is so long */
+enum { LIBRARY_PHASES = 4 }; /* phases for which the library stays unchanged */
 
 static atomic_uint addresses_seen;
 

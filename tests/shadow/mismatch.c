@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mismatch.c: saying what is wrong, and how to repeat it. */
+/* mismatch.c: reports a mismatch, and how to repeat it. */
 #include "shadow.h"
 
 #include <inttypes.h>

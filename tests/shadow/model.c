@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* model.c: what a thread knows of memory: its stripes, its buffers, the pool of random bytes; and
- * comparing. */
+/* model.c: a thread's knowledge of memory: its stripes, its buffers, the pool of random bytes; and
+ * comparisons. */
 #include "shadow.h"
 
 #include <inttypes.h>
@@ -71,7 +71,7 @@ void op_begin(worker *w, gex_Rank_t target, size_t len)
     w->lens[octave]++;
     w->unchecked++;
     w->remote += target != shadow.rank;
-    /* relaxed: only whether it changes is looked at */
+    /* relaxed: the watch only looks for a change */
     atomic_store_explicit(&w->sign, w->op, memory_order_relaxed);
 }
 
@@ -96,7 +96,7 @@ gex_TM_t draw_team(worker *w, gex_Rank_t target, gex_Rank_t *rank)
         return endpoint_team(w, target, rank);
     const team_entry *entry = &shadow.teams[random_below(&w->random, shadow.team_count)];
     if (entry->ranks[target] == GEX_RANK_INVALID)
-        entry = &shadow.teams[0]; /* all of the job */
+        entry = &shadow.teams[0]; /* operations of all ranks */
     *rank = entry->ranks[target];
     return entry->team;
 }
@@ -202,7 +202,8 @@ static void tell_difference(const worker *w, const stripe *s, const unsigned cha
     compare(w, record != NULL ? record->op : w->op, what, found + at, s->model + at, len - at);
 }
 
-/* Everything up to a little behind the last put is as the model says; nothing is in flight. */
+/* Checks that the stripe, up to a little behind the last put, equals the model; no operation is in
+ * flight. */
 void stripe_read_back(worker *w, stripe *s)
 {
     size_t len = s->top + GAP_MAX < STRIPE_LEN ? s->top + GAP_MAX : STRIPE_LEN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pending.c: operations in flight, and every way of learning that they are done. As soon as the
- * library says that a source is free it is scribbled over, and as soon as it says that a get is
- * done the bytes are compared, so that nothing said too early goes unnoticed. */
+/* pending.c: operations in flight, and every way of learning that they are done. When the library
+ * reports that a source is free, it is scribbled over. When it reports that a get is done, the
+ * bytes are compared. So a report that comes too early is found. */
 #include "shadow.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ void pending_done(worker *w, pending *p)
         pending_done(w, &w->pendings[i]);
 }
 
-/* When nothing is in flight all buffers are free. */
+/* Frees all buffers if no operation is in flight. */
 static void clear(worker *w)
 {
     for (unsigned i = 0; i < w->pending_count; i++)
@@ -77,7 +77,7 @@ static void await(random_state *random, gex_Event_t event)
         poll_once(&polls);
 }
 
-/* Whether this thread may, and has to, wait for the event. */
+/* Returns whether this thread may, and has to, wait for the event. */
 static bool is_for(const pending *p, const worker *by, const worker *w)
 {
     return p->how == BY_EVENT && (by == w || !p->own_thread);
@@ -142,7 +142,7 @@ static void gather(gathering *g, const worker *w, worker *by)
         swap(g, i - 1, random_below(&by->random, i));
 }
 
-/* Takes up what the library marked as done; answers how much. */
+/* Finishes the operations that the library marked as done; returns how many. */
 static unsigned gathering_sweep(gathering *g, worker *w)
 {
     unsigned over = 0;
@@ -293,7 +293,7 @@ static void finish_nbi(worker *w)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-/* Messages whose source is the library's until their reply has come. */
+/* Waits for messages whose source belongs to the library until their reply has come. */
 static void finish_replied(worker *w)
 {
     bool waited = false;

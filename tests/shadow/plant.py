@@ -27,7 +27,7 @@ WITHIN = re.compile(r"within (\d+) operations")
 
 
 def copy_sources(source, copy):
-    """src/ as it is, files of the same contents untouched; the rest by links."""
+    """Makes src/ a copy, leaving files with equal contents untouched, and links the rest."""
     os.makedirs(copy, exist_ok=True)
     for name in LINKED:
         link, target = os.path.join(copy, name), os.path.join(source, name)
@@ -67,7 +67,7 @@ def run(command, limit=600, environment=None):
 
 
 class Bench:
-    """The copy of the engine and what is run with it."""
+    """The copy of the engine and the programs that run with it."""
 
     def __init__(self, source, penstock, programs, work):
         self.source, self.penstock, self.programs = source, penstock, programs
@@ -99,7 +99,7 @@ class Bench:
         return run(command + ["--ops", str(ops), "--stall", str(int(patience(STALL)))], SECONDS + 60)
 
     def plant(self, row):
-        """What the checker said, or what is wrong with the row."""
+        """Returns the checker's output, or the error of the row."""
         path = os.path.join(self.copy, row.file)
         text = read(path) if os.path.exists(path) else ""
         if text.count(row.old) != 1:
@@ -113,7 +113,7 @@ class Bench:
 
 
 def verdict(status, output):
-    """How the bug was found; None: it was not."""
+    """Returns how the bug was found, or None if it was not."""
     within = WITHIN.search(output)
     if status and "MISMATCH" in output and within and int(within[1]) <= OPS:
         line = next(line for line in output.splitlines() if "MISMATCH" in line)

@@ -39,7 +39,7 @@ static inline int random_chance(random_state *state, uint32_t of)
     return random_below(state, of) == 0;
 }
 
-/* A length of this octave: 2^octave .. 2^(octave+1). */
+/* Draws a length of this octave: 2^octave .. 2^(octave+1). */
 static inline size_t random_len(random_state *state, unsigned octave)
 {
     return ((size_t)1 << octave) + random_below(state, (1u << octave) + 1u);

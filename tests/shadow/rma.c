@@ -9,7 +9,8 @@ static gex_Flags_t draw_flags(worker *w)
     return random_chance(&w->random, 8) ? GEX_FLAG_IMMEDIATE : 0;
 }
 
-/* A put about to be made; the model has it already, as nobody reads it before it is done. */
+/* A put about to be made. The model is updated before the put is done, since no thread reads the
+ * bytes meanwhile. */
 typedef struct put {
     stripe *stripe;
     gex_TM_t team;
@@ -68,7 +69,7 @@ void rma_put_blocking(worker *w, unsigned most)
     }
 }
 
-/* What is done, or its source free, on return. */
+/* Marks the operation as done, or its source as free, on return. */
 static void put_began(worker *w, pending *wait, gex_Event_t event, gex_Event_t leaf, bool is_free)
 {
     wait->event = event;
@@ -126,7 +127,7 @@ void rma_put_value(worker *w, unsigned most)
     stripe_reserve(w, b.target, b.count * sizeof(gex_RMA_Value_t), b.count);
     for (unsigned i = 0; i < b.count; i++) {
         put p = put_draw(w, &b);
-        gex_RMA_Value_t value = random_next(&w->random); /* its high bytes count for nothing */
+        gex_RMA_Value_t value = random_next(&w->random); /* its high bytes are ignored */
         memcpy(&value, p.from, p.len);
         p.scribble = NULL;
         const unsigned form = random_below(&w->random, 3);
@@ -240,7 +241,7 @@ void rma_get_value(worker *w, unsigned most)
 
 /* ---- access regions -------------------------------------------------------------------------- */
 
-/* Implicit puts and gets in a region, whose event joins the others. */
+/* Implicit puts and gets in a region, whose event joins the other events in flight. */
 void rma_region(worker *w, unsigned most)
 {
     burst b = put_burst(w, most);

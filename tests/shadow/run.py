@@ -64,7 +64,7 @@ DONE = re.compile(r"shadow: (\d+) operations checked, 0 mismatches")
 
 
 def play(command, limit):
-    """Status, output, operations checked."""
+    """Returns (status, output, operations checked)."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         timeout=patience(limit + 60), check=False,

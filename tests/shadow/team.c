@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team.c: teams: those that last as long as the run, which all operations between two ranks draw
- * from, and those that are made, used and ended all the time. */
+/* team.c: teams: some last as long as the run and serve all operations between two ranks; others
+ * are made, used and ended all the time. */
 #include "shadow.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ enum { COLORS_MAX = 3, LIFE_OPS = 10 };
 
 /* ---- what a team must be --------------------------------------------------------------------- */
 
-typedef struct roster {          /* the members of our team, in order */
+typedef struct roster {          /* the members of the new team, in order */
     gex_Rank_t ranks[RANKS_MAX]; /* job ranks */
     gex_Rank_t size, mine;
 } roster;
@@ -46,7 +46,7 @@ static void roster_check(const worker *w, gex_TM_t team, const roster *r)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-/* Colours and keys are drawn for every rank, so each knows what all give. */
+/* Colours and keys are drawn for every rank, so each rank knows those of all. */
 static gex_TM_t split(worker *w, random_state *random, roster *r)
 {
     unsigned colors[RANKS_MAX] = { 0 }, colors_count = 1 + random_below(random, COLORS_MAX);
@@ -65,7 +65,7 @@ static gex_TM_t split(worker *w, random_state *random, roster *r)
     return team;
 }
 
-/* Of lists: a random order of all ranks, cut in two. */
+/* Draws lists: a random order of all ranks, cut in two. */
 static gex_TM_t create(worker *w, random_state *random, roster *r)
 {
     gex_Rank_t order[RANKS_MAX] = { 0 };
@@ -133,7 +133,7 @@ static void get_from_member(worker *w, gex_TM_t team, const roster *r)
         pending_done(w, wait);
 }
 
-/* What was begun on a team may end when the team is no more. */
+/* Operations that were begun on a team may end after the team. */
 static void life(worker *w, unsigned ops)
 {
     random_state random = random_together(w);
@@ -156,7 +156,7 @@ void team_life(worker *w, unsigned most)
 {
     while (most > 0) {
         unsigned ops = most < LIFE_OPS ? most : LIFE_OPS;
-        pending_finish_all(w); /* room for what follows */
+        pending_finish_all(w); /* room for the next operations */
         life(w, ops);
         most -= ops;
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vis.c: what the kinds of scattered transfers have in common: memory for both sides, and waiting.
- */
+/* vis.c: shared code of the kinds of scattered transfers: memory for both sides, and waiting. */
 #include "vis.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@ enum { LEVELS_MAX = 4, ELEMENTS_MAX = 2048, EXTENT_MAX = 1 << 20, OCTAVE_MAX = 1
 
 typedef struct box_side {
     ptrdiff_t strides[LEVELS_MAX];
-    size_t base;   /* of the element whose indices are all 0 */
+    size_t base;   /* the element whose indices are all 0 */
     size_t extent; /* bytes from the lowest to the end of the highest element */
 } box_side;
 
@@ -41,12 +41,12 @@ static size_t box_len(const box *b)
     return len;
 }
 
-/* What a side may be like. */
+/* The permitted properties of a side. */
 typedef struct side_rule {
     bool negative, zero;
 } side_rule;
 
-/* Levels lie one in another in any order, with gaps while there is room for some. */
+/* Puts levels one inside the other in any order, with gaps while there is room. */
 static void side_draw(worker *w, const box *b, box_side *s, side_rule rule)
 {
     size_t rest = box_len(b) / b->elem_len, innermost = random_below(&w->random, LEVELS_MAX);
@@ -69,7 +69,7 @@ static void side_draw(worker *w, const box *b, box_side *s, side_rule rule)
     }
 }
 
-/* What the transfer has to do, on the model. */
+/* Applies the transfer to the model. */
 static void copy_box(const box *b, unsigned char *to, const box_side *t, const unsigned char *from,
                      const box_side *f)
 {

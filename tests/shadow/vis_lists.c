@@ -6,7 +6,7 @@
 
 enum { PIECES_MAX = 48, PIECE_GAP = 9 };
 
-/* Pieces relative to some base, in the order in which the transfer takes them. */
+/* Pieces relative to a base, in the order of the transfer. */
 typedef struct shape {
     unsigned count;
     size_t at[PIECES_MAX], len[PIECES_MAX];
@@ -71,7 +71,7 @@ static void lists_of(lists *l, const shape *s, unsigned char *base)
     }
 }
 
-/* What the transfer has to do, on the model. */
+/* Applies the transfer to the model. */
 static void copy_shape(unsigned char *to, const shape *t, const unsigned char *from, const shape *f)
 {
     unsigned i = 0, k = 0;
@@ -93,7 +93,7 @@ static void copy_shape(unsigned char *to, const shape *t, const unsigned char *f
     }
 }
 
-/* Both sides of the call, and what it must do to the model. */
+/* Makes both sides of the call, and its effect on the model. */
 static void sides_prepare(worker *w, vis_call *call, const shape *there, const shape *here)
 {
     if (call->is_put) {
@@ -250,14 +250,15 @@ static gex_Event_t indexed_legacy(const vis_call *c, const lists *to, const list
     return GEX_EVENT_INVALID;
 }
 
-/* Pieces of one length on each side: k of one are as long as one of the other. */
+/* Draws pieces of one length on each side: k pieces of one side are as long as one of the opposite
+ * side. */
 static size_t indexed_shapes(worker *w, const burst *b, shape *there, shape *here)
 {
     unsigned large = 1 + random_below(&w->random, 6), k = 1 + random_below(&w->random, 8);
     size_t small_len = random_len(&w->random, b->octave) / (large * k);
     if (small_len == 0)
         small_len = 1;
-    if (b->octave < 6) /* so that bytes do not become many */
+    if (b->octave < 6) /* limits the bytes */
         large = k = 1;
     bool swap = random_chance(&w->random, 2);
     shape_equal(w, swap ? there : here, large, small_len * k);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vis_told.c: scattered puts whose target is told when they are there: a handler runs, which finds
- * in its memory what its message says of it. */
+/* vis_told.c: scattered puts that notify their target on arrival: a handler runs, and finds in its
+ * memory the contents that its message describes. */
 #include "am.h"
 #include "vis.h"
 
@@ -9,8 +9,8 @@
 
 enum { ASKED_HANDLER = 247, TOLD_HANDLER = 248, HEARD_HANDLER = 249 };
 
-/* What the message says: these bytes of the stripe, gaps and all, are the put's and its writer's.
- */
+/* The contents of the message: these bytes of the stripe, gaps included, belong to the put and its
+ * writer. */
 typedef struct news {
     uint64_t op, at, extent, hash;
     uint32_t thread, place;
@@ -18,7 +18,7 @@ typedef struct news {
 
 static shared_tally seen[RANKS_MAX][THREADS_MAX];
 #define ANSWERED (UINT64_C(1) << 32)
-static _Atomic uint64_t heard[THREADS_MAX]; /* by thread: 0, or ANSWERED and what was answered */
+static _Atomic uint64_t heard[THREADS_MAX]; /* by thread: 0, or ANSWERED and the answer */
 
 static uint64_t digest(const news *n) { return random_mix2(n->hash ^ n->at, n->op); }
 
@@ -43,7 +43,8 @@ static void on_told(gex_Token_t token, void *payload, size_t len)
     tally_add(&seen[from][n.thread], digest(&n));
 }
 
-/* on_told runs for a reply and can answer nothing, so whoever told asks how often it has run. */
+/* Answers how often on_told has run. on_told runs for a reply and cannot reply itself, so the
+ * notifying thread asks. */
 static void on_asked(gex_Token_t token, gex_AM_Arg_t thread)
 {
     gex_Token_Info_t info;
@@ -65,7 +66,8 @@ static void on_heard(gex_Token_t token, gex_AM_Arg_t thread, gex_AM_Arg_t count)
 static uint32_t answer_of(const worker *w, gex_Rank_t target)
 {
     uint64_t answer;
-    atomic_store_explicit(&heard[w->index], 0, memory_order_relaxed); /* nothing is under way */
+    atomic_store_explicit(&heard[w->index], 0,
+                          memory_order_relaxed); /* no operation is under way */
     (void)gex_AM_RequestShort1(shadow.world, target, ASKED_HANDLER, 0, (gex_AM_Arg_t)w->index);
     for (unsigned polls = 0;
          (answer = atomic_load_explicit(&heard[w->index], memory_order_acquire)) == 0;)

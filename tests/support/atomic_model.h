@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic_model.h: what each atomic operation does to a value, in arithmetic wide enough to need no
- * tricks: integers in 128 bits, cut to their width at the end. */
+/* atomic_model.h: computes each atomic operation in arithmetic so wide that no case is special:
+ * integers in 128 bits, cut to their width at the end. */
 #ifndef PEN_SUPPORT_ATOMIC_MODEL_H
 #define PEN_SUPPORT_ATOMIC_MODEL_H
 
@@ -33,7 +33,7 @@ static inline bool model_is_wide(uint32_t type)
 }
 static inline size_t model_len(uint32_t type) { return model_is_wide(type) ? 8 : 4; }
 
-static inline uint32_t model_plain(uint32_t op) /* the same without its fetching bit; GET stays */
+static inline uint32_t model_plain(uint32_t op) /* without its fetching bit; GET stays */
 {
     return op == GEX_OP_GET || op <= GEX_OP_CAS ? op : op >> 15;
 }
@@ -148,7 +148,7 @@ static inline uint64_t model_float_bits(uint32_t type, double value)
     return type == GEX_DT_FLT ? low : bits;
 }
 
-/* The new value's bits. */
+/* Returns the new value's bits. */
 static inline uint64_t model_apply(uint32_t type, uint32_t op, uint64_t old,
                                    const uint64_t operands[2])
 {

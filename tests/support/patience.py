@@ -16,5 +16,5 @@ def slowdown():
 
 
 def patience(fair_seconds):
-    """The seconds of the clock in which a limit of that many fair seconds passes."""
+    """Returns the wall-clock seconds in which a limit of that many fair seconds passes."""
     return fair_seconds * slowdown()

@@ -19,7 +19,7 @@ struct ranks_frame {
     pen_peer from;
     uint32_t head_len, body_len;
     uint64_t head[PEN_FRAME_HEAD_MAX / 8];
-    /* of a put or get */
+    /* fields of a put or get */
     void *to;
     const void *source;
     size_t len;
@@ -355,7 +355,7 @@ void ranks_inject(ranks *world, uint32_t from, uint32_t to, pen_lane lane, pen_a
                   unsigned arg_count, const int32_t *args, const void *body, uint32_t body_len)
 {
     ranks_params params = world->params;
-    world->params.room = world->params.again_percent = 0; /* whatever happens, it arrives */
+    world->params.room = world->params.again_percent = 0; /* delivers in every case */
     (void)pen_am_send_internal(&world->jobs[from], to, lane, index, arg_count, args, body,
                                body_len);
     world->params = params;

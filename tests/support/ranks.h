@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks.h: all ranks of a job in one process, over a link made of lists, for unit tests of what
- * stands above the conduit. A world is stepped by one thread, and then whoever polls lets all
- * others poll too, in an order drawn from a seed; or each rank has a thread of its own. */
+/* ranks.h: all ranks of a job in one process, over a link made of lists, for unit tests of the
+ * layers above the conduit. Either one thread steps a world; then each rank that polls lets all
+ * others poll too, in an order drawn from a seed. Or each rank has its own thread. */
 #ifndef PEN_SUPPORT_RANKS_H
 #define PEN_SUPPORT_RANKS_H
 
@@ -15,15 +15,15 @@ typedef struct ranks_params {
     uint64_t seed;
     uint32_t frame_max;     /* 0: 512 */
     uint32_t room;          /* frames that wait for one rank in one lane; 0: without bound */
-    uint32_t again_percent; /* of requests are refused at random */
-    size_t segment_len;     /* each rank's; 0: none */
+    uint32_t again_percent; /* share of requests that are refused at random */
+    size_t segment_len;     /* each rank's; 0: no segment */
     bool mapped;            /* peers see each other's segments */
     bool everything;
     bool same_host;
-    bool shares; /* teams have scratch in memory that all see; so same_host is to be set as well */
+    bool shares;     /* teams have scratch in memory that all ranks see; needs same_host */
     bool link_moves; /* the link has put and get, which end at a later poll */
-    size_t move_max; /* of the link's put and get; 0: without bound */
-    bool threads;    /* a thread for each rank: nobody polls for others */
+    size_t move_max; /* limit of the link's put and get; 0: without bound */
+    bool threads;    /* a thread for each rank, which polls for itself only */
     pen_concurrency concurrency;
 } ranks_params;
 
@@ -37,7 +37,7 @@ typedef struct ranks_list {
 typedef struct ranks_link {
     pen_link link;
     struct ranks *world;
-    ranks_list inbox[PEN_LANES]; /* of this rank; guarded by world->lock */
+    ranks_list inbox[PEN_LANES]; /* this rank's, guarded by world->lock */
     ranks_list moves;            /* puts and gets this rank began */
     bool polling;                /* one thread steps all: this rank is being polled */
 } ranks_link;
@@ -63,8 +63,8 @@ uint32_t ranks_random(ranks *world, uint32_t below); /* 0..below - 1 */
 void ranks_inject(ranks *world, uint32_t from, uint32_t to, pen_lane lane, pen_am_internal index,
                   unsigned arg_count, const int32_t *args, const void *body, uint32_t body_len);
 
-/* Runs body in a child whose error lines are caught; true: it ended in a fatal error and one of its
- * lines holds `words`. */
+/* Runs body in a child whose error lines are caught. Returns true if it ended in a fatal error and
+ * one of its lines holds `words`. */
 bool ranks_dies(void (*body)(void *ctx), void *ctx, pen_job *job, const char *words);
 
 #endif

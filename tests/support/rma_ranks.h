@@ -7,9 +7,9 @@
 #include "support/ranks.h"
 
 void rma_ranks_open(ranks *world, const ranks_params *params);
-void rma_ranks_close(ranks *world); /* vis/'s part too */
+void rma_ranks_close(ranks *world); /* the part of vis/ */
 
-/* Two ranks, as seen by the first. */
+/* Two ranks, as the first one sees them. */
 typedef struct rma_pair {
     ranks world;
     pen_job *job, *peer;
@@ -17,15 +17,15 @@ typedef struct rma_pair {
     char *remote; /* the peer's segment */
 } rma_pair;
 
-/* params: size and seed are set here. */
+/* Opens the ranks. The function sets size and seed of params. */
 void rma_pair_open(rma_pair *p, ranks_params params);
 
-/* Gives each rank an endpoint 1 with a segment of so many bytes on a stand-in device, known to
- * all. */
+/* Gives each rank an endpoint 1 with a segment of `len` bytes on a stand-in device, known to all
+ * ranks. */
 void rma_ranks_add_devices(ranks *world, size_t len);
 
-/* A pair of endpoints 0 or 1 of a rank and all others, as gex_TM_Pair makes it; the job frees it
- * when it is closed with rma_ranks_close. */
+/* Makes a pair of endpoints 0 or 1 of a rank and all others, as gex_TM_Pair does. The job frees it
+ * when rma_ranks_close closes it. */
 pen_team *rma_ranks_pair(ranks *world, uint32_t rank, uint16_t local, uint16_t remote);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_shadow.h: a copy of each rank's segment, in which a test does by hand what the library should
- * do by put and get. Included after cmocka. */
+/* rma_shadow.h: a copy of each rank's segment, in which a test does by hand the work of the
+ * library's put and get. Included after cmocka. */
 #ifndef PEN_SUPPORT_RMA_SHADOW_H
 #define PEN_SUPPORT_RMA_SHADOW_H
 
@@ -11,7 +11,7 @@ enum { RMA_SHADOW_RANKS = 3 };
 typedef struct rma_shadow {
     ranks world;
     char *copies[RMA_SHADOW_RANKS];
-    pen_thread *thread; /* of rank 0, which makes the calls */
+    pen_thread *thread; /* memory of rank 0, which makes the calls */
 } rma_shadow;
 
 /* Segments with random bytes. */
