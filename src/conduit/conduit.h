@@ -176,13 +176,14 @@ typedef struct pen_host {
 
 /* ---- what a conduit tells the engine --------------------------------------------------------- */
 
-/* Promises of a link. The contract test tries to break each of them. Who relies on it is behind it:
- * a flag that nobody would read does not exist. */
+/* Promises of a link. The contract test tries to break each of them. The comment of each
+ * flag says who relies on it. */
 enum pen_cap {
     PEN_CAP_RELIABLE = 1u << 0,     /* frames arrive once, intact. Else the job puts the link of
                                        reliable/ around it                                     */
     PEN_CAP_ORDERED = 1u << 1,      /* frames of one lane to one peer arrive in post order. The
-                                       window of link/ relies on it                            */
+                                       engine does not need it; links around links keep it or
+                                       clear it                                                */
     PEN_CAP_LOCAL_REGION = 1u << 2, /* a demand: put and get want the region of the local buffer,
                                        which is not NULL. rma/ and am/ look it up              */
     PEN_CAP_SAME_HOST = 1u << 3,    /* moves through memory that ranks of one host share: the
@@ -200,10 +201,11 @@ typedef struct pen_caps {
     uint32_t frame_copy_max; /* up to this body_len post() never answers PENDING               */
     uint32_t frame_overhead; /* charged for each frame on top of its length ...                */
     uint32_t frame_grain;    /* ... and the sum rounded up to this (a slot, a page)            */
-    /* Bytes that we hold unpolled, from all peers together, CONTROL apart. Not 0: whoever sends us
-     * more does harm, and post() does not notice. The job then puts a link around this one that
-     * counts credits: that of reliable/ round a link without RELIABLE, else link/window.h. 0:
-     * post() answers AGAIN instead, and no credits are needed. */
+    /* For links without PEN_CAP_RELIABLE only: bytes that we hold unpolled, from all peers
+     * together, CONTROL apart. What finds no room is lost, so the link that reliable/ puts around
+     * this one counts credits for it. 0: post() answers AGAIN when there is no room, and no credits
+     * are needed. A link with PEN_CAP_RELIABLE says 0: if its network never refuses a frame, the
+     * link counts credits itself, with credit/, and answers AGAIN when it has none. */
     size_t inbox_len;
     uint32_t addr_len;       /* bytes written by address(); at most PEN_ADDR_LEN_MAX, and the same
                                 in all links of a conduit, whatever devices their hosts have      */

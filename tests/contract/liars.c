@@ -173,6 +173,7 @@ static const struct liar {
     pen_impair_config impair; /* what it does to frames */
     const pen_link_ops *ops;  /* NULL: the honest one's */
     bool wants_regions;
+    size_t inbox_len;
     uint32_t copy_max;             /* 0: the honest one's */
     uint32_t claims, claims_not;   /* flags that it sets or clears in spite of what it does */
     bool is_honest;                /* it passes */
@@ -217,6 +218,8 @@ static const struct liar {
       .tests = { body_tests } },
     { "LOCAL_REGION: wanted and said", "extoll", 3, .ops = &honest_ops, .wants_regions = true,
       .claims = PEN_CAP_LOCAL_REGION, .is_honest = true, .tests = { body_tests } },
+    { "RELIABLE: an inbox that nobody counts credits for", "smp", 2, .ops = &honest_ops,
+      .inbox_len = 4096, .tests = { frame_tests } },
     { "a flag that nobody knows", "smp", 1, .ops = &honest_ops, .claims = 1u << 31,
       .tests = { frame_tests } },
 };
@@ -254,6 +257,8 @@ static pen_status liar_open(const pen_link_params *params, pen_link **out)
         status = pen_impair_open(link, &this_liar->impair, PEN_CONCURRENT, &link);
     link->caps.flags |= this_liar->claims;
     link->caps.flags &= ~this_liar->claims_not;
+    if (this_liar->inbox_len != 0)
+        link->caps.inbox_len = this_liar->inbox_len;
     if (this_liar->copy_max != 0)
         link->caps.frame_copy_max = this_liar->copy_max;
     *out = link;
