@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* Same-host peers map each other's segments, or copy what they cannot map in pieces; over a network
- * a very long Long would be one message that nobody can stop. */
+/* Peers of one host map each other's segments, or copy in pieces what they cannot map. Over a
+ * network, a very long Long would be one message that cannot be stopped. */
 static size_t am_long_max(const pen_job *job)
 {
     for (uint32_t rank = 0; rank < job->size; rank++)
@@ -57,7 +57,7 @@ void pen_am_close(pen_job *job)
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-typedef struct am_choice { /* which index each row of a table gets */
+typedef struct am_choice { /* the index that each row of a table gets */
     bool taken[PEN_AM_HANDLERS];
     uint8_t index[PEN_AM_HANDLERS - PEN_AM_HANDLER_FIRST];
 } am_choice;
@@ -118,7 +118,7 @@ static void am_enter(pen_am *am, pen_am_entry *entry, uint8_t index)
     slot->cdata = entry->cdata;
     slot->name = entry->name;
     slot->function = entry->function;
-    /* release: pairs with the acquire in pen_am_function; the entry must be there */
+    /* release: pairs with the acquire in pen_am_function; the entry is visible with it */
     __atomic_store_n(&am->functions[index], entry->function, __ATOMIC_RELEASE);
     if (entry->index == 0)
         entry->index = index;
@@ -155,7 +155,7 @@ void pen_am_register_internal(pen_job *job, pen_am_internal index, pen_am_intern
 
 size_t pen_am_max_medium(const pen_job *job, unsigned arg_count)
 {
-    (void)arg_count; /* arguments travel in the head, beside the body */
+    (void)arg_count; /* arguments travel in the head, not in the body */
     return job->am->medium_long_max;
 }
 

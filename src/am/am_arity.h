@@ -5,10 +5,10 @@
 
 #include "am/am.h"
 
-/* Arguments lie in memory that a conduit wrote as it liked. */
+/* Arguments may lie at any alignment, as the conduit wrote them. */
 typedef int32_t __attribute__((may_alias)) pen_am_arg;
 
-/* What a call with n arguments is typed as and given, n = 0..16; generated from one list. */
+/* Types and arguments of a call with n arguments, n = 0..16; generated from one list. */
 #define AM_ARITY_LIST(X) \
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am_internal.h: what the files of am/ share: posting a frame and everything that may come of it.
- */
+/* am_internal.h: functions shared by the files of am/: posting a frame, and handling each result
+ * of the post. */
 #ifndef PEN_AM_AM_INTERNAL_H
 #define PEN_AM_AM_INTERNAL_H
 
 #include "am/wire.h"
 
-/* By the holder of the port's post lock. count: 1, or -1 to take one back. */
+/* Counts a sent message. The caller holds the port's post lock. count: 1, or -1 to undo. */
 static inline void pen_am_count_sent(pen_job *job, const pen_route *route, int count)
 {
     if (pen_likely(route->same_host))
@@ -18,8 +18,8 @@ static inline void pen_am_count_sent(pen_job *job, const pen_route *route, int c
 pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
                             const pen_frame *frame);
 
-/* Posts a client's frame whose body needs no copy of ours, and counts it: first, so that nothing
- * has to survive the call; AGAIN takes it back. */
+/* Posts a client's frame whose body the link copies, and counts it. The count comes first, so
+ * that no value has to survive the call; AGAIN undoes it. */
 static inline pen_post pen_am_post(pen_job *job, const pen_route *route, pen_lane lane,
                                    const pen_frame *frame)
 {
@@ -33,44 +33,44 @@ static inline pen_post pen_am_post(pen_job *job, const pen_route *route, pen_lan
     return result;
 }
 
-/* Posts whatever the length: a body that the link would keep busy goes as a copy of ours, so that
- * no caller has to wait for it. Not counted. */
+/* Posts a frame of any length. If the link would keep the body busy, a copy is posted, so that
+ * no caller has to wait. Not counted. */
 pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
                          const pen_frame *frame);
 
-void pen_am_count_pushed(pen_job *job, const pen_route *route); /* takes that lock */
+void pen_am_count_pushed(pen_job *job, const pen_route *route); /* takes the post lock */
 
-/* A frame of lane REPLY or CONTROL that found no room: goes later, as a copy. */
+/* Queues a copy of a frame of lane REPLY or CONTROL that found no room. */
 void pen_am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame);
 
-/* Of an internal message; words: PEN_AM_WORDS_MAX of them. */
+/* Builds the frame of an internal message. words: room for PEN_AM_WORDS_MAX. */
 pen_frame pen_am_internal_frame(uint64_t *words, pen_lane lane, pen_am_internal index,
                                 unsigned arg_count, const int32_t *args, const void *body,
                                 uint32_t body_len);
 
-/* Sends a client's frame, come what may: a request polls until there is room, a reply is queued.
- * With PEN_AM_IMMEDIATE: non-zero when there is no room, and nothing has happened. */
+/* Sends a client's frame. A request polls until there is room; a reply is queued. With
+ * PEN_AM_IMMEDIATE it returns non-zero, without any effect, if there is no room. */
 int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                 uint32_t flags);
 
-/* The same, not counted as a message. */
+/* Sends a frame as pen_am_push does, but does not count it as a message. */
 int pen_am_push_uncounted(pen_job *job, const pen_route *route, pen_lane lane,
                           const pen_frame *frame, uint32_t flags);
 
-/* The same of a Medium that is too long for a frame of the link: parts.c. */
+/* Sends a Medium that is too long for a frame of the link: parts.c. */
 PEN_COLD int pen_am_push_parts(pen_job *job, const pen_route *route, pen_lane lane,
                                const pen_frame *whole, uint32_t flags);
 void pen_am_parts_open(pen_job *job);
 void pen_am_parts_close(pen_am *am);
 
-/* The same with a body that op counts as busy while the link reads it. op NULL: the link reads a
- * copy of ours. */
+/* Sends a frame as pen_am_push does. op counts the body as busy while the link reads it. If op
+ * is NULL, the link reads a copy. */
 int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                     uint32_t flags, pen_op *op);
 
 static inline void pen_am_op_raise(pen_op *op)
 {
-    /* relaxed: whoever lowers them learns of the op through a lock or a release of its own */
+    /* relaxed: the code that lowers the counts gets the op through a lock or a release */
     atomic_fetch_add_explicit(&op->source_busy, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&op->incomplete, 1, memory_order_relaxed);
 }
@@ -81,21 +81,21 @@ static inline void pen_am_op_drop(pen_op *op)
     pen_op_done(op);
 }
 
-/* A client's frame in flight. What only a second try needs is kept beside the frame, in memory, so
- * that the first try holds nothing in registers across the link's call. */
+/* A client's frame in flight. Fields that only a second try needs are kept in memory beside the
+ * frame, so that the first try holds no registers across the link's call. */
 typedef struct pen_am_call {
     pen_frame frame;
     pen_job *job;
     const pen_route *route;
-    pen_token *token; /* of a reply, which counts as sent unless it is refused; NULL: a request */
+    pen_token *token; /* a reply counts as sent unless refused; NULL: a request */
     uint32_t flags;
 } pen_am_call;
 
 int pen_am_push_call(pen_am_call *call);
 int pen_am_send_locked(pen_am_call *call);
-PEN_COLD int pen_am_send_again(pen_am_call *call); /* takes back that it was counted */
+PEN_COLD int pen_am_send_again(pen_am_call *call); /* undoes the count */
 
-/* A frame whose body, if any, needs no copy of ours. */
+/* Sends a frame without a body, or whose body the link copies. */
 static inline int pen_am_send(pen_am_call *call, pen_lane lane)
 {
     pen_port *port = call->route->port;
@@ -109,7 +109,7 @@ static inline int pen_am_send(pen_am_call *call, pen_lane lane)
     return pen_am_send_again(call);
 }
 
-/* A Medium to any rank; lane and token decide nothing here. */
+/* A Medium to any rank, whether request or reply. */
 typedef struct pen_am_medium {
     pen_job *job;
     const pen_route *route;
@@ -123,7 +123,7 @@ typedef struct pen_am_medium {
 
 int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_t *words);
 
-/* Ends the job unless a request may go to this member: only primordial endpoints have messages. */
+/* Ends the job if this member cannot get requests: only primordial endpoints have messages. */
 PEN_COLD void pen_am_check_elsewhere(const pen_team *team, uint32_t rank);
 static inline void pen_am_check_member(const pen_team *team, uint32_t rank)
 {
@@ -143,10 +143,10 @@ static inline void pen_am_check_rank(const pen_team *team, uint32_t rank, const 
         pen_am_bad_rank(team, rank, call);
 }
 
-/* A thread that does nothing but send may not forget what others send to this rank. */
+/* Lets a thread that only sends poll as well, so that messages to this rank are handled. */
 static inline void pen_am_go_on(pen_job *job)
 {
-    enum { REQUEST_WEIGHT = PEN_GO_ON_EVERY / 8 }; /* an express entry comes here rarely */
+    enum { REQUEST_WEIGHT = PEN_GO_ON_EVERY / 8 }; /* express sends rarely get here */
     pen_progress_go_on(&job->progress, REQUEST_WEIGHT);
 }
 
@@ -157,9 +157,9 @@ static inline bool pen_am_is_self(const pen_job *job, const pen_route *route)
     return route == &job->routes[job->rank];
 }
 
-/* Runs the handler at once, on a copy of the body. Answers 0. */
+/* Runs the handler at once, on a copy of the body. Returns 0. */
 int pen_am_run_here(pen_job *job, pen_lane lane, const pen_frame *frame);
-/* On the body itself, which is memory of the library's that the handler may write to. */
+/* Runs the handler on the body itself, which is library memory that the handler may write to. */
 int pen_am_run_in_place(pen_job *job, pen_lane lane, const pen_frame *frame);
 
 PEN_COLD _Noreturn void pen_am_bad_len(pen_job *job, const char *what, uint8_t handler, size_t len,
@@ -168,8 +168,7 @@ PEN_COLD _Noreturn void pen_am_bad_reply(pen_token *token);
 
 /* ---- Longs ----------------------------------------------------------------------------------- */
 
-typedef struct pen_am_long { /* one on its way out; words hold the head, arguments and destination
-                              */
+typedef struct pen_am_long { /* an outgoing Long; words hold the head, arguments and destination */
     pen_job *job;
     const pen_route *route;
     const pen_remote_segment *segment;
@@ -185,28 +184,30 @@ typedef struct pen_am_long { /* one on its way out; words hold the head, argumen
     uint64_t words[PEN_WIRE_WORDS_MAX];
 } pen_am_long;
 
-/* Of a rank to itself, aimed: moves the payload and runs the handler at once. Answers 0. */
+/* Runs an aimed Long of a rank to itself: moves the payload and runs the handler at once.
+ * Returns 0. */
 int pen_am_run_long_here(pen_am_long *message);
 
-/* words: the caller's, as for a request. Answers as pen_am_request_long does. */
+/* words: the caller's, as for a request. Returns as pen_am_request_long does. */
 int pen_am_long_send(pen_am_long *message, const uint64_t *words);
 
-/* Finds the route, and the segment unless it is empty, and takes the words over. Ends the job when
- * the destination is none. */
+/* Finds the route and, unless the Long is empty, the segment. Copies the words. Ends the job if
+ * the destination is not valid. */
 void pen_am_long_aim(pen_am_long *message, const uint64_t *words);
 
-/* The frame that runs the handler, without its body. */
+/* Builds the frame that runs the handler, without its body. */
 pen_frame pen_am_long_frame(pen_am_long *message, pen_wire_place place, uint32_t body_len);
 
-/* Posts that frame of a Long whose payload is there; false: a request that found no room. */
+/* Posts that frame when the payload is at its destination. Returns false if a request found no
+ * room. */
 bool pen_am_long_last(pen_am_long *message);
-/* The same behind puts that may still be on their way. Requests only. */
+/* Posts that frame behind puts that may be in flight. Requests only. */
 bool pen_am_long_last_behind(pen_am_long *message);
 
 PEN_COLD _Noreturn void pen_am_no_memory(const pen_am_long *message);
 
-/* flight.c: for what nobody can put there and no frame holds. by_put: parts go by the link's own
- * put, else as internal messages. Answers as pen_am_request_long does. */
+/* flight.c: sends a Long that fits no frame and that no single store or copy can move. by_put:
+ * parts use the link's put; otherwise internal messages. Returns as pen_am_request_long does. */
 int pen_am_flight_send(pen_am_long *message, bool by_put);
 void pen_am_flights_open(pen_job *job);
 void pen_am_flights_close(pen_am *am);
@@ -217,7 +218,7 @@ static inline void (*pen_am_function(const pen_am *am, uint32_t handler))(void)
     return __atomic_load_n(&am->functions[handler], __ATOMIC_ACQUIRE);
 }
 
-/* What the handler of an arrived frame is told; of a Long, more is added. */
+/* Builds the token of an arrived frame. The caller completes the token of a Long. */
 static inline pen_token pen_am_token_of(pen_job *job, pen_peer from, pen_lane lane, uint8_t handler)
 {
     bool is_request = lane == PEN_LANE_REQUEST;
@@ -231,13 +232,13 @@ static inline pen_token pen_am_token_of(pen_job *job, pen_peer from, pen_lane la
 void pen_am_fill_runs(pen_am *am); /* deliver_head.c */
 void pen_am_register_tell(pen_job *job);
 
-/* deliver.c: any frame, and what is wrong with it, if anything is. */
+/* deliver.c: runs any valid frame, and reports a frame that is not valid. */
 void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,
                         uint32_t head_len, void *body, uint32_t body_len);
 
 void pen_am_negotiated_close(pen_job *job); /* negotiated.c */
 
-/* A request that waits for room on its way, for reports. */
+/* A wait of a request for room on its route, for reports. */
 static inline pen_wait pen_am_wait_for_room(const pen_job *job, const pen_route *route)
 {
     return pen_wait_for(PEN_CALL_REQUEST, PEN_AWAITED_ROOM, (uint32_t)(route - job->routes), NULL);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* deliver.c: what happens when a frame arrives: check everything, then run the handler on the
- * frame's memory. A malformed frame is counted and dropped; only a client's own mistake ends the
- * job.
- *
- * The token is on the stack and no lock is held, apart from the link's poll lock that its poller
- * holds. Shorts mostly take the straight line of deliver_head.c, Mediums that of deliver_medium.c.
- */
+/* deliver.c: handling of an arriving frame: check everything, then run the handler on the
+ * frame's memory. A malformed frame is counted and dropped; only the client's own mistakes end
+ * the job. The token is on the stack. No lock is held, except the link's poll lock that its
+ * poller holds. Most Shorts take the fast path of deliver_head.c, most Mediums that of
+ * deliver_medium.c. */
 #include "am/am.h"
 
 #include "am/am_arity.h"
@@ -15,14 +13,14 @@
 
 #include <string.h>
 
-typedef struct am_frame { /* an arrived frame, taken apart; its head word has been loaded once */
+typedef struct am_frame { /* a decoded frame; its head word was loaded once */
     const uint64_t *words;
     void *body;
     uint32_t head_len, body_len;
     uint64_t head;
     pen_peer from;
     pen_lane lane;
-    bool here; /* of this rank to itself, not by a link */
+    bool here; /* sent by this rank to itself, without a link */
 } am_frame;
 
 /* ---- what is wrong with a frame -------------------------------------------------------------- */
@@ -31,7 +29,7 @@ static PEN_COLD void am_drop(pen_job *job, const am_frame *frame, const char *wh
 {
     bool is_first = job->counters.frame_dropped == 0;
     pen_job_count(job, &job->counters.frame_dropped);
-    if (is_first) /* the rest is only counted */
+    if (is_first) /* later ones are only counted */
         pen_log_warn(&job->log,
                      "dropped a malformed frame from rank %u (%s, head %016llx); are all ranks the "
                      "same build? Further ones are only counted",
@@ -41,7 +39,7 @@ static PEN_COLD void am_drop(pen_job *job, const am_frame *frame, const char *wh
 static PEN_COLD void am_unregistered(pen_job *job, const am_frame *frame)
 {
     uint8_t index = pen_wire_handler(frame->head);
-    if (index < PEN_AM_HANDLER_FIRST) { /* a client's slip, or no client's at all */
+    if (index < PEN_AM_HANDLER_FIRST) { /* a mistake in a client, or a sender that is no client */
         am_drop(job, frame, "its handler's index is below 128, which the library keeps");
         return;
     }
@@ -51,7 +49,7 @@ static PEN_COLD void am_unregistered(pen_job *job, const am_frame *frame)
                   frame->from, index);
 }
 
-/* Checked builds: what the client promised of its handler when it registered it. */
+/* Checked builds: tests the message against the client's promises at registration. */
 static PEN_COLD void am_check_promise(pen_job *job, const pen_token *token,
                                       pen_am_category category, unsigned arg_count)
 {
@@ -84,8 +82,8 @@ static PEN_COLD void am_check_promise(pen_job *job, const pen_token *token,
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Checked builds: the thread knows that it is in a handler, so that what a handler may not do is
- * refused. Release builds spare themselves the question. */
+/* Checked builds: records that the thread runs a handler, so that calls which handlers may not
+ * make are refused. Release builds skip the test. */
 typedef struct am_scope {
     pen_thread *thread;
     bool outer_is_request;
@@ -125,7 +123,7 @@ static void am_scope_leave(const am_scope *scope)
     scope->thread->handler_is_request = scope->outer_is_request;
 }
 
-/* What a link carried is counted under its poll lock. */
+/* Frames from a link are counted under its poll lock. */
 static void am_count(pen_job *job, const am_frame *frame)
 {
     if (frame->here)
@@ -134,7 +132,7 @@ static void am_count(pen_job *job, const am_frame *frame)
         job->counters.am_handled++;
 }
 
-/* Medium and Long: the payload is where the handler will see it. */
+/* Medium and Long: the payload is where the handler reads it. */
 static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category category,
                            void *payload, size_t len)
 {
@@ -167,13 +165,15 @@ static void am_run_internal(pen_job *job, const am_frame *frame)
         am_drop(job, frame, "internal handler");
         return;
     }
-    int32_t args[PEN_AM_ARGS_MAX]; /* a copy: they decide what happens, and must not change */
+    int32_t args[PEN_AM_ARGS_MAX]; /* a copy, because these words are checked and then used; the
+                                    * sender may change the frame */
     memcpy(args, &frame->words[1], arg_count * sizeof *args);
     pen_token token = pen_am_token_of(job, frame->from, frame->lane, 0);
     function(&token, args, arg_count, frame->body, frame->body_len);
 }
 
-/* The destination of a Long after its payload is there; NULL, and dropped, when the frame lies. */
+/* The destination of a Long whose payload has arrived. Returns NULL, and drops the frame, if the
+ * frame names a wrong place. */
 static void *am_long_land(pen_job *job, const am_frame *frame, pen_wire_place place,
                           uint32_t number, uint64_t offset)
 {
@@ -271,7 +271,7 @@ static void am_deliver(pen_job *job, const am_frame *frame)
 void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,
                         uint32_t head_len, void *body, uint32_t body_len)
 {
-    /* Links carry no client's messages of a rank to itself: see self.c. */
+    /* Links carry no client messages of a rank to itself: see self.c. */
     const am_frame frame = { head, body, head_len,         body_len, pen_wire_load(head),
                              from, lane, from == job->rank };
     am_deliver(job, &frame);
@@ -282,7 +282,7 @@ void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *
 static void am_run_tell(pen_job *job, pen_peer from, uint8_t handler, void *payload, uint32_t len)
 {
     am_frame frame = { .body = payload, .body_len = len, .from = from, .lane = PEN_LANE_REPLY };
-    frame.here = from == job->rank; /* a link carries others' alone */
+    frame.here = from == job->rank; /* links carry only peers' messages */
     uint64_t word =
         pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, PEN_LANE_REPLY, PEN_WIRE_BODY), handler, 0, len);
     frame.words = &word;

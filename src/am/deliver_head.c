@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* deliver_head.c: the straight line of a Short that arrives: a function for each number of
- * arguments and lane, found by the head's byte, in which everything is compared with constants.
- * What is not as it should be goes to pen_am_deliver_any, which looks at it anew and knows why. */
+/* deliver_head.c: the fast path of an arriving Short. There is one function for each number of
+ * arguments and lane, selected by a byte of the head; it compares everything with constants. If
+ * a comparison fails, pen_am_deliver_any examines the frame and reports the reason. */
 #include "am/am.h"
 
 #include "am/am_arity.h"
 #include "am/am_internal.h"
 
-/* lane and count are constants wherever this is inlined. */
+/* lane and count are constants in each inlined copy. */
 static inline __attribute__((always_inline)) void am_run_head(pen_job *job, pen_peer from,
                                                               pen_lane lane, const uint64_t *words,
                                                               uint32_t head_len, uint64_t head,
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void am_run_head(pen_job *job, pen_
     }
 AM_ARITY_LIST(AM_RUN_HEAD)
 
-/* More arguments than there can be. */
+/* Handles an argument count above the limit. */
 static void am_run_no_request(pen_job *job, pen_peer from, const uint64_t *words, uint32_t head_len,
                               uint64_t head)
 {
@@ -65,12 +65,12 @@ void pen_am_fill_runs(pen_am *am)
     }
 }
 
-/* What differs from the head of a Short of the lane is its handler and argument count, no more. */
+/* In the head of a valid Short of this lane, only handler and argument count vary. */
 static inline void am_deliver_head(pen_job *job, pen_peer from, pen_lane lane, const void *head,
                                    uint32_t head_len)
 {
     uint64_t kind = pen_wire_kind(PEN_AM_SHORT, lane, PEN_WIRE_BODY);
-    uint64_t word = pen_wire_load(head); /* once: its writer may change it behind our back */
+    uint64_t word = pen_wire_load(head); /* loaded once: its writer may change it later */
     if (pen_likely(word >> PEN_WIRE_KIND_SHIFT == kind))
         job->am->run[lane][pen_wire_arg_count(word)](job, from, head, head_len, word);
     else

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* deliver_medium.c: the straight line of a Medium that arrives, as deliver_head.c is of a Short: a
- * function for each number of arguments and lane, in which everything is compared with constants.
- * What is not as it should be goes to pen_am_deliver_any, which looks at it anew and knows why. */
+/* deliver_medium.c: the fast path of an arriving Medium. There is one function for each number
+ * of arguments and lane; it compares everything with constants. If a comparison fails,
+ * pen_am_deliver_any examines the frame and reports the reason. */
 #include "am/am.h"
 
 #include "am/am_arity.h"
 #include "am/am_internal.h"
 
-/* Runs a Medium whose head word is `head`, which says its body's length, or hands it on. */
+/* Runs a Medium whose head word is `head`, which contains its body's length. If the frame is not
+ * valid, passes it to pen_am_deliver_any. */
 typedef void (*am_run_medium)(pen_job *job, pen_peer from, const uint64_t *words, uint32_t head_len,
                               void *body, uint64_t head);
 
-/* lane and count are constants wherever this is inlined. */
+/* lane and count are constants in each inlined copy. */
 static inline __attribute__((always_inline)) void am_run(pen_job *job, pen_peer from, pen_lane lane,
                                                          const uint64_t *words, uint32_t head_len,
                                                          void *body, uint64_t head, unsigned count)
@@ -47,8 +48,8 @@ static const am_run_medium runs[2][PEN_AM_ARGS_MAX + 1] = {
     [PEN_LANE_REPLY] = { AM_ARITY_LIST(AM_RUN_REPLY_NAME) },
 };
 
-/* What differs from the head of a Medium of the lane and of the body's length is its handler and
- * argument count, no more. */
+/* In the head of a valid Medium of this lane and body length, only handler and argument count
+ * vary. */
 static inline bool am_is_medium(uint64_t head, pen_lane lane, uint32_t body_len)
 {
     uint64_t kind = pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY);
@@ -61,7 +62,7 @@ void pen_am_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, u
                     void *body, uint32_t body_len)
 {
     pen_job *job = ctx;
-    uint64_t word = pen_wire_load(head); /* once: its writer may change it behind our back */
+    uint64_t word = pen_wire_load(head); /* loaded once: its writer may change it later */
     if (pen_likely(from < job->size && am_is_medium(word, lane, body_len)) && !PEN_CHECKED)
         runs[lane][pen_wire_arg_count(word)](job, from, head, head_len, body, word);
     else

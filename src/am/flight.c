@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flight.c: Longs that are not over when they have been begun: too long for a frame, to memory that
- * only frames or the link's own put reach. A flight posts its parts as they find room; when the
- * last one is posted (and the link has let go of it) the source is the caller's again; when all
- * have landed, the frame that runs the handler follows, since frames keep no order.
+/* flight.c: Longs that stay in flight after the call: too long for a frame, to memory that only
+ * frames or the link's own put can reach.
  *
- * A part is an internal message that the target acknowledges, or a put. Where the link can deliver
- * a frame behind puts, that frame goes as soon as the last put is posted. Requests that find no
- * room go on from a progress source, as does their last frame; parts of replies are queued instead,
- * as everything of a reply is, so that they never wait for a source and never hold the client's
- * memory. What a flight keeps is bounded by the calls its own rank made.
+ * A flight posts its parts when they find room. When the last one is posted and the link has
+ * released it, the source belongs to the caller again. When all parts have landed, the frame that
+ * runs the handler follows, because frames have no order. A part is an internal message that the
+ * target acknowledges, or a put. If the link can deliver a frame behind puts, that frame is posted
+ * as soon as the last put is posted.
  *
- * Everything here is guarded by am->lock, which is held while parts are posted; nothing that posts
- * takes it. */
+ * If a request or its last frame finds no room, a progress source continues it. Replies are
+ * queued instead, so that they never wait for a source and never hold the client's memory. The
+ * memory of flights is bounded by the calls of this rank. am->lock guards everything here. It is
+ * held while parts are posted; no post function takes it. */
 #include "am/am_internal.h"
 #include "base/copy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Arguments of a piece and of its acknowledgement. */
+/* Arguments of a piece; its acknowledgement has the first two. */
 enum {
     PIECE_ID_LOW,
     PIECE_ID_HIGH,
@@ -29,26 +29,26 @@ enum {
 };
 enum { ACK_ARGS = PIECE_ID_HIGH + 1 };
 
-/* The longest payload that is copied only because the caller would like its source back at once. */
+/* The longest payload that is copied only to release the caller's source at once. */
 enum { FLIGHT_COPY_MAX = 1 << 20 };
 
 typedef struct pen_am_flight {
-    struct pen_am_flight *next; /* of its bucket */
+    struct pen_am_flight *next; /* in its bucket */
     uint64_t id;
     pen_am_long message;
     pen_remote_segment segment; /* message.segment points here */
     size_t posted;              /* bytes */
     uint32_t unacknowledged;    /* pieces */
     pen_op puts;                /* parts that the link moves */
-    pen_op *op;                 /* the caller's; NULL: it has been told, or does not ask */
-    char *copy;                 /* of the payload from copy_at on; NULL: there is none */
+    pen_op *op;                 /* the caller's op; NULL: already completed, or not given */
+    char *copy;                 /* copy of the payload from copy_at on, or NULL */
     size_t copy_at;
     bool by_put;
-    bool by_behind;   /* the last frame goes behind the puts, without waiting for them */
+    bool by_behind;   /* post the last frame behind the puts, without waiting for them */
     bool last_posted; /* that frame */
-    bool source_free; /* the last part has been posted and let go */
-    bool wants_room;  /* the progress source has to look after it: there was no room, ... */
-    bool awaits_puts; /* ... or until its puts are over */
+    bool source_free; /* the last part has been posted and released */
+    bool wants_room;  /* the progress source must continue the flight: when there is room, ... */
+    bool awaits_puts; /* ... or when its puts are over */
 } pen_am_flight;
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -61,7 +61,8 @@ static pen_am_flight **flight_find(pen_am *am, uint64_t id)
     return at;
 }
 
-/* Nobody wakes this rank for room; of puts that are over the link tells. */
+/* Room in a link wakes no sleeping rank. The completion of puts does, because the link reports
+ * it. */
 static void flight_set_waiting(pen_am_flight *flight, bool wants_room, bool awaits_puts)
 {
     pen_progress *progress = &flight->message.job->progress;
@@ -88,7 +89,7 @@ static void flight_close(pen_am_flight *flight)
     flight_free(flight);
 }
 
-/* NULL: there is no memory. */
+/* Returns NULL if there is no memory. */
 static pen_am_flight *flight_open(const pen_am_long *message, bool by_put)
 {
     pen_am *am = message->job->am;
@@ -146,7 +147,7 @@ static bool flight_put(pen_am_flight *flight)
         pen_am_op_drop(&flight->puts); /* its `then` is NULL */
     if (result == PEN_POST_AGAIN)
         return false;
-    flight->posted += len; /* a lost peer takes everything */
+    flight->posted += len; /* a lost peer accepts everything */
     return true;
 }
 
@@ -162,7 +163,8 @@ static bool flight_piece(pen_am_flight *flight)
     pen_frame frame = pen_am_internal_frame(words, message->lane, PEN_AM_INT_LONG_PIECE, PIECE_ARGS,
                                             args, flight_source(flight), (uint32_t)len);
     if (pen_am_post_any(message->job, message->route, message->lane, &frame) == PEN_POST_AGAIN) {
-        /* The first piece of an immediate reply is not queued: then nothing has happened. */
+        /* The first piece of an immediate reply is not queued: the call fails without any
+         * effect. */
         if (message->lane == PEN_LANE_REQUEST ||
             (flight->posted == 0 && (message->flags & PEN_AM_IMMEDIATE) != 0))
             return false;
@@ -186,7 +188,7 @@ static unsigned flight_post_parts(pen_am_flight *flight)
 
 static bool count_is_zero(_Atomic uint32_t *count)
 {
-    /* acquire: pairs with the release of whoever lowers it to 0 */
+    /* acquire: pairs with the release of the thread that lowers it to 0 */
     return atomic_load_explicit(count, memory_order_acquire) == 0;
 }
 
@@ -199,7 +201,8 @@ static void flight_free_source(pen_am_flight *flight)
         pen_am_op_drop(op);
 }
 
-/* The frame that runs the handler. Behind the puts it may go before they are over. True: now. */
+/* Posts the frame that runs the handler, if it may go now. Behind puts it may go before they are
+ * over. Returns true if it was posted now. */
 static bool flight_post_last(pen_am_flight *flight, bool landed)
 {
     if (flight->last_posted || flight->posted != flight->message.len)
@@ -217,7 +220,8 @@ static bool flight_has_landed(pen_am_flight *flight)
            flight->source_free && count_is_zero(&flight->puts.incomplete);
 }
 
-/* Does what can be done now; answers how much that was. The flight may be over then, and gone. */
+/* Advances the flight as far as possible. Returns the number of events. The flight may be
+ * complete, and freed, on return. */
 static unsigned flight_step(pen_am_flight *flight)
 {
     unsigned done = flight_post_parts(flight);
@@ -232,7 +236,7 @@ static unsigned flight_step(pen_am_flight *flight)
         flight_close(flight);
         return done;
     }
-    /* For acknowledgements nobody has to look: they come here by themselves. */
+    /* Acknowledgements need no polling here: their handlers run by themselves. */
     bool wants_last = !flight->last_posted && (landed || flight->by_behind);
     bool wants_room = !all_posted || wants_last;
     flight_set_waiting(flight, wants_room, flight->by_put && !wants_room);
@@ -245,8 +249,8 @@ static unsigned flights_poll(void *ctx)
     pen_am *am = job->am;
     unsigned done = 0;
     if (!pen_lock_try(&am->lock))
-        return 0; /* another thread is at it */
-    /* Polls that wait for a barrier come here, too: mostly nothing is in flight. */
+        return 0; /* another thread runs it */
+    /* Polls that wait for a barrier come here, too. In most of them no flight exists. */
     for (unsigned bucket = 0; am->flight_count != 0 && bucket < PEN_AM_FLIGHT_BUCKETS; bucket++) {
         pen_am_flight *next;
         for (pen_am_flight *flight = am->flights[bucket]; flight != NULL; flight = next) {
@@ -261,7 +265,7 @@ static unsigned flights_poll(void *ctx)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* What is left of the payload becomes ours, so that the caller has its source back. */
+/* Copies the remaining payload, so that the caller's source is free. */
 static void flight_keep_copy(pen_am_flight *flight, char *copy)
 {
     if (flight->posted == flight->message.len) {
@@ -277,8 +281,8 @@ static void flight_keep_copy(pen_am_flight *flight, char *copy)
     }
 }
 
-/* Under the lock. False: immediate, and nothing happened. copy: room for the whole payload, or
- * NULL. */
+/* Called under the lock. Returns false if the message is immediate and found no room; then it
+ * has no effect. copy: room for the whole payload, or NULL. */
 static bool flight_begin(const pen_am_long *message, bool by_put, char *copy)
 {
     pen_am_flight *flight = flight_open(message, by_put);
@@ -301,8 +305,8 @@ static bool flight_begin(const pen_am_long *message, bool by_put, char *copy)
     return true;
 }
 
-/* Who wants the source back at once without waiting: an immediate request that nobody collects, and
- * whoever asked for a copy of a payload that is not too long. */
+/* Does the call want its source back at once, without waiting? True for an immediate request
+ * without an op, and if the caller asked for a copy of a payload that is not too long. */
 static bool flight_wants_copy(const pen_am_long *message)
 {
     if (message->lane != PEN_LANE_REQUEST || (message->flags & PEN_AM_ASYNC) != 0)
@@ -333,7 +337,7 @@ int pen_am_flight_send(pen_am_long *message, bool by_put)
         copy = malloc(message->len);
         if (copy == NULL && (message->flags & PEN_AM_IMMEDIATE) != 0)
             return 1;
-        by_put = false; /* the link would go on reading the source */
+        by_put = false; /* the link would keep reading the source */
     } else if (message->lane == PEN_LANE_REQUEST && message->op == NULL &&
                (message->flags & PEN_AM_ASYNC) == 0) {
         message->op = &own;
@@ -376,7 +380,7 @@ bool pen_am_flies(pen_job *job, uint64_t youngest)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* At the target. */
+/* Runs on the target. */
 static void on_piece(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
                      uint32_t body_len)
 {
@@ -395,7 +399,7 @@ static void on_piece(pen_token *token, const int32_t *args, unsigned arg_count, 
                                0);
 }
 
-/* At the initiator. */
+/* Runs on the initiator. */
 static void on_ack(pen_token *token, const int32_t *args, unsigned arg_count, void *body,
                    uint32_t body_len)
 {
@@ -408,7 +412,7 @@ static void on_ack(pen_token *token, const int32_t *args, unsigned arg_count, vo
     pen_lock_take(&am->lock);
     pen_am_flight *flight = *flight_find(am, pen_am_arg_u64(&args[PIECE_ID_LOW]));
     bool known = flight != NULL && flight->message.jobrank == token->from &&
-                 flight->unacknowledged != 0; /* none too many */
+                 flight->unacknowledged != 0; /* not more than were sent */
     if (known) {
         flight->unacknowledged--;
         if (flight->unacknowledged == 0 && flight->source_free)

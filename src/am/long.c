@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* long.c: how the payload of a Long gets to its destination before the handler runs, best way
- * first: our own store where the segment is mapped here; in the frame while it is short; by the
- * kernel (CMA) where any address of a same-host peer is legal; by the link's own put; in the frame
- * as long as it fits; else in acknowledged pieces. What takes more than one call is flight.c's.
+/* long.c: moves the payload of a Long to its destination before the handler runs. The methods, best
+ * first: a store by this rank, if the segment is mapped here; in the frame, while it is short; by
+ * the kernel (CMA), where any address of a peer on this host is legal; by the link's own put; in
+ * the frame, if it fits; in acknowledged pieces. flight.c does those that take more than one call.
  *
- * An immediate one either takes its frame's place before anything moves, where the link has places
- * to take, or goes by a way of which the first step may be refused and no other: in the frame, or
- * in pieces. */
+ * An immediate Long reserves its frame before anything moves, if the link can reserve frames.
+ * Otherwise it uses a method in which only the first step can be refused: in the frame, or in
+ * pieces. */
 #include "am/am_internal.h"
 #include "base/copy.h"
 #include "os/os.h"
@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Up to here a body that is copied twice beats a system call or a put of its own. */
+/* Up to this length, copying a body twice is faster than a system call or a put. */
 enum { LONG_BODY_LEN_MAX = 16384 };
 
 pen_frame pen_am_long_frame(pen_am_long *message, pen_wire_place place, uint32_t body_len)
@@ -90,12 +90,12 @@ void pen_am_no_memory(const pen_am_long *message)
 static bool long_store(const pen_am_long *message)
 {
     char *alias = (char *)message->dest + message->segment->delta;
-    if (alias != message->source) /* a Long onto itself is a way to say "look there" */
+    if (alias != message->source) /* a Long onto itself only notifies */
         pen_copy(alias, message->source, message->len);
     return true;
 }
 
-/* In an EVERYTHING job only: elsewhere the target checks each address itself. */
+/* In an EVERYTHING job only: in other jobs the target checks each address itself. */
 static bool long_can_cma(const pen_am_long *message)
 {
     const pen_job *job = message->job;
@@ -117,7 +117,7 @@ static bool long_cma(const pen_am_long *message)
     return false;
 }
 
-/* Puts the payload there, with the frame's place taken before. False: there was no place. */
+/* Moves the payload after reserving the frame. Returns false if no frame could be reserved. */
 static bool long_place_reserved(pen_am_long *message, bool (*place)(const pen_am_long *))
 {
     pen_port *port = message->route->port;
@@ -152,7 +152,8 @@ bool pen_am_copies(const pen_job *job, uint32_t jobrank, size_t len)
 static bool long_can_put(const pen_am_long *message)
 {
     const pen_link *link = message->route->port->link;
-    /* A reply may not wait for a put, and nobody registers a client's buffer for one message. */
+    /* A reply may not wait for a put, and registering a client's buffer for one message costs
+     * too much. */
     return link->rma != NULL && message->segment->has_key && message->lane == PEN_LANE_REQUEST &&
            ((link->caps.flags & PEN_CAP_LOCAL_REGION) == 0 ||
             pen_mem_region(&message->job->mem, link, message->source, message->len) != NULL);
@@ -164,7 +165,7 @@ static int long_immediate(pen_am_long *message)
     if (message->route->port->link->zcopy != NULL && (mapped || long_can_cma(message))) {
         if (long_place_reserved(message, mapped ? long_store : long_cma))
             return 0;
-        if (mapped || long_can_cma(message)) /* else the kernel refused, for ever */
+        if (mapped || long_can_cma(message)) /* the kernel refused: it will refuse every time */
             return 1;
     }
     if (message->len <= message->job->frame_max)

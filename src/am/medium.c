@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* medium.c: Mediums on their way out: by the link's express entry where that takes them, under the
- * lock where there are threads, else as a frame. */
+/* medium.c: outgoing Mediums. If the link's express entry takes the message, it is used, under
+ * the lock if threads share the link. Otherwise the message is posted as a frame. */
 #include "am/am.h"
 
 #include "am/am_internal.h"
 
-/* A body that the link copies is posted at once; the rest, and what found no room, is pushed. */
+/* A body that the link copies is posted at once. Any different one, and one that found no room,
+ * is pushed. */
 static int am_send_body(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                         uint32_t flags)
 {
@@ -22,7 +23,7 @@ static inline uint64_t am_medium_head(pen_lane lane, uint8_t handler, unsigned a
                          (uint32_t)len);
 }
 
-/* Ends the job if it cannot be sent. */
+/* Ends the job if the message cannot be sent. */
 static inline pen_frame am_medium_frame(pen_job *job, pen_lane lane, uint8_t handler,
                                         const void *source, size_t len, unsigned arg_count,
                                         uint64_t *words)
@@ -48,7 +49,7 @@ int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_
     return am_send_body(job, message->route, message->lane, &frame, message->flags);
 }
 
-/* With its frame. */
+/* Builds the frame, and sends it. */
 static inline int am_send_medium(pen_am_call *call, pen_lane lane)
 {
     if (pen_unlikely(pen_am_is_self(call->job, call->route)))
@@ -58,7 +59,7 @@ static inline int am_send_medium(pen_am_call *call, pen_lane lane)
     return pen_am_send(call, lane);
 }
 
-/* By an express entry that takes it; counted. words[0] is there. */
+/* Sends through an express entry that takes it, and counts. words[0] is complete. */
 static inline int am_medium_express(pen_job *job, const pen_express_table *table,
                                     pen_express *entry, const uint64_t *words, uint32_t head_len,
                                     const void *source, size_t len)
@@ -67,7 +68,8 @@ static inline int am_medium_express(pen_job *job, const pen_express_table *table
     return table->ops.body(entry, words, head_len, source, (uint32_t)len);
 }
 
-/* Beside other threads: the same under the lock. False: nothing has happened. */
+/* Express path under the lock, if several threads share the link. Returns false without any
+ * effect if it cannot send. */
 static inline bool am_medium_locked(pen_job *job, pen_express *entry, const uint64_t *words,
                                     const void *source, size_t len)
 {
@@ -99,7 +101,7 @@ static __attribute__((noinline)) int am_request_medium_any(pen_team *team, uint3
     return am_send_medium(&call, PEN_LANE_REQUEST);
 }
 
-/* Out of line, so that the straight way is as it would be without. */
+/* Out of line, so that the fast path stays short. */
 static PEN_COLD int am_request_medium_elsewhere(pen_team *team, uint32_t rank, uint8_t handler,
                                                 const void *source, size_t len, uint32_t flags,
                                                 unsigned arg_count, uint64_t *words)
@@ -121,7 +123,7 @@ static __attribute__((noinline)) int am_request_medium_locked(pen_team *team, ui
     return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
 }
 
-/* Where threads share the link. */
+/* For links that threads share. */
 static __attribute__((noinline)) int am_request_medium_shared(pen_team *team, uint32_t rank,
                                                               uint8_t handler, const void *source,
                                                               size_t len, uint32_t flags,

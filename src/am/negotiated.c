@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* negotiated.c: messages whose length and buffer are agreed on before the payload is made.
  *
- * A library buffer is the body of a frame of the link's, where it hands such out: the payload is
- * then made where the peer reads it, of a Medium as of a Long, whose target moves it to its
- * destination when it arrives. Never is it the destination itself, mapped or not: the commit may
- * be shorter than the buffer, may name the destination only then, or may not come at all, and until
- * the handler runs the target may go on using its memory. Elsewhere, and for a Long of which the
- * least is more than a frame holds, the buffer is memory of ours, kept with the thread.
+ * If the link can reserve frames, a library buffer is the body of a frame. The client then writes
+ * the payload where the peer reads it. The target of a Long moves it to its destination when it
+ * arrives. The buffer is never the destination itself, even if that is mapped, for four reasons.
+ * The commit may be shorter than the buffer. It may be the first to name the destination. It may
+ * never come. And until the handler runs, the target may use its memory. If the link cannot reserve
+ * frames, or if the least length of a Long exceeds a frame, the buffer is library memory, kept with
+ * the thread.
  *
- * A client's buffer is sent as by a call that gives everything at once. */
+ * A message from a client's buffer is sent as the calls without negotiation do. */
 #include "am/am_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* So often we ask for room. Other threads of ours may hold all there is, and wait for us before
- * they commit: then a copy it is. */
+/* Number of attempts to get a frame. Different threads of this rank may hold all frames, and
+ * wait for this one before they commit. After that many attempts, a copy is used. */
 enum { NP_TRIES_MAX = 1024 };
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ static pen_source_desc *np_desc(pen_thread *thread)
     return thread->prepared;
 }
 
-/* Long buffers are for one message, others stay for the next. */
+/* Long buffers are freed after each message; shorter ones stay for the next. */
 static void np_end(pen_source_desc *desc)
 {
     desc->live = false;
@@ -93,7 +94,8 @@ static bool np_reserve(pen_source_desc *desc, size_t len)
     return true;
 }
 
-/* What is wanted, or where that has no room, not much less than what is needed. */
+/* Reserves the wanted length. If there is no room for it, reserves a shorter one that still
+ * suffices. */
 static bool np_reserve_between(pen_source_desc *desc, size_t least, size_t want)
 {
     size_t less = want < PEN_AM_MEDIUM_LEAST ? want : PEN_AM_MEDIUM_LEAST;
@@ -102,7 +104,7 @@ static bool np_reserve_between(pen_source_desc *desc, size_t least, size_t want)
     return np_reserve(desc, want) || (less < want && np_reserve(desc, less));
 }
 
-/* False: immediate, and there is no room. */
+/* Returns false if the message is immediate and there is no room. */
 static bool np_find_buffer(pen_source_desc *desc, const pen_am_terms *terms)
 {
     pen_job *job = desc->job;
@@ -125,7 +127,7 @@ static bool np_find_buffer(pen_source_desc *desc, const pen_am_terms *terms)
     }
     pen_wait what = pen_wait_for(PEN_CALL_PREPARE, PEN_AWAITED_ROOM, desc->jobrank, NULL);
     pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
-    pen_source_desc waiting = *desc; /* handlers that run meanwhile prepare replies */
+    pen_source_desc waiting = *desc; /* handlers that run in these polls may prepare replies */
     bool reserved;
     unsigned tries = 0;
     do {
@@ -219,7 +221,7 @@ static pen_am_long np_long(const pen_source_desc *desc, const pen_am_commit_term
                           .arg_count = terms->arg_count };
 }
 
-/* The place was kept: this cannot fail. */
+/* The frame was reserved, so this cannot fail. */
 static void np_commit_frame(const pen_source_desc *desc, const pen_am_commit_terms *terms,
                             uint64_t *words)
 {
@@ -281,7 +283,7 @@ static void np_check(const pen_source_desc *desc, const pen_am_commit_terms *ter
 int pen_am_commit(pen_source_desc *desc, const pen_am_commit_terms *terms, uint64_t *words)
 {
     np_check(desc, terms);
-    /* While a request waits for room, handlers run here, and may prepare replies. */
+    /* While a request waits for room, handlers run here and may prepare replies. */
     pen_source_desc mine = *desc;
     if (mine.place == PEN_AM_PLACE_FRAME) {
         np_commit_frame(&mine, terms, words);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* parts.c: Mediums that are longer than a frame of the link. They travel as parts, which are
- * messages of the engine's on the same lane: the first has the message's head, the others its
- * payload, in any order. The receiver collects them, and delivers the message when all have
- * arrived, as if it had come in one frame. What one peer may have underway here is bounded. */
+ * internal messages on the same lane: the first part has the message's head, the remaining ones
+ * its payload, in any order. The receiver collects them. When all have arrived, it delivers the
+ * message as if it had come in one frame. The number of incomplete messages from one peer is
+ * bounded. */
 #include "am/am.h"
 
 #include "am/am_internal.h"
@@ -12,8 +13,8 @@
 #include <string.h>
 
 enum {
-    PARTS_OF_PEER_MAX = 512, /* messages of one peer: one for each thread and lane */
-    PARTS_HEAD_ROOM = 80,    /* before the payload, which lies at a multiple of 16 */
+    PARTS_OF_PEER_MAX = 512, /* messages from one peer: one for each thread and lane */
+    PARTS_HEAD_ROOM = 80,    /* bytes before the payload, which lies at a multiple of 16 */
     PARTS_ARGS = 3,          /* number of the message, length of its payload, offset or HEAD */
     PARTS_HEAD = -1,
 };
@@ -23,7 +24,7 @@ struct pen_am_parts {
     pen_peer from;
     pen_lane lane;
     int32_t number;
-    uint32_t len, got; /* of the payload */
+    uint32_t len, got; /* bytes of the payload */
     uint32_t head_len; /* 0: the head has not arrived */
     _Alignas(16) unsigned char bytes[];
 };
@@ -61,15 +62,15 @@ int pen_am_push_parts(pen_job *job, const pen_route *route, pen_lane lane, const
         size_t len = whole->body_len - off < most ? whole->body_len - off : most;
         args[2] = (int32_t)off;
         (void)parts_push(job, route, lane, args, (const char *)whole->body + off, len,
-                         flags & ~(uint32_t)PEN_AM_IMMEDIATE); /* the rest has to follow */
+                         flags & ~(uint32_t)PEN_AM_IMMEDIATE); /* the rest must be sent */
     }
     return 0;
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* The message, which is made if this is its first part. NULL: no memory, or the peer has too many.
- */
+/* Finds the message, or makes it if this is its first part. Returns NULL if there is no memory,
+ * or if the peer has too many. */
 static pen_am_parts *parts_find(pen_job *job, const pen_token *token, pen_lane lane, int32_t number,
                                 uint32_t len)
 {
@@ -96,7 +97,7 @@ static pen_am_parts *parts_find(pen_job *job, const pen_token *token, pen_lane l
     return at;
 }
 
-/* False: the part does not fit the message. */
+/* Returns false if the part does not fit the message. */
 static bool parts_add(pen_am_parts *parts, int32_t off, const void *body, uint32_t len)
 {
     if (off == PARTS_HEAD) {
@@ -123,7 +124,7 @@ static void parts_unlink(pen_am *am, const pen_am_parts *parts)
         *at = parts->next;
 }
 
-/* Only Mediums of the lane that the parts came by. */
+/* Accepts only Mediums of the lane on which the parts came. */
 static bool is_medium(const pen_am_parts *parts)
 {
     uint64_t head;
@@ -131,7 +132,8 @@ static bool is_medium(const pen_am_parts *parts)
     return pen_wire_kind_of(head) == pen_wire_kind(PEN_AM_MEDIUM, parts->lane, PEN_WIRE_BODY);
 }
 
-/* Under the lock. False: the part is malformed. *done: the message, if this was its last part. */
+/* Called under the lock. Returns false if the part is malformed. *done: the message, if this was
+ * its last part. */
 static bool parts_take(pen_job *job, const pen_token *token, pen_lane lane, const int32_t *args,
                        const pen_frame *part, pen_am_parts **done)
 {

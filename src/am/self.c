@@ -10,14 +10,14 @@
 
 enum { HERE_STACK_LEN = 1024 }; /* bodies up to here are copied to the stack */
 
-/* With one thread, nobody polls below a handler, not at the end of the process either. */
+/* If there is one thread, no code polls below a handler, not even at the end of the process. */
 static void self_deliver(pen_job *job, pen_lane lane, const pen_frame *frame, void *body)
 {
     pen_progress *progress = &job->progress;
     bool outer = progress->polling;
     if (progress->concurrency == PEN_ALONE)
         progress->polling = true;
-    if (PEN_CHECKED) /* with the checks of what a link delivers */
+    if (PEN_CHECKED) /* with the checks for frames from a link */
         job->host.deliver(job->host.ctx, job->rank, lane, frame->head, frame->head_len, body,
                           frame->body_len);
     else
@@ -45,7 +45,8 @@ int pen_am_run_here(pen_job *job, pen_lane lane, const pen_frame *frame)
                           "messages or start fewer ranks",
                           frame->body_len, strerror(errno));
     }
-    if (frame->body_len != 0) /* the handler may write to it, and the source stays as it is */
+    if (frame->body_len != 0) /* the handler may write to the body, and the source must not
+                               * change */
         memcpy(body, frame->body, frame->body_len);
     self_deliver(job, lane, frame, body);
     if (body != near)
@@ -55,13 +56,13 @@ int pen_am_run_here(pen_job *job, pen_lane lane, const pen_frame *frame)
 
 int pen_am_run_long_here(pen_am_long *message)
 {
-    bool is_there = message->dest == message->source; /* a way to say "look there" */
+    bool is_there = message->dest == message->source; /* a Long onto itself only notifies */
     pen_wire_place place = message->len == 0 ? PEN_WIRE_OPAQUE
                            : is_there        ? PEN_WIRE_PLACED
                                              : PEN_WIRE_BODY;
     uint32_t body_len = place == PEN_WIRE_BODY ? (uint32_t)message->len : 0;
     pen_frame frame = pen_am_long_frame(message, place, body_len);
-    /* The target's part only reads it. */
+    /* The target's functions only read it. */
     self_deliver(message->job, message->lane, &frame, (void *)(uintptr_t)message->source);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send.c: requests, replies and the engine's own messages on their way out. The first try is
- * straight line; everything that can go otherwise is out of line. */
+/* send.c: outgoing requests, replies and internal messages. The first try runs straight through;
+ * all exceptions are out of line. */
 #include "am/am.h"
 
 #include "am/am_internal.h"
@@ -11,7 +11,7 @@
 
 /* ---- bodies that a link keeps busy ----------------------------------------------------------- */
 
-typedef struct am_copy { /* freed by whoever reports it done */
+typedef struct am_copy { /* freed when it is reported done */
     pen_op op;
     _Alignas(16) char body[];
 } am_copy;
@@ -35,7 +35,7 @@ static PEN_COLD pen_post am_post_copy(pen_job *job, const pen_route *route, pen_
     pen_frame own = *frame;
     own.body = copy->body;
     pen_post result = pen_port_post(route->port, route->peer, lane, &own, &copy->op);
-    if (result != PEN_POST_PENDING) /* then it is never reported, and the copy is ours again */
+    if (result != PEN_POST_PENDING) /* the link will not report it, so the copy is freed here */
         free(copy);
     return result == PEN_POST_PENDING ? PEN_POST_DONE : result;
 }
@@ -49,7 +49,7 @@ pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
     return pen_port_post(route->port, route->peer, lane, frame, NULL);
 }
 
-/* The lock guards the counters of its route as well. */
+/* The lock also guards the counters of its route. */
 pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
                             const pen_frame *frame)
 {
@@ -73,7 +73,7 @@ void pen_am_count_pushed(pen_job *job, const pen_route *route)
 
 static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_frame *frame)
 {
-    /* A peer that makes room wakes nobody: give the core away, but do not sleep. */
+    /* A peer that makes room does not wake this rank. So yield, but do not sleep. */
     pen_wait what = pen_am_wait_for_room(job, route);
     pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     pen_job_count(job, &job->counters.again_room);
@@ -92,10 +92,10 @@ void pen_am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen
                       "cannot queue a reply of %u bytes to rank %u: malloc: %s; send smaller "
                       "messages or start fewer ranks",
                       frame->body_len, route->peer, strerror(errno));
-    /* A lost peer hears no reply; peer_lost has ended the job or is about to. */
+    /* A reply to a lost peer is dropped: peer_lost has ended the job or is about to. */
 }
 
-/* The counts are raised before and taken back unless the link keeps the body; see pen_op. */
+/* The counts are raised first, and lowered again unless the link keeps the body; see pen_op. */
 static pen_post am_post_for(const pen_route *route, pen_lane lane, const pen_frame *frame,
                             pen_op *op)
 {
@@ -216,7 +216,7 @@ int pen_am_send_again(pen_am_call *call)
     return pen_am_push_call(call);
 }
 
-/* words[0] is there, here and in those that call it. */
+/* words[0] is complete, here and in the callers. */
 static inline int am_send_short(pen_am_call *call, pen_lane lane, const uint64_t *words)
 {
     pen_am_check_handler(call->job, pen_wire_handler(words[0]));
@@ -237,7 +237,7 @@ void pen_am_check_elsewhere(const pen_team *team, uint32_t rank)
             team->endpoint->index, index, pen_team_jobrank(team, rank));
 }
 
-/* Out of line, so that the straight way is as it would be without. */
+/* Out of line, so that the fast path stays short. */
 static __attribute__((noinline)) int am_request_short_special(const pen_team *team, uint32_t rank,
                                                               uint32_t flags, const uint64_t *words)
 {
@@ -373,7 +373,7 @@ int pen_am_reply_long(pen_token *token, uint8_t handler, const void *source, siz
     message.source = source;
     message.len = len;
     message.dest = dest;
-    message.op = NULL; /* what a reply cannot send it copies */
+    message.op = NULL; /* a reply that cannot be sent is copied */
     message.flags = flags;
     message.handler = handler;
     message.arg_count = arg_count;
@@ -388,7 +388,7 @@ pen_frame pen_am_internal_frame(uint64_t *words, pen_lane lane, pen_am_internal 
                                 unsigned arg_count, const int32_t *args, const void *body,
                                 uint32_t body_len)
 {
-    words[PEN_AM_WORDS(arg_count) - 1] = 0; /* the half that an odd count leaves; or the head */
+    words[PEN_AM_WORDS(arg_count) - 1] = 0; /* the unused half if the count is odd; or the head */
     if (arg_count != 0)
         memcpy(&words[1], args, arg_count * sizeof *args);
     words[0] = pen_wire_head(pen_wire_kind(PEN_AM_INTERNAL, lane, PEN_WIRE_BODY), (uint8_t)index,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire.h: the head of a frame, bit by bit. docs/design/wire.md says the same in words and has the
- * test vectors; a change of either is a change of the wire format.
+/* wire.h: the head of a frame, bit by bit. docs/design/wire.md describes it in words and has the
+ * test vectors; a change to either changes the wire format.
  *
  *   0..7 handler | 8..15 argument count | 16..31 kind | 32..63 payload bytes
  *   kind: 0..1 category | 2..3 lane | 4..5 placement of a Long's payload | 6..15 zero
  *
- * The kind is compared as a whole with the one expected, so that every reserved bit is checked. */
+ * The receiver compares the whole kind with the expected one, which checks every reserved bit. */
 #ifndef PEN_AM_WIRE_H
 #define PEN_AM_WIRE_H
 
@@ -28,11 +28,11 @@ _Static_assert(PEN_AM_REPLY_BITS == (uint64_t)PEN_LANE_REPLY
                    PEN_AM_SHORT == 0 && PEN_LANE_REQUEST == 0,
                "the head of a Short is made without this file, too");
 
-/* Where the payload of a Long is. */
+/* Placement of a Long's payload. */
 typedef enum pen_wire_place {
     PEN_WIRE_BODY,   /* in the frame: the target copies it to its destination */
-    PEN_WIRE_PLACED, /* at its destination already */
-    PEN_WIRE_OPAQUE, /* there is none: the offset is whatever the sender gave as destination */
+    PEN_WIRE_PLACED, /* already at its destination */
+    PEN_WIRE_OPAQUE, /* empty: the offset is the sender's dest as given */
     PEN_WIRE_PLACES
 } pen_wire_place;
 
@@ -71,7 +71,7 @@ static inline uint32_t pen_wire_head_len(unsigned arg_count)
     return (uint32_t)sizeof(uint64_t) * PEN_AM_WORDS(arg_count);
 }
 
-/* Loads a word that its writer may change behind our back exactly once. */
+/* Loads exactly once a word that its writer may change concurrently. */
 static inline uint64_t pen_wire_load(const uint64_t *word)
 {
     return *(const volatile uint64_t *)word;
