@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* express.c: short heads on their way from registers into a slot, and bodies of medium length. The
- * engine has seen that there is room, so nothing can go wrong and nothing is asked: the words, the
- * slot's word that publishes them, and one look whether the reader needs more than that.
+/* express.c: posts short heads straight from registers into a slot, and bodies of medium length.
+ * The engine calls it only after it has seen that there is room, so it cannot fail and checks
+ * nothing. It writes the words, publishes them by the slot's word, and looks once whether the
+ * reader has to be woken.
  *
- * Two variants, chosen when the link is connected: in jobs where all channels are always polled,
- * a sender need not ask whether its is. */
+ * There are two variants; connect chooses one. If all channels of the job are always polled, a
+ * sender does not check whether its own channel is. */
 #include "conduits/shm/shm.h"
 
 #include <string.h>
@@ -45,7 +46,8 @@ static inline __attribute__((always_inline)) int express_post(pen_express *entry
     return express_announce(tx, may_park);
 }
 
-/* Line by line, the last one with what it shares with the one before; at least one. */
+/* Copies len bytes, at least one line, line by line. The last line may overlap the line before
+ * it. */
 static inline void copy_lines(char *to, const char *from, uint32_t len)
 {
     uint32_t last = len - SHM_BODY_ALIGN;
@@ -54,8 +56,8 @@ static inline void copy_lines(char *to, const char *from, uint32_t len)
     memcpy(to + last, from + last, SHM_BODY_ALIGN);
 }
 
-/* Room for the body is where the last one ended, all in one piece; its record is a plain number of
- * lines, for it is shorter than a page. */
+/* The body begins where the last body ended, in one piece. It is shorter than a page, so its
+ * record is a plain number of lines. */
 static inline __attribute__((always_inline)) int express_body(pen_express *entry,
                                                               const uint64_t *head,
                                                               uint32_t head_len, const void *body,
@@ -81,7 +83,7 @@ static inline __attribute__((always_inline)) int express_body(pen_express *entry
 
 _Static_assert(PEN_EXPRESS_HEAD_MAX - SHM_SLOT_HEAD == 0 &&
                    PEN_EXPRESS_BODY_MIN - SHM_BODY_ALIGN >= 0 && PEN_EXPRESS_BODY_MAX < 4096,
-               "such frames have one slot, and whole lines that are no multiple of a page");
+               "a medium body needs one slot, and whole lines that are no multiple of a page");
 
 static int polled_body(pen_express *entry, const uint64_t *head, uint32_t head_len,
                        const void *body, uint32_t body_len)
@@ -141,7 +143,7 @@ void shm_express_open(shm_link *link)
                                             polled_body };
     static const pen_express_ops parked = { parked_one, parked_two, parked_three, parked_four,
                                             parked_body };
-    if (link->fenced) /* each of them would need a fence */
+    if (link->fenced) /* each post would need a fence */
         return;
     bool never_parks = shm_is_eager(link);
     for (pen_peer to = 0; to < link->peers; to++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layout.c: the shape of the shared slice for a job of so many ranks. It depends on nothing else,
- * so whoever sizes the slice and all ranks agree. */
+/* layout.c: computes the shape of the shared slice from the number of ranks alone, so the
+ * launcher that sizes the slice and all ranks agree. */
 #include "conduits/shm/layout.h"
 
 enum { SHM_RING_LEN_FEW = 32768, SHM_RING_LEN_MANY = 8192, SHM_CONTROL_CHUNKS = 2 };

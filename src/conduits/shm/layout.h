@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layout.h: what the shm conduit keeps in shared memory, and where.
+/* layout.h: where the shm conduit keeps its data in shared memory.
  *
  * The slice is one area per rank, written by its peers and read by the rank itself:
  *
- *   page      bell, inbox counters, who owns which channel, how far each channel has been read
+ *   page      bell, inbox counters, owner of each channel, how far each channel has been read
  *   inboxes   one ring of slots per lane, any peer may write: control, and peers without a channel
  *   channels  one per sending peer: request slots, reply slots, request bodies, reply bodies
- *   chunks    per lane, room for bodies that no channel's ring holds; any peer may claim one
+ *   chunks    per lane, room for bodies that fit no channel's ring; any peer may claim one
  *
- * Zero memory is the valid first state of all of it, so a page is touched only when it is used. */
+ * Zero memory is the valid first state of every part, so a page is touched only when it is used. */
 #ifndef PEN_CONDUITS_SHM_LAYOUT_H
 #define PEN_CONDUITS_SHM_LAYOUT_H
 
@@ -24,12 +24,12 @@ enum {
     SHM_SLOT_LEN = 64,
     SHM_SLOT_HEAD = 56, /* bytes of head in one slot */
     SHM_SLOT_WORDS = SHM_SLOT_HEAD / 8,
-    SHM_RING_SLOTS = 64, /* of a channel, in each direction and lane */
+    SHM_RING_SLOTS = 64, /* slots of a channel's ring, in each direction and lane */
     SHM_INBOX_SLOTS_MIN = 256,
-    SHM_CHANNELS_MAX = 32, /* that a rank reads; peers beyond use its inbox */
+    SHM_CHANNELS_MAX = 32, /* channels that a rank reads; other peers use its inbox */
     SHM_FEW_RANKS = 8,     /* up to here a channel's body rings are large */
     SHM_BODY_MAX = 65536,
-    SHM_BODY_ALIGN = 64, /* of bodies in rings and chunks */
+    SHM_BODY_ALIGN = 64, /* alignment of bodies in rings and chunks */
     SHM_CHUNKS_MAX = 8,
 };
 
@@ -37,14 +37,14 @@ enum {
 
 /* ---- slots ---------------------------------------------------------------------------------
  *
- * One cache line: a word and up to 56 bytes of head. Storing the word publishes the slot and is
- * the only synchronisation; it is never cleared, for its sequence number tells this lap from the
- * last. A longer head goes on in the next slot (modulo the ring). A short body lies in the slot
- * too.
+ * A slot is one cache line: a word and up to 56 bytes of head. Storing the word publishes the
+ * slot and is the only synchronisation. The word is never cleared: its sequence number tells
+ * this lap from the last. A longer head continues in the next slot (modulo the ring). A short
+ * body lies in the slot too.
  *
  *   bits 0..15 sequence   16..19 words of head   20..21 where the body is   22..38 its length
  *   39..47 chunk          48..63 line in the channel's body ring, or, in an inbox, the sender
- */
+ * */
 typedef struct shm_slot {
     PEN_CACHE_ALIGNED _Atomic uint64_t word;
     _Atomic uint64_t head[SHM_SLOT_WORDS];
@@ -77,13 +77,14 @@ static inline uint32_t shm_word_len(uint64_t word) { return (uint32_t)(word >> 2
 static inline uint32_t shm_word_chunk(uint64_t word) { return (uint32_t)(word >> 39) & 0x1ff; }
 static inline uint32_t shm_word_place_of(uint64_t word) { return (uint32_t)(word >> 48); }
 
-/* Where a body that shares the slot with its head begins: a multiple of 16, as the contract wants.
- */
+/* Offset of a body that shares the slot with its head: a multiple of 16, as the contract
+ * requires. */
 static inline uint32_t shm_slot_body_at(uint32_t head_len) { return (8 + head_len + 15) & ~15u; }
 
 /* ---- a rank's page -------------------------------------------------------------------------- */
 
-/* Bits of the bell. RUNG is rung with each of the others, for who sees the lower half only. */
+/* Bits of the bell. Each ring of the bell also sets RUNG, for a reader that sees only the lower
+ * half. */
 #define SHM_BELL_RUNG        (UINT64_C(1) << 15)
 #define SHM_BELL_CHANNEL_BIT 16
 #define SHM_BELL_CHANNEL(i)  (UINT64_C(1) << (SHM_BELL_CHANNEL_BIT + (i)))
@@ -93,7 +94,7 @@ static inline uint32_t shm_slot_body_at(uint32_t head_len) { return (8 + head_le
 
 typedef struct shm_lane_words {                    /* written by peers */
     PEN_CACHE_ALIGNED _Atomic uint32_t inbox_tail; /* next ticket */
-    _Atomic uint32_t chunks_taken;                 /* a bit each */
+    _Atomic uint32_t chunks_taken;                 /* one bit per chunk */
 } shm_lane_words;
 
 typedef struct shm_channel_words {            /* written by the rank that reads the channel */
@@ -105,7 +106,8 @@ typedef struct shm_channel_words {            /* written by the rank that reads 
 typedef struct shm_page {
     PEN_CACHE_ALIGNED _Atomic uint64_t bell; /* peers set bits, the rank clears them */
     shm_lane_words lanes[PEN_LANES];
-    PEN_CACHE_ALIGNED _Atomic uint32_t inbox_done[PEN_LANES];   /* slots read so far; by the rank */
+    PEN_CACHE_ALIGNED _Atomic uint32_t
+        inbox_done[PEN_LANES]; /* slots read so far; written by the rank */
     PEN_CACHE_ALIGNED _Atomic uint32_t owner[SHM_CHANNELS_MAX]; /* sender + 1; 0: free to claim */
     shm_channel_words channels[SHM_CHANNELS_MAX];
 } shm_page;
@@ -152,8 +154,8 @@ static inline size_t shm_channel_ring_at(const shm_layout *layout, pen_lane lane
     return shm_channel_slots_at((pen_lane)SHM_CHANNEL_LANES) + (size_t)lane * layout->ring_len;
 }
 
-/* Chunks begin on pages of their own, each a little further into its first page than the one
- * before, so that equal offsets do not compete for the same cache sets. */
+/* Chunks begin on pages of their own. Each begins a little further into its first page than the
+ * chunk before, so that equal offsets do not compete for the same cache sets. */
 #define SHM_CHUNK_STRIDE (SHM_BODY_MAX + 4096)
 
 static inline char *shm_chunk(const shm_layout *layout, char *area, pen_lane lane, uint32_t chunk)
@@ -162,17 +164,17 @@ static inline char *shm_chunk(const shm_layout *layout, char *area, pen_lane lan
            (size_t)chunk * (SHM_CHUNK_STRIDE + 2 * (size_t)SHM_BODY_ALIGN);
 }
 
-/* Bytes of body ring that a body takes: whole lines, and never a multiple of 4 KiB, which would put
- * all bodies of a stream of pages into the same cache sets. */
+/* Bytes of body ring that a body takes: whole lines, and never a multiple of 4 KiB. A
+ * multiple would put all bodies of a stream of pages into the same cache sets. */
 static inline uint32_t shm_ring_record(uint32_t body_len)
 {
     uint32_t len = (body_len + SHM_BODY_ALIGN - 1) & ~(uint32_t)(SHM_BODY_ALIGN - 1);
     return len % 4096 == 0 ? len + SHM_BODY_ALIGN : len;
 }
 
-/* A body whose record is at most a quarter of the ring always finds room once the reader has caught
- * up: less than a quarter may be read but not yet given back, and less than a quarter be skipped at
- * the end of the ring. */
+/* Longest record that is sure to find room once the reader has caught up: a quarter of the ring.
+ * Less than a quarter may be read but not yet given back, and less than a quarter may be skipped
+ * at the end of the ring. */
 static inline uint32_t shm_ring_record_max(const shm_layout *layout)
 {
     return layout->ring_len / 4;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* receive.c: polling: the channels that peers use, the bell, the inboxes.
+/* receive.c: polls the channels that peers use, the bell, and the inboxes.
  *
- * What peers wrote may be garbage. A slot's word is loaded once and checked before anything is done
- * with it; what it says can then lead nowhere but into this conduit's own slice. A ring with a word
- * that makes no sense is not read any further, and the engine is told. */
+ * Slots that peers wrote may hold garbage. A slot's word is loaded once and checked before it is
+ * used; a checked word can lead only into this conduit's own slice. If a word is malformed, its
+ * ring is never read again, and the engine is told. */
 #include "conduits/shm/shm.h"
 
 #include "os/os.h"
 
 enum {
-    DRAIN_MAX = SHM_RING_SLOTS / 2, /* frames of one ring in one go, for fairness among peers */
+    DRAIN_MAX = SHM_RING_SLOTS /
+                2, /* frames of one ring before the next ring's turn, for fairness among peers */
     GIVE_BACK_SLOTS = SHM_RING_SLOTS / 4,
-    LOOK_POLLS = 256, /* polls between two looks at parked channels, at most */
+    LOOK_POLLS = 256, /* most polls between two looks at parked channels */
 };
 
 typedef struct shm_frame { /* a slot's word, checked */
@@ -45,8 +46,8 @@ static void rx_init(shm_rx *rx, shm_slot *slots, uint32_t slot_count, uint32_t p
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* The second slot of a long head is not next to the first where the ring ends, nor is its head next
- * to the first's: the two parts are put together. */
+/* Puts the two parts of a long head together: they are not adjacent, and where the ring ends the
+ * second slot is not next to the first. */
 static void *join_head(shm_link *link, const shm_rx *rx, uint32_t words)
 {
     const shm_slot *more = &rx->slots[(rx->next + 1) & rx->slot_mask];
@@ -80,9 +81,9 @@ static bool find_in_chunk(const shm_link *link, pen_lane lane, uint64_t word, sh
     frame->chunk = shm_word_chunk(word);
     if (frame->body_len > SHM_BODY_MAX || frame->chunk >= shm_chunk_count(lane))
         return false;
-    /* acquire: nothing that the slot's word has not ordered; but whoever of this process had the
-     * chunk before and cancelled is ordered through another process only, which ThreadSanitizer
-     * cannot see */
+    /* acquire: the slot's word has ordered all data. This pairs with a thread of this process
+     * that took the chunk before and cancelled: ThreadSanitizer cannot see that order, because
+     * it goes through another process. */
     uint32_t taken =
         atomic_load_explicit(&link->page->lanes[lane].chunks_taken, memory_order_acquire);
     if ((taken >> frame->chunk & 1) == 0)
@@ -133,7 +134,7 @@ static void report_lost(shm_link *link, pen_peer peer, pen_status why)
     link->base.host->peer_lost(link->base.host->ctx, peer, why);
 }
 
-/* From now on the ring looks empty. */
+/* Makes the ring look empty from now on, and reports the fault. */
 static PEN_COLD void stop_reading(shm_link *link, shm_rx *rx, pen_peer from, uint64_t word)
 {
     const pen_host *host = link->base.host;
@@ -163,12 +164,12 @@ static void give_back(const shm_link *link, shm_rx *rx, const shm_rx_channel *ch
     shm_channel_words *words = &link->page->channels[channel - link->channel];
     rx->slots_told = rx->next;
     rx->ring_told = rx->ring_done;
-    /* release, both: pair with the acquires in refresh(); we are done with what is given back */
+    /* release, both: pair with the acquires in refresh(); all reads here are done */
     atomic_store_explicit(&words->bodies_done[lane], rx->ring_done, memory_order_release);
     atomic_store_explicit(&words->slots_done[lane], rx->next, memory_order_release);
 }
 
-/* The end of a body in the ring has been passed. As the sender counted: on to where the body began,
+/* Counts a body of the ring as read. Like the sender, it counts up to the body's begin first,
  * which may skip the end of the ring. */
 static inline void body_done(const shm_link *link, const shm_rx_channel *channel, pen_lane lane,
                              shm_rx *rx, uint32_t offset, uint32_t record)
@@ -179,7 +180,7 @@ static inline void body_done(const shm_link *link, const shm_rx_channel *channel
         give_back(link, rx, channel, lane);
 }
 
-/* A frame that is more than a short head. False: malformed. */
+/* Delivers a frame that is more than a short head. Returns false if it is malformed. */
 static bool deliver_general(shm_link *link, shm_rx_channel *channel, pen_lane lane, uint64_t word)
 {
     const pen_host *host = link->base.host;
@@ -198,8 +199,9 @@ static bool deliver_general(shm_link *link, shm_rx_channel *channel, pen_lane la
     return true;
 }
 
-/* Heads of one shape, one after the other; the first's word, ready, the caller has seen. A slot
- * whose word is not exactly the next of that shape ends it, whatever it is. */
+/* Delivers successive heads of one shape; returns how many. The caller has seen the first slot's
+ * word, `ready`. The loop ends at the first slot whose word is not exactly the next of that
+ * shape. */
 static inline unsigned drain_heads(shm_rx *rx, const pen_host *host, pen_peer from, pen_lane lane,
                                    unsigned budget, uint64_t word)
 {
@@ -221,13 +223,15 @@ static inline unsigned drain_heads(shm_rx *rx, const pen_host *host, pen_peer fr
     return budget - left;
 }
 
-/* Heads of one slot with bodies in the ring, all of one shape, in the same way; the same checks as
- * check() makes, for this kind. Answers how many; 0: the first is something else. */
+/* Delivers successive frames of one shape: heads of one slot with bodies in the ring. Makes the
+ * checks that check() makes for them. Returns how many; 0 if the first frame is of another kind. */
 static inline unsigned drain_bodies(const shm_link *link, const shm_rx_channel *channel,
                                     pen_lane lane, shm_rx *rx, unsigned budget, uint64_t word)
 {
     const pen_host *host = link->base.host;
-    const uint64_t varying = shm_word_place(UINT16_MAX) | UINT16_MAX; /* and the sequence */
+    const uint64_t varying =
+        shm_word_place(UINT16_MAX) |
+        UINT16_MAX; /* bits that vary within a shape: the place, and the sequence */
     uint64_t shape = word & ~varying;
     uint32_t head_len = shm_word_head_words(word) * (uint32_t)sizeof(uint64_t);
     uint32_t body_len = shm_word_len(word), record = shm_ring_record(body_len);
@@ -240,7 +244,7 @@ static inline unsigned drain_bodies(const shm_link *link, const shm_rx_channel *
         uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
         if (offset > ring_len - record)
             break;
-        __builtin_prefetch(rx->ring + offset); /* on its way while the head is looked at */
+        __builtin_prefetch(rx->ring + offset); /* fetches the body while the head is checked */
         host->deliver(host->ctx, channel->from, lane, rx->at->head, head_len, rx->ring + offset,
                       body_len);
         advance(rx, 1);
@@ -252,7 +256,7 @@ static inline unsigned drain_bodies(const shm_link *link, const shm_rx_channel *
     return budget - left;
 }
 
-/* The caller has seen `word`, ready. */
+/* Reads one ring. The caller has seen `word`, which is ready. */
 static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, unsigned budget,
                       uint64_t word)
 {
@@ -262,7 +266,7 @@ static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, un
     unsigned count = 0;
     channel->used = true;
     do {
-        uint64_t words = word >> 16; /* of head; more bits are set when there is a body */
+        uint64_t words = word >> 16; /* words of head; more bits are set if the frame has a body */
         if (pen_likely(words - 1 < SHM_SLOT_WORDS) && has_short_way) {
             count += drain_heads(rx, host, channel->from, lane, budget - count, word);
             continue;
@@ -284,7 +288,7 @@ static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, un
 
 static inline unsigned min_of(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* Both lanes of a channel; replies first, for they free what requests wait for. */
+/* Polls both lanes of a channel. Replies come first, because they free what requests wait for. */
 static inline unsigned poll_channel(shm_link *link, shm_rx_channel *channel, unsigned lanes,
                                     unsigned budget)
 {
@@ -320,12 +324,12 @@ static void activate(shm_link *link, uint32_t number)
     link->active[link->active_count++] = channel;
     /* relaxed: a sender that still sees 0 rings the bell once more, which does no harm */
     atomic_store_explicit(&link->page->channels[number].awake, 1, memory_order_relaxed);
-    if (shm_is_eager(link) && number == link->base.self) /* relaxed: likewise */
+    if (shm_is_eager(link) && number == link->base.self) /* relaxed: a late 0 costs one more bell */
         atomic_store_explicit(&link->self_deaf, 0, memory_order_relaxed);
     shm_view_make(link);
 }
 
-/* A peer wrote to a channel that we do not poll. */
+/* Polls a channel again, after a peer wrote to it and rang the bell. */
 static void wake_channel(shm_link *link, uint32_t number)
 {
     shm_rx_channel *channel = &link->channel[number];
@@ -333,7 +337,7 @@ static void wake_channel(shm_link *link, uint32_t number)
         return;
     if (!channel->open) {
         pen_peer from = number;
-        if (link->peers > link->channels) /* relaxed: claimed before the bell, which we acquired */
+        if (link->peers > link->channels) /* relaxed: claimed before the bell, which was acquired */
             from = atomic_load_explicit(&link->page->owner[number], memory_order_relaxed) - 1;
         if (from >= link->peers) {
             channel->broken = true;
@@ -354,10 +358,11 @@ static bool has_frame(const shm_rx_channel *channel)
 
 /* ---- parking -------------------------------------------------------------------------------- */
 
-/* Channels on which nothing came since the last time are not polled any more, so that an empty poll
- * costs what the busy peers cost. A sender looks whether its channel is awake after its store, and
- * we look for its store after saying that it is not: with a barrier between on both sides, one sees
- * the other. Ours runs on all processors, so that theirs costs nothing. */
+/* Parks channels that received nothing since the last check: they are polled no more, so that an
+ * empty poll costs only what the busy peers cost. A sender stores its slot and then loads
+ * `awake`; this rank clears `awake` and then looks for a slot. With a barrier in between on both
+ * sides, at least one of them sees the other's store. This rank's barrier runs on all
+ * processors, so the sender needs no fence. */
 static PEN_COLD void park(shm_link *link)
 {
     shm_rx_channel *idle[SHM_CHANNELS_MAX];
@@ -386,9 +391,9 @@ static PEN_COLD void park(shm_link *link)
     }
 }
 
-/* A sender whose processor the barrier left out rings no bell. That has been seen (a frame lay
- * unread in one of some hundred runs, Linux 6.18), so what is parked is looked at now and then all
- * the same: a frame may come late, but it comes. */
+/* Looks at parked channels from time to time, because a sender whose processor the barrier left
+ * out rings no bell: on Linux 6.18 a frame lay unread in one of some hundred runs. If that
+ * happens, the frame comes late, but it comes. */
 static void look_at_parked(shm_link *link)
 {
     for (uint32_t i = 0; i < link->channels; i++) {
@@ -439,8 +444,8 @@ static bool deliver_inbox(shm_link *link, shm_rx *rx, pen_lane lane, uint64_t wo
     return true;
 }
 
-/* Answers how many were delivered, and whether more is ready. Who took a ticket and has not
- * published yet will ring again. */
+/* Returns how many frames were delivered, and whether more are ready. A sender that took a
+ * ticket and has not published yet will ring again. */
 static unsigned drain_inbox(shm_link *link, pen_lane lane, unsigned budget, bool *more_out)
 {
     shm_rx *rx = &link->inboxes[lane];
@@ -466,18 +471,19 @@ static PEN_COLD void report_broken(shm_link *link)
     for (pen_peer peer = 0; peer < link->peers; peer++) {
         if (!atomic_load_explicit(&link->to[peer].broken, memory_order_relaxed) || link->lost[peer])
             continue;
-        link->base.host->log(link->base.host->ctx, PEN_LOG_ERROR,
-                             "cannot send to rank %u through shared memory: its counters make no "
-                             "sense; check that all ranks are the same build, and that no program "
-                             "writes out of bounds",
-                             peer);
+        link->base.host->log(
+            link->base.host->ctx, PEN_LOG_ERROR,
+            "cannot send to rank %u through shared memory: its counters are "
+            "malformed; check that all ranks are the same build, and that no program "
+            "writes out of bounds",
+            peer);
         report_lost(link, peer, PEN_ERR_PROTOCOL);
     }
 }
 
 static unsigned answer_bell(shm_link *link, unsigned lanes, unsigned budget)
 {
-    /* acquire: pairs with the release of whoever rang; exchange, so that no bit is lost */
+    /* acquire: pairs with the release of the peer that rang; exchange, so that no bit is lost */
     uint64_t bell = atomic_exchange_explicit(&link->page->bell, 0, memory_order_acquire);
     for (uint64_t left = bell & SHM_BELL_CHANNELS; left != 0; left &= left - 1)
         wake_channel(link, (uint32_t)__builtin_ctzll(left) - SHM_BELL_CHANNEL_BIT);
@@ -492,14 +498,14 @@ static unsigned answer_bell(shm_link *link, unsigned lanes, unsigned budget)
         if (more)
             again |= SHM_BELL_INBOX(lane);
     }
-    if (again != 0) /* relaxed: what the exchange acquired, the next poll of ours has */
+    if (again != 0) /* relaxed: the next poll of this rank has all that the exchange acquired */
         atomic_fetch_or_explicit(&link->page->bell, again | SHM_BELL_RUNG, memory_order_relaxed);
     return count;
 }
 
 /* ---- poll ----------------------------------------------------------------------------------- */
 
-/* The budget went before all channels had their turn: the next poll begins after this one. */
+/* The budget was spent before all channels had their turn: the next poll begins after `last`. */
 static PEN_COLD void rotate(shm_link *link, uint32_t last)
 {
     shm_rx_channel *order[SHM_CHANNELS_MAX];
@@ -509,7 +515,7 @@ static PEN_COLD void rotate(shm_link *link, uint32_t last)
         link->active[i] = order[i];
 }
 
-/* Channels from this one on. */
+/* Polls the channels from `first` on. */
 static __attribute__((noinline)) unsigned poll_channels(shm_link *link, uint32_t first,
                                                         unsigned lanes, unsigned budget)
 {
@@ -522,19 +528,20 @@ static __attribute__((noinline)) unsigned poll_channels(shm_link *link, uint32_t
     return count;
 }
 
-/* The bell first, so that a channel it names is polled now. */
+/* Answers the bell first, so that a channel it names is polled in this call. */
 static __attribute__((noinline)) unsigned poll_rung(shm_link *link, unsigned lanes, unsigned budget)
 {
     unsigned count = answer_bell(link, lanes, budget);
     return count + poll_channels(link, 0, lanes, budget - count);
 }
 
-/* Mostly there is nothing: two loads and compares for each active channel, and the bell. */
+/* The engine calls it to receive; returns how many frames were delivered. An empty poll costs
+ * two loads and compares for each active channel, and one for the bell. */
 unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     shm_link *link = shm_of(base);
     uint64_t word;
-    /* relaxed: only whether; the answer exchanges it */
+    /* relaxed: tells only whether the bell rang; answering exchanges it */
     if (pen_unlikely(atomic_load_explicit(&link->page->bell, memory_order_relaxed) != 0))
         return poll_rung(link, lanes, budget);
     for (uint32_t i = 0; i < link->active_count; i++) {

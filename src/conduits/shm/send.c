@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send.c: posting frames: into the pair's channel, or into the peer's inbox when there is none. */
+/* send.c: posts frames into the pair's channel, or into the peer's inbox if the pair has no
+ * channel. */
 #include "conduits/shm/shm.h"
 #include "link/host.h"
 
 #include <string.h>
 
-enum { INBOX_SENDS_MAX = 16 }; /* after so many we ask for a channel again */
+enum { INBOX_SENDS_MAX = 16 }; /* sends through the inbox before the next try to claim a channel */
 
 static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bit)
 {
-    /* release: pairs with the acquire in shm_poll's answer; our claim and slot come first */
+    /* release: pairs with the acquire in shm_poll's answer; the claim and the slot come first */
     atomic_fetch_or_explicit(&page->bell, bit | SHM_BELL_RUNG, memory_order_release);
     if (link->fenced)
         shm_fence(); /* before looking whether the rank sleeps */
@@ -22,12 +23,13 @@ PEN_COLD void shm_announce_loudly(const shm_link *link, pen_peer to, const shm_t
     pen_host_wake_sleeper(link->base.host, to, tx->sleeping, false);
 }
 
-/* After a slot was published: the reader may have parked the channel, or may sleep. Either way it
- * first says so and then lets a barrier run through all processors before its last look, so plain
- * loads after the store suffice; without that system call both sides fence. */
+/* Wakes the reader after a slot was published, if it has parked the channel or sleeps. Before
+ * its last look, a reader that parks or sleeps announces it and runs a barrier through all
+ * processors, so plain loads after the store suffice here. Without that system call both sides
+ * fence. */
 static inline pen_post announce(const shm_link *link, pen_peer to, const shm_tx *tx)
 {
-    atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps the order, at least */
+    atomic_signal_fence(memory_order_seq_cst); /* keeps the compiler from reordering */
     if (pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0 ||
                      atomic_load_explicit(tx->sleeping, memory_order_relaxed) != 0))
         shm_announce_loudly(link, to, tx);
@@ -36,22 +38,24 @@ static inline pen_post announce(const shm_link *link, pen_peer to, const shm_tx 
 
 /* ---- room ----------------------------------------------------------------------------------- */
 
-/* The peer's counters make no sense: poll, which may call the engine back, will tell it. */
+/* Marks a peer whose counters are malformed. Poll reports it, because poll may call the engine
+ * back. */
 static PEN_COLD void give_up(shm_link *link, shm_peer *peer)
 {
     atomic_store_explicit(&peer->broken, true, memory_order_relaxed);
     for (pen_lane lane = PEN_LANE_REQUEST; lane < SHM_CHANNEL_LANES; lane++)
-        peer->lanes[lane].express.room = 0; /* so that every post comes to look */
+        peer->lanes[lane].express.room = 0; /* every post takes the slow path now */
     /* release: pairs with the acquire in poll, which then looks for `broken` */
     atomic_fetch_or_explicit(&link->page->bell, SHM_BELL_FAULT | SHM_BELL_RUNG,
                              memory_order_release);
 }
 
-/* Learns how far the reader of our channel got. */
+/* Learns how far the reader of this rank's channel got. */
 static void refresh(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane)
 {
     const shm_channel_words *words = &peer->page->channels[tx->channel];
-    /* acquire: pairs with the releases in give_back(): the reader is done with what it counts */
+    /* acquire: pairs with the releases in give_back(): the reader is done with all that it
+     * counts */
     uint32_t slots_done = atomic_load_explicit(&words->slots_done[lane], memory_order_acquire);
     uint32_t ring_done = atomic_load_explicit(&words->bodies_done[lane], memory_order_acquire);
     if (tx->next + tx->reserved - slots_done > SHM_RING_SLOTS ||
@@ -94,8 +98,8 @@ int shm_chunk_take(shm_peer *peer, pen_lane lane)
     uint32_t all = (1u << shm_chunk_count(lane)) - 1;
     uint32_t seen = atomic_load_explicit(taken, memory_order_relaxed);
     while ((~seen & all) != 0) {
-        uint32_t chunk =
-            (uint32_t)__builtin_ctz(~seen & all); /* the lowest: memory in use already */
+        uint32_t chunk = (uint32_t)__builtin_ctz(
+            ~seen & all); /* the lowest free one: its memory is in use already */
         /* acquire: pairs with the release in shm_chunk_give(): the last reader is done */
         if (atomic_compare_exchange_weak_explicit(taken, &seen, seen | 1u << chunk,
                                                   memory_order_acquire, memory_order_relaxed))
@@ -124,7 +128,7 @@ static inline bool fits_slot(const pen_frame *frame)
            shm_slot_body_at(frame->head_len) + frame->body_len <= SHM_SLOT_LEN;
 }
 
-/* The first slot's word last: storing it publishes everything before. */
+/* Writes the first slot's word last: storing it publishes everything before. */
 static void write_slots(shm_slot *slots, uint32_t mask, uint32_t position, const pen_frame *frame,
                         uint64_t word)
 {
@@ -134,7 +138,7 @@ static void write_slots(shm_slot *slots, uint32_t mask, uint32_t position, const
         shm_slot *more = &slots[(position + 1) & mask];
         first_len = SHM_SLOT_HEAD;
         shm_copy_head(more, (const char *)frame->head + first_len, frame->head_len - first_len);
-        /* relaxed: only tells this lap from the next; the first slot's word covers it */
+        /* relaxed: only tells this lap from the next; the first slot's word publishes it */
         atomic_store_explicit(&more->word, shm_word(position + 1, 0), memory_order_relaxed);
     }
     shm_copy_head(slot, frame->head, first_len);
@@ -159,10 +163,10 @@ void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_fram
 
 /* ---- inbox ---------------------------------------------------------------------------------- */
 
-/* A ticket cannot be handed back, so we look before we take one. A rank has at most two looks
- * outstanding in a lane, this post's and one reservation's, of at most two slots each. Of any 2N +
- * 1 consecutive tickets some two were taken on the strength of the same rank's same kind of look,
- * and the later look saw the earlier's ticket; so leaving 4N slots free keeps every ticket in the
+/* Checks for room before a ticket is taken, because a ticket cannot be handed back. A rank has
+ * at most two checks outstanding in a lane, this post's and one reservation's, of at most two
+ * slots each. Of any 2N + 1 consecutive tickets, two followed checks of one kind by one rank,
+ * and the later check saw the earlier ticket. So leaving 4N slots free keeps every ticket in the
  * ring. */
 bool shm_inbox_has_room(const shm_link *link, const shm_peer *peer, pen_lane lane)
 {
@@ -177,8 +181,8 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
                     uint64_t body_word)
 {
     shm_peer *peer = &link->to[to];
-    /* acq_rel: the look that makes our slot ours may have been another rank's, so what it acquired
-     * of the reader's progress must reach us through the tickets between. */
+    /* acq_rel: another rank may have made the check that frees this slot. The reader's progress
+     * that it acquired must reach this rank through the tickets in between. */
     uint32_t ticket = atomic_fetch_add_explicit(&peer->page->lanes[lane].inbox_tail,
                                                 slots_needed(frame), memory_order_acq_rel);
     write_slots(shm_inbox(&link->layout, peer->area, lane), link->layout.inbox_slots - 1, ticket,
@@ -187,7 +191,7 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
     pen_host_wake_sleeper(link->base.host, to, peer->lanes[0].sleeping, false);
 }
 
-/* Long ones past the caches, where the reader is far; for short ones there is nothing to ask. */
+/* Copies a body. A long one bypasses the caches if the reader is far. */
 static inline void write_body(shm_peer *peer, char *to, const pen_frame *frame)
 {
     if (frame->body_len < PEN_COPY_OUT_MIN)
@@ -196,7 +200,8 @@ static inline void write_body(shm_peer *peer, char *to, const pen_frame *frame)
         pen_copy_out(&peer->pace, to, frame->body, frame->body_len);
 }
 
-/* A body that goes with no slot and into no ring. */
+/* Puts a body that fits neither the slot nor the ring into a chunk. Returns false if all are
+ * taken. */
 static bool place_in_chunk(const shm_link *link, shm_peer *peer, pen_lane lane,
                            const pen_frame *frame, uint64_t *body_word)
 {
@@ -259,7 +264,8 @@ static bool place_body(shm_link *link, shm_peer *peer, pen_lane lane, const pen_
     return place_in_chunk(link, peer, lane, frame, body_word);
 }
 
-/* Channels of a peer that reads fewer than there are ranks go to those who ask first. */
+/* Claims a channel of the peer. If it reads fewer channels than there are ranks, the first that
+ * ask get them. */
 static bool claim(shm_link *link, shm_peer *peer, uint32_t *channel_out)
 {
     for (uint32_t i = 0; i < link->channels; i++) {
@@ -297,8 +303,8 @@ bool shm_open_channel(shm_link *link, pen_peer to)
     return true;
 }
 
-/* The first frames to a peer take its inbox when its channels are scarce, so that they go to
- * the ranks that talk most. Frames have no order among them, so nothing has to be waited for. */
+/* If a peer's channels are scarce, the first frames to it take its inbox, so that channels go to
+ * the ranks that talk most. Frames have no order among them, so no frame waits for another. */
 static bool has_channel(shm_link *link, pen_peer to)
 {
     shm_peer *peer = &link->to[to];
@@ -327,7 +333,7 @@ static pen_post post_general(shm_link *link, pen_peer to, pen_lane lane, const p
     return PEN_POST_DONE;
 }
 
-/* To itself a rank shows no room: the engine runs those messages where they are sent. */
+/* Shows no room if a rank sends to itself: the engine runs those messages where they are sent. */
 static __attribute__((noinline)) pen_post post_slowly(shm_link *link, pen_peer to, pen_lane lane,
                                                       const pen_frame *frame)
 {
@@ -337,8 +343,8 @@ static __attribute__((noinline)) pen_post post_slowly(shm_link *link, pen_peer t
     return result;
 }
 
-/* Where in the channel's ring a body has room right away, without asking the reader how far it got
- * and without skipping the ring's end; NULL: look properly. */
+/* Finds room for a body without asking the reader how far it got and without skipping the ring's
+ * end. Returns NULL if a full search is needed. */
 static inline char *room_at_once(const shm_link *link, const shm_tx *tx, uint32_t record)
 {
     uint32_t ring_len = link->layout.ring_len;
@@ -349,8 +355,8 @@ static inline char *room_at_once(const shm_link *link, const shm_tx *tx, uint32_
     return tx->ring + offset;
 }
 
-/* A body of medium length behind a head that fits one slot: payload first, then the slot's line in
- * one go, which the reader is polling. */
+/* Posts a body of medium length behind a head that fits one slot. The body is written first,
+ * then the slot's line, which the reader polls, in one piece. */
 static __attribute__((noinline)) pen_post post_with_body(shm_link *link, pen_peer to, pen_lane lane,
                                                          const pen_frame *frame)
 {
@@ -378,14 +384,15 @@ static __attribute__((noinline)) pen_post post_with_body(shm_link *link, pen_pee
     return announce(link, to, tx);
 }
 
-/* A short message to a peer whose channel has room: the whole of it is here. */
+/* The engine calls it to post a frame. The fast path for a short message to a peer whose channel
+ * has room is all in here. */
 pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
     shm_link *link = shm_of(base);
     shm_tx *tx = shm_tx_of(&link->to[to], lane);
     uint32_t next = tx->next;
     uint32_t head_len = frame->head_len;
-    (void)op; /* everything has been copied when we return */
+    (void)op; /* everything has been copied at return */
     if (pen_unlikely(tx->express.room == 0 || head_len > SHM_SLOT_HEAD))
         return post_slowly(link, to, lane, frame);
     if (frame->body_len != 0)

@@ -2,9 +2,9 @@
 /* shm.c: the conduit for ranks of one host: opening and closing a link, and its registry entry.
  *
  * Each pair of ranks that talks has a channel in the receiver's part of the shared slice: rings
- * with one writer and one reader, apart for requests and replies. Control frames, and frames of
- * ranks without a channel, go through an inbox. How it is laid out: layout.h; what is promised and
- * why: docs/conduits/shm.md. */
+ * with one writer and one reader, separate for requests and replies. Control frames, and frames
+ * of ranks without a channel, go through an inbox. layout.h describes the memory;
+ * docs/conduits/shm.md states the guarantees and the reasons. */
 #include "conduits/shm/shm.h"
 
 #include "os/os.h"
@@ -12,21 +12,20 @@
 #include <errno.h>
 #include <string.h>
 
-#define SHM_MAGIC 0x70656e73u /* and with it the layout's version */
+#define SHM_MAGIC 0x70656e73u /* includes the layout's version */
 
-typedef struct shm_address { /* what ranks must agree on before they touch each other's memory */
+typedef struct shm_address { /* ranks compare it before they touch each other's memory */
     uint32_t magic, ranks, channels, eager, position_start;
-    uint32_t fenced; /* need not be equal: one that needs fences makes all fence */
+    uint32_t fenced; /* need not be equal: if one rank needs fences, all fence */
 } shm_address;
 
 static const pen_knob knobs[] = {
     { "PENSTOCK_SMP_CHANNELS", PEN_KNOB_INT, "32", offsetof(shm_config, channels),
-      "Peers from which a rank receives through a channel of their own (1 to 32); others use its "
-      "inbox." },
+      "Channels of a rank, one per sending peer (1 to 32); further peers use its inbox." },
     { "PENSTOCK_SMP_EAGER", PEN_KNOB_INT, "8", offsetof(shm_config, eager),
-      "In jobs of at most so many ranks all channels are polled from the start." },
+      "Largest job, in ranks, that polls all channels from the start." },
     { "PENSTOCK_SMP_PARK", PEN_KNOB_INT, "4096", offsetof(shm_config, park_polls),
-      "Polls after which a channel that nobody used is no longer polled until its next message; 0: "
+      "Polls until an unused channel is parked, that is, not polled before its next message; 0: "
       "never." },
     { 0 },
 };
@@ -35,13 +34,13 @@ static int shm_score(pen_peer peers, const char **why_not)
 {
     if (peers <= SHM_RANKS_MAX)
         return 100;
-    *why_not = "it serves at most 4096 ranks of one host";
+    *why_not = "shared memory serves at most 4096 ranks of one host";
     return 0;
 }
 
 static size_t shm_shared_len(pen_peer peers, const void *config)
 {
-    (void)config; /* ranks and launcher must agree, whatever their environments say */
+    (void)config; /* unused: ranks and launcher must agree, whatever their environments contain */
     return peers * shm_layout_of(peers).rank_len;
 }
 
@@ -85,11 +84,11 @@ static pen_status shm_connect(pen_link *base, const void *blobs, pen_peer count)
         shm_address address;
         memcpy(&address, (const char *)blobs + peer * sizeof(address), sizeof(address));
         if (memcmp(&address, &mine, offsetof(shm_address, fenced)) != 0) {
-            host->log(
-                host->ctx, PEN_LOG_ERROR,
-                "cannot share memory with rank %u: it lays it out differently; start all ranks "
-                "with the same build and the same PENSTOCK_SMP_ variables",
-                peer);
+            host->log(host->ctx, PEN_LOG_ERROR,
+                      "cannot share memory with rank %u: its layout of the memory differs; start "
+                      "all ranks "
+                      "with the same build and the same PENSTOCK_SMP_ variables",
+                      peer);
             return PEN_ERR_UNUSABLE;
         }
         link->fenced = link->fenced || address.fenced != 0;
@@ -109,7 +108,7 @@ static pen_status check_config(const pen_host *host, const shm_config *config)
     host->log(
         host->ctx, PEN_LOG_ERROR,
         "cannot use PENSTOCK_SMP_CHANNELS=%lld, PENSTOCK_SMP_EAGER=%lld, PENSTOCK_SMP_PARK=%lld: "
-        "out of range; channels are 1 to 32, the others not negative",
+        "out of range; channels are 1 to 32, the rest not negative",
         (long long)config->channels, (long long)config->eager, (long long)config->park_polls);
     return PEN_ERR_ARGUMENT;
 }
@@ -158,7 +157,7 @@ static shm_link *alloc_link(const pen_host *host, const pen_link_params *params)
     return NULL;
 }
 
-/* Counters in shared memory are zero; a test that starts elsewhere says so here. */
+/* Sets the counters if a test starts them elsewhere; in shared memory they are zero. */
 static void start_positions(shm_link *link)
 {
     uint32_t start = link->config.position_start;
@@ -206,7 +205,7 @@ static pen_status shm_open(const pen_link_params *params, pen_link **out)
         .close = shm_close,
         .address = shm_address_of,
         .connect = shm_connect,
-        .post = shm_post_fenced, /* until connect has seen that all can do without */
+        .post = shm_post_fenced, /* until connect has seen that no rank needs fences */
         .poll = link->config.park_polls == 0 || shm_is_eager(link) ? shm_poll : shm_poll_parking,
     };
     link->base = (pen_link){

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view.c: the words by which the host sees that a poll would find nothing: the next slot's of each
- * ring, and the bell. What a slot's word is before it is written follows from its position: its
- * sequence number of the lap before. Each ring that has something adds at most the length of a ring
- * to the sum and the bell 2^15, so that what has arrived cannot add up to nothing.
+/* view.c: the words by which the host sees that a poll would find nothing: the next slot's word
+ * of each ring, and the bell. Before a slot is written, its word follows from its position: it
+ * has the sequence number of the lap before. Each ring with a new frame adds at most the length
+ * of a ring to the sum, and the bell adds 2^15, so arrivals cannot add up to zero.
  *
- * Only for jobs of few ranks, where no ring is parked. A peer that writes garbage may keep us from
- * seeing what others sent: no more than it could do to them otherwise. */
+ * Jobs of few ranks use it; no ring is parked there. A peer that writes garbage can hide the
+ * frames of other peers, but it could damage those frames anyway. */
 #include "conduits/shm/shm.h"
 
 enum { VIEW_RINGS = PEN_POLL_WORDS - 1, VIEW_BELL = VIEW_RINGS };
@@ -30,7 +30,7 @@ void shm_view_moved(shm_link *link, shm_rx *rx)
     uint16_t now = unwritten(link, rx);
     pen_poll_view *view = link->base.host->poll_view;
     uint16_t change = (uint16_t)(now - rx->shown);
-    /* relaxed, all of the view: see pen_poll_view */
+    /* relaxed, as all of the view: see pen_poll_view */
     __atomic_store_n(rx->view, lower_half(&rx->at->word), __ATOMIC_RELAXED);
     __atomic_store_n(&view->sum, (uint16_t)(view->sum + change), __ATOMIC_RELAXED);
     rx->shown = now;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* zcopy.c: frames whose body the caller writes in place.
  *
- * A body takes what was asked for of the channel's ring, which is then held: ring_next stays where
- * it is until commit, so that a shorter body gives the rest back at once and a cancelled one leaves
- * no gap that the reader would have to know of. Other threads of this rank go on posting meanwhile,
- * their bodies into chunks of the receiver's, which may be published in any order. A second
- * reservation, a long body, and a peer without a channel of ours get a chunk as well. Slots are
- * kept in the channel, or, where there is none, a look at the inbox stands for them. */
+ * A reservation takes the requested length of the channel's ring and holds the ring: ring_next
+ * stays where it is until commit. So a shorter body gives the rest back at once, and a cancelled
+ * one leaves no gap. Meanwhile other threads of this rank continue to post; their bodies go into
+ * chunks of the receiver, which may be published in any order. A second reservation, a long
+ * body, and a peer without a channel get a chunk as well. Slots are kept in the channel. Without
+ * a channel, a check of the inbox takes their place. */
 #include "conduits/shm/shm.h"
 
-/* The lane's own side of the channel; NULL: the peer's inbox has to do. */
+/* The sender's side of the lane's channel; NULL if only the peer's inbox can be used. */
 static shm_tx *channel_of(shm_link *link, pen_peer to, pen_lane lane)
 {
     shm_peer *peer = &link->to[to];
@@ -61,8 +61,8 @@ static void *shm_reserve(pen_link *base, pen_peer to, pen_lane lane, uint32_t bo
     return body;
 }
 
-/* What a reservation was given: a place in the ring, or a chunk, its slots in the channel or in the
- * inbox. */
+/* The room that a reservation got: a place in the ring, or a chunk, and its slots in the channel
+ * or in the inbox. */
 typedef struct shm_place {
     bool in_ring, by_inbox;
     uint32_t at; /* offset in the ring, or number of the chunk */
@@ -82,7 +82,7 @@ static shm_place place_of(const shm_link *link, pen_peer to, pen_lane lane, cons
     return (shm_place){ .by_inbox = peer->inbox_reserved[lane] == chunk + 1, .at = chunk };
 }
 
-/* Gives back everything but a chunk that a body lies in. */
+/* Gives back all room except a chunk in which a body lies. */
 static void unreserve(shm_link *link, pen_peer to, pen_lane lane, shm_place place,
                       uint32_t body_len)
 {
