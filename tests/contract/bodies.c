@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bodies.c: the optional families: bodies written in place, put and get. A conduit without a family
- * passes by not having it. */
+/* bodies.c: the optional families of a conduit: bodies written in place, put and get. A conduit
+ * passes without them. */
 #include "contract.h"
 
 #include "os/os.h"
@@ -59,7 +59,7 @@ bool job_post_in_place(struct rank *rank, pen_peer to, pen_lane lane, uint32_t h
     void *body = reserve(rank, to, lane, body_len);
     if (body == NULL)
         return false;
-    sched_yield(); /* without a lock: other threads of this rank go on posting */
+    sched_yield(); /* without a lock: other threads of this rank continue to post */
     commit(rank, to, lane, body, head_len, body_len);
     return true;
 }
@@ -76,7 +76,7 @@ static void bodies_written_in_place_arrive(struct job *job)
             uint32_t len_max = i % 5 == 0 ? max : i * 37;
             void *body = reserve_sure(from, to, (pen_lane)lane, len_max);
             memset(body, 0x3c, len_max);
-            /* Shorter than was asked for, or nothing at all. */
+            /* Draws a length up to the reserved one; it may be 0. */
             commit(from, to, (pen_lane)lane, body, 8 + i % 13 * 8,
                    i % 7 == 0 ? 0 : len_max - len_max / 3);
         }
@@ -102,7 +102,7 @@ static void posts_go_on_between_reserve_and_commit(struct job *job)
     }
 }
 
-/* A reservation holds its place: whatever is posted after it, commit does not fail. */
+/* A reservation keeps its place: frames that are posted after it do not make commit fail. */
 static void commit_finds_room_in_a_full_lane(struct job *job)
 {
     pen_peer to = job->size - 1;
@@ -166,7 +166,8 @@ static void places_of_every_length_mix_with_posts(struct job *job)
             if (random >> 30 == 1)
                 len = len_max / 3;
             void *body = reserve_sure(from, to, (pen_lane)lane, len_max);
-            memset(body, 0x3c, len_max); /* all of it is ours, and of nobody who posts meanwhile */
+            memset(body, 0x3c, len_max); /* all of it belongs to this reservation, and to no thread
+                                            that posts meanwhile */
             for (unsigned i = 0; i < random >> 28; i++)
                 job_post_sure(from, to, (pen_lane)lane, 16, i * 700);
             if (random >> 30 == 2)
@@ -186,7 +187,7 @@ struct region {
     pen_rkey key; /* as rank 0 knows it */
 };
 
-/* False: the device has no room for it, which is allowed. */
+/* Registers the region. Returns false if the device has no room for it, which is allowed. */
 static bool region_open(struct job *job, pen_peer of, struct region *region)
 {
     char blob[256];
@@ -213,7 +214,8 @@ static void region_close(struct job *job, pen_peer of, struct region *region)
     free(region->memory);
 }
 
-/* Of a local buffer, where the link asks for one; NULL: it has promised to do without. */
+/* Returns the region of a local buffer if the link asks for one. NULL: the link works without a
+ * region. */
 static pen_region *local_region(pen_link *link, void *local, size_t len)
 {
     pen_region *region = NULL;
@@ -262,7 +264,8 @@ static void put_and_get_move_memory(struct job *job)
             for (size_t k = 0; k < lens[i]; k++)
                 local[k] = (char)(k * 5 + i);
             transfer(job, true, to, &region, 3 + i, local, lens[i]);
-            CHECK(memcmp(region.memory + 3 + i, local, lens[i]) == 0); /* done is remotely done */
+            CHECK(memcmp(region.memory + 3 + i, local, lens[i]) ==
+                  0); /* done means remotely done */
             CHECK(region.memory[3 + i + lens[i]] == 0 || i != 5);
             transfer(job, false, to, &region, 3 + i, local + lens[i], lens[i]);
             CHECK(memcmp(local, local + lens[i], lens[i]) == 0);
@@ -272,7 +275,7 @@ static void put_and_get_move_memory(struct job *job)
     }
 }
 
-static const char *landing; /* where the put went that on_deliver looks for */
+static const char *landing; /* the target of the put, for on_deliver */
 
 static void look_at_landing(struct rank *rank, pen_peer from, pen_lane lane, uint32_t body_len)
 {
@@ -282,7 +285,8 @@ static void look_at_landing(struct rank *rank, pen_peer from, pen_lane lane, uin
     (void)body_len;
 }
 
-/* A frame behind a put whose source nobody waits for but we; polls only until it was taken. */
+/* Posts a frame behind a put whose source only this thread waits for; polls only until the frame
+ * was taken. */
 static void put_and_tell(struct job *job, pen_peer to, const struct region *region, char *local,
                          pen_region *own, uint8_t value, pen_op *op)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* contract.h: a job whose links all live in this process, and that remembers every frame it posted.
+/* contract.h: a job whose links all live in this process, with a record of every posted frame.
  *
- * Each frame says in its first head word who posted it and under which number; its sender's ledger
- * says to whom, in which lane and how long. The ledger is written before the frame is posted and
- * read when it arrives, by another thread in the threaded tests: that the reader sees it is the
- * conduit's doing, and ThreadSanitizer complains where it is not. */
+ * The first head word of each frame names its sender and its number. The sender's ledger has the
+ * receiver, the lane and the lengths. The ledger is written before the frame is posted and read on
+ * arrival, in the threaded tests by another thread. The conduit must make the entry visible to the
+ * reader; ThreadSanitizer complains if it does not. */
 #ifndef PEN_TESTS_CONTRACT_H
 #define PEN_TESTS_CONTRACT_H
 
@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Says what broke and where, and ends the program: links in an unknown state are not worth closing.
- */
+/* Reports the broken promise and its place, and ends the program, since links in an unknown state
+ * cannot be closed. */
 #define CHECK(cond)                                     \
     do {                                                \
         if (!(cond))                                    \
@@ -28,11 +28,11 @@ _Noreturn void contract_failed(const char *what, const char *file, int line);
 
 struct setup {
     const pen_conduit *conduit;
-    const char *name; /* of the variant; "" for the defaults */
+    const char *name; /* name of the variant; "" for the defaults */
     pen_peer ranks;
     const char *environment[8];   /* "NAME=value" for the conduit's knobs; ends with NULL */
-    void (*adjust)(void *config); /* NULL, or changes what no variable says */
-    bool view;                    /* polls are made by one thread, and their view is lent */
+    void (*adjust)(void *config); /* NULL, or changes settings that no variable has */
+    bool view;                    /* one thread polls, and the ranks' views are lent */
 };
 
 /* ---- a job ---------------------------------------------------------------------------------- */
@@ -65,19 +65,19 @@ struct rank {
     pen_poll_view view;
     pen_peer self;
     pthread_mutex_t post_lock, poll_lock;
-    ledger_entry
-        *ledger; /* of frames it posted; by serial; guarded by post_lock until they are sent */
+    ledger_entry *ledger; /* by serial; guarded by post_lock until the frame is sent */
     uint32_t serial_count, serial_max;
     struct pending *pending; /* guarded by post_lock */
-    /* What arrived; guarded by poll_lock. */
+    /* Arrivals; guarded by poll_lock. */
     uint64_t delivered[PEN_LANES], delivered_total;
     uint32_t *next_serial; /* [from][lane]: least serial that may come, when order is promised */
-    unsigned lanes_asked;  /* by the poll that runs; deliveries elsewhere are a fault */
+    unsigned lanes_asked;  /* lanes of the running poll; a delivery for another lane is a fault */
     struct queued *backlog_first, *backlog_last;
     uint32_t lost_count;
     void (*on_deliver)(struct rank *rank, pen_peer from, pen_lane lane, uint32_t body_len);
     _Atomic uint32_t sleeping, wakes;
-    _Atomic size_t charged[PEN_LANES]; /* frames on their way to it, where it says what it holds */
+    _Atomic size_t charged[PEN_LANES]; /* charges of frames on their way to a rank, if the link
+                                          reports its capacity */
 };
 
 struct job {
@@ -93,23 +93,24 @@ struct job {
 void job_open(struct job *job, const struct setup *setup);
 void job_close(struct job *job);
 
-/* Room for so many frames in the ledger, before other threads look at it. */
+/* Makes room for `count` frames in the ledger. To be called before other threads use it. */
 void job_expect(struct rank *rank, uint32_t count);
 
-/* Posts a frame whose contents follow from its number. Head and body are memory of exactly their
- * size and are overwritten as soon as that is allowed. */
+/* Posts a frame whose contents follow from its number. Head and body lie in memory of exactly
+ * their size and are overwritten once the link releases them. */
 pen_post job_post(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
                   uint32_t body_len);
 
-/* The same, polling everybody until there is room. */
+/* Posts like contract_post, and polls all ranks until there is room. */
 void job_post_sure(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
                    uint32_t body_len);
 
-/* The same, the body written in place: reserve, a little time, commit. False: no room. */
+/* Posts with the body written in place: reserve, a short delay, commit. Returns false if there is
+ * no room. */
 bool job_post_in_place(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
                        uint32_t body_len);
 
-/* A number for a frame that the caller writes itself, and its contents. */
+/* Takes a number for a frame that the caller writes itself, and makes its contents. */
 uint32_t job_number(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_len,
                     uint32_t body_len);
 void job_fill_head(const struct rank *rank, uint32_t serial, void *head);
@@ -118,11 +119,12 @@ void job_fill_body(const struct rank *rank, uint32_t serial, void *body);
 unsigned job_poll(struct rank *rank, unsigned lanes, unsigned budget);
 void job_poll_all(struct job *job);
 
-/* Replies, from deliver or elsewhere; queued when there is no room, as the engine does. */
+/* Replies, from deliver or elsewhere. If there is no room, the reply is queued, as the engine
+ * does. */
 void job_reply(struct rank *rank, pen_peer to, uint32_t head_len, uint32_t body_len);
-unsigned job_flush(struct rank *rank); /* posts what is queued; answers what is left */
+unsigned job_flush(struct rank *rank); /* posts queued replies; returns how many are left */
 
-/* Polls until everything posted has arrived, then some more, to see what comes twice. */
+/* Polls until all posted frames have arrived, then some more, to find frames that arrive twice. */
 void job_settle(struct job *job);
 
 uint64_t job_posted(const struct job *job);
@@ -138,8 +140,7 @@ typedef struct contract_test {
     bool leaves_frames; /* the links are closed with frames in them */
 } contract_test;
 
-/* liars.c: every conduit that lies is found, and the honest ones beside them pass. Answers the exit
- * status. */
+/* liars.c: finds every conduit that lies, and passes its honest twins. Returns the exit status. */
 int liars_run(const char *word);
 
 extern const contract_test frame_tests[], lane_tests[], traffic_tests[], body_tests[],

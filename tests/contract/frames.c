@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frames.c: what a single frame is promised: every size, to everybody, intact; and what a conduit
- * says of itself. */
+/* frames.c: the promises about single frames: every size, to every rank, intact; and the
+ * properties that a conduit declares. */
 #include "contract.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A table of functions is there as a whole or not at all. */
+/* A table of functions is either complete or absent. */
 static void check_table(const void *table, size_t len)
 {
     static void (*const nothing)(void);
@@ -36,7 +36,7 @@ static void registry_entry_and_capabilities_make_sense(struct job *job)
     bool has_rma = job->ranks[0].link->rma != NULL;
     const uint32_t known = PEN_CAP_RELIABLE | PEN_CAP_ORDERED | PEN_CAP_LOCAL_REGION |
                            PEN_CAP_SAME_HOST | PEN_CAP_INTACT | PEN_CAP_COPIES;
-    CHECK((caps->flags & ~known) == 0); /* a flag that nobody reads promises nothing */
+    CHECK((caps->flags & ~known) == 0); /* an unknown flag promises nothing */
     CHECK(has_rma || (caps->flags & PEN_CAP_LOCAL_REGION) == 0);
     /* Nobody counts credits for a link that is not wrapped. */
     CHECK((caps->flags & PEN_CAP_RELIABLE) == 0 || caps->inbox_len == 0);
@@ -123,8 +123,8 @@ static void long_streams_stay_intact(struct job *job)
     job_settle(job);
 }
 
-/* Whatever came before, an idle peer has room for a body of any length: none waits for ever because
- * of where others left the buffers. */
+/* An idle peer has room for a body of any length, whatever happened before: no frame waits without
+ * end because of the state in which other frames left the buffers. */
 static void a_body_of_any_length_finds_room_after_any_others(struct job *job)
 {
     struct rank *from = &job->ranks[0];
@@ -168,7 +168,7 @@ static void ranks_that_may_sleep_are_woken(struct job *job)
     }
 }
 
-/* A rank whose peers have been silent for long may look at them in a cheaper way. */
+/* A rank whose peers have been silent for long may poll them in a cheaper way. */
 static void a_frame_after_a_long_silence_arrives(struct job *job)
 {
     uint64_t random = 7;
@@ -182,7 +182,7 @@ static void a_frame_after_a_long_silence_arrives(struct job *job)
     }
 }
 
-/* The engine polls once more after it said that it sleeps; that one poll must see everything. */
+/* The engine polls once more after it announced its sleep; that one poll must see all frames. */
 static void one_poll_finds_what_was_posted_before(struct job *job)
 {
     struct rank *last = &job->ranks[job->size - 1];

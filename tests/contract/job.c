@@ -78,15 +78,15 @@ static void check_head(const struct rank *rank, pen_peer from, const uint64_t *h
 
 /* ---- credits, where a link drops what finds no room ---- */
 
-/* What a frame is charged at its receiver. */
+/* Returns the charge of a frame at its receiver. */
 static size_t charge_of(const pen_caps *caps, uint32_t head_len, uint32_t body_len)
 {
     size_t grain = caps->frame_grain > 1 ? caps->frame_grain : 1;
     return (caps->frame_overhead + head_len + body_len + grain - 1) / grain * grain;
 }
 
-/* A share for each lane, so that replies find room behind any number of requests; that of CONTROL
- * is not in inbox_len. False: it would be more than the receiver holds. */
+/* Gives a share to each lane, so that replies find room behind any number of requests; the share
+ * of CONTROL is not in inbox_len. Returns false if the receiver's capacity would be exceeded. */
 static bool credit_take(struct rank *to, pen_lane lane, uint32_t head_len, uint32_t body_len)
 {
     const pen_caps *caps = &to->link->caps;
@@ -94,7 +94,7 @@ static bool credit_take(struct rank *to, pen_lane lane, uint32_t head_len, uint3
     size_t most = lane == PEN_LANE_CONTROL ? caps->inbox_len / 3 : caps->inbox_len / 2;
     if (caps->inbox_len == 0)
         return true;
-    /* relaxed: a count; the frames themselves are handed over by the conduit */
+    /* relaxed: a counter; the conduit hands over the frames themselves */
     if (atomic_fetch_add_explicit(&to->charged[lane], charge, memory_order_relaxed) + charge <=
         most)
         return true;
@@ -150,7 +150,7 @@ static void host_deliver_reply(void *ctx, pen_peer from, const void *head, uint3
     host_deliver(ctx, from, PEN_LANE_REPLY, head, head_len, NULL, 0);
 }
 
-/* As at the beginning: never idle. The engine's word is always 0 here. */
+/* Returns the view to its first state: never idle. The engine's word is always 0 here. */
 static void view_init(pen_poll_view *view)
 {
     static const uint32_t nothing;
@@ -162,7 +162,7 @@ static void view_init(pen_poll_view *view)
 static bool view_is_idle(const pen_poll_view *view)
 {
     uint32_t sum = 0;
-    for (unsigned i = 0; i < PEN_POLL_WORDS; i++) /* acquire: as a poll would */
+    for (unsigned i = 0; i < PEN_POLL_WORDS; i++) /* acquire: a poll does the same */
         sum += __atomic_load_n(view->words[i], __ATOMIC_ACQUIRE);
     return (uint16_t)sum == view->sum;
 }
@@ -197,7 +197,7 @@ static void *host_alloc(void *ctx, size_t len, size_t align)
     (void)ctx;
     if (posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, len) != 0)
         return NULL;
-    memset(memory, 0xcd, len < 65536 ? len : 65536); /* nobody promised zeros */
+    memset(memory, 0xcd, len < 65536 ? len : 65536); /* memory need not be zero */
     return memory;
 }
 
@@ -246,7 +246,7 @@ static const char *find_setting(void *ctx, const char *name)
     return NULL;
 }
 
-/* The slice lies between pages that nobody may touch. */
+/* Puts the slice between pages without access. */
 static void map_slice(struct job *job)
 {
     size_t page = pen_page_len();
@@ -282,7 +282,7 @@ static void rank_init(struct job *job, pen_peer self)
         .poll_view = job->setup->view ? &rank->view : NULL,
     };
     view_init(&rank->view);
-    if (job->size != 3) { /* with them, or without */
+    if (job->size != 3) { /* jobs with deliver_head, and jobs without */
         rank->host.deliver_head[PEN_LANE_REQUEST] = host_deliver_request;
         rank->host.deliver_head[PEN_LANE_REPLY] = host_deliver_reply;
     }
@@ -403,7 +403,7 @@ static void reap(struct rank *rank)
     }
 }
 
-/* By the link's express entry, where the frame is one for it and it promises room. */
+/* Posts by the link's express entry if the frame qualifies and the entry promises room. */
 static bool post_express(const pen_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     const uint64_t *words = (const uint64_t *)frame->head;
@@ -456,7 +456,7 @@ static pen_post post_frame(struct rank *rank, pen_peer to, pen_lane lane, const 
         pen_post result = link->ops->post(link, to, lane, frame, NULL);
         CHECK(result == PEN_POST_DONE || result == PEN_POST_AGAIN);
         if (body != NULL)
-            memset(body, 0x5a, frame->body_len); /* was copied, or never will be */
+            memset(body, 0x5a, frame->body_len); /* it was copied, or never will be */
         free(body);
         return result;
     }
@@ -497,8 +497,8 @@ pen_post job_post(struct rank *rank, pen_peer to, pen_lane lane, uint32_t head_l
     free(head);
     if (result == PEN_POST_AGAIN) {
         CHECK(rank->ledger[serial].arrived == 0);
-        rank->ledger[serial].arrived = 1; /* or once more is too often */
-        rank->serial_count--;             /* the number is used again */
+        rank->ledger[serial].arrived = 1; /* a second arrival is a fault */
+        rank->serial_count--;             /* the number is reused */
     }
     reap(rank);
     pthread_mutex_unlock(&rank->post_lock);

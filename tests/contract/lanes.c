@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lanes.c: full lanes: AGAIN changes nothing, a reply finds room behind any number of requests,
- * control behind both, and poll brings what was asked for and no more. */
+/* lanes.c: full lanes. AGAIN changes nothing, a reply finds room behind any number of requests,
+ * control behind both, and poll delivers only the requested lanes. */
 #include "contract.h"
 
 #include "os/os.h"
@@ -13,7 +13,7 @@ static void fill(struct job *job, pen_peer to, pen_lane lane, uint32_t head_len,
         uint32_t count = 0;
         while (job_post(&job->ranks[from], to, lane, head_len, body_len) == PEN_POST_DONE)
             CHECK(++count < FULL_MAX);
-        for (unsigned i = 0; i < 100; i++) /* what was refused must not arrive after all */
+        for (unsigned i = 0; i < 100; i++) /* refused frames must not arrive after all */
             (void)job_post(&job->ranks[from], to, lane, head_len, body_len);
     }
 }
@@ -48,7 +48,7 @@ static void a_full_lane_answers_again_and_loses_nothing(struct job *job)
     }
 }
 
-/* Senders poll, too: what was taken may go on in packets as the receiver makes room. */
+/* Senders poll, too: a frame that was taken may continue in packets as the receiver makes room. */
 static void poll_senders(struct job *job, unsigned lanes)
 {
     for (pen_peer self = 1; self < job->size; self++)
@@ -65,7 +65,7 @@ static void a_reply_finds_room_when_requests_are_full(struct job *job)
         CHECK(job_post(&job->ranks[from], 0, PEN_LANE_REPLY, 16, 0) == PEN_POST_DONE);
     CHECK(job_post(&job->ranks[job->size - 1], 0, PEN_LANE_REPLY, PEN_FRAME_HEAD_MAX, max) ==
           PEN_POST_DONE);
-    /* And replies are delivered with the requests still there. */
+    /* Replies are delivered while the requests wait. */
     uint64_t requests = job->ranks[0].delivered[PEN_LANE_REQUEST];
     uint64_t until = pen_now_ns() + UINT64_C(10000000000);
     while (job->ranks[0].delivered[PEN_LANE_REPLY] < job->size + 1) {
@@ -98,14 +98,16 @@ static void control_finds_room_when_all_else_is_full(struct job *job)
     job_settle(job);
 }
 
-/* Whoever has posted polls once more: a link may keep a frame for company until then. */
+/* After posting, a rank polls once more: a link may delay a frame until then, to send it with
+ * later ones. */
 static void senders_poll(struct job *job)
 {
     for (pen_peer self = 1; self < job->size; self++)
         (void)job_poll(&job->ranks[self], 0, 32);
 }
 
-/* host_deliver checks the lanes; here we see that asking for some does not lose the others. */
+/* host_deliver checks the lanes. This test checks that a poll for some lanes loses no frame of the
+ * rest. */
 static void poll_brings_only_the_lanes_asked_for(struct job *job)
 {
     for (unsigned lanes = 0; lanes <= PEN_LANES_ALL; lanes++) {
@@ -139,7 +141,7 @@ static void poll_keeps_to_its_budget(struct job *job)
     }
 }
 
-/* However much one peer sends, the others' frames come through. */
+/* However much one peer sends, the frames of all peers arrive. */
 static void a_busy_peer_does_not_starve_the_others(struct job *job)
 {
     pen_peer quiet = job->size - 1;
@@ -156,7 +158,7 @@ static void a_busy_peer_does_not_starve_the_others(struct job *job)
             for (unsigned k = 0; k < 4; k++)
                 (void)job_post(&job->ranks[1], 0, (pen_lane)lane, 16, 0);
             (void)job_poll(target, PEN_LANES_ALL, 2);
-            (void)job_poll(&job->ranks[quiet], 0, 2); /* should its frame have had to wait */
+            (void)job_poll(&job->ranks[quiet], 0, 2); /* in case its frame had to wait */
         }
         CHECK(job->ranks[quiet].ledger[mine].arrived);
         job_settle(job);

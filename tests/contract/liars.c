@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* liars.c: conduits that break what they promise. Each wraps an honest conduit and lies in one
- * flag; the tests of the contract have to find every one of them. Beside each liar is the same link
- * without the flag, or with it kept, which has to pass.
- *
- * Each runs in a process of its own, because a broken promise ends the process. */
+/* liars.c: conduits that break their promises. Each wraps an honest conduit and lies in one flag;
+ * the tests of the contract have to find every one of them. Beside each liar is the same link
+ * without the flag, or with the flag kept, which has to pass. Each runs in its own process,
+ * because a broken promise ends the process. */
 #include "contract.h"
 
 #include "link/impair.h"
@@ -18,7 +17,7 @@
 
 /* ---- links that lie -------------------------------------------------------------------------- */
 
-/* A link around a link. What it forwards it forwards with the honest one's tables. */
+/* A link around a link. Forwarded calls use the honest link's tables. */
 typedef struct liar_link {
     pen_link base; /* first: the test sees a pen_link */
     pen_link *inner;
@@ -57,7 +56,7 @@ static unsigned liar_poll(pen_link *base, unsigned lanes, unsigned budget)
     return link->inner->ops->poll(link->inner, lanes, budget);
 }
 
-/* Says that long bodies are copied without an op, and reads them when it is polled next. */
+/* Claims that long bodies are copied without an op, and reads them at the next poll. */
 static pen_post post_late(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                           pen_op *op)
 {
@@ -86,9 +85,9 @@ static const pen_link_ops late_ops = { liar_close, liar_address, liar_connect, p
 static const pen_link_ops honest_ops = { liar_close, liar_address, liar_connect, post_honestly,
                                          liar_poll };
 
-/* put and get that want the region of the local side. The honest link need not know that side. */
+/* Put and get that need the region of the local side. The honest link may not need it. */
 struct liar_region {
-    pen_region *inner; /* NULL: the honest link has no room for it */
+    pen_region *inner; /* NULL: the honest link has no room for the region */
     char *start;
     size_t len;
 };
@@ -170,14 +169,14 @@ static const pen_rma_ops strict_rma = { rma_register, rma_deregister, rma_export
 static const struct liar {
     const char *name, *inner;
     pen_peer ranks;
-    pen_impair_config impair; /* what it does to frames */
-    const pen_link_ops *ops;  /* NULL: the honest one's */
+    pen_impair_config impair; /* changes frames */
+    const pen_link_ops *ops;  /* NULL: the honest link's function */
     bool wants_regions;
-    size_t inbox_len;
-    uint32_t copy_max;             /* 0: the honest one's */
-    uint32_t claims, claims_not;   /* flags that it sets or clears in spite of what it does */
+    size_t inbox_len;              /* 0: the honest link's value */
+    uint32_t copy_max;             /* 0: the honest link's value */
+    uint32_t claims, claims_not;   /* flags that it sets or clears falsely */
     bool is_honest;                /* it passes */
-    const contract_test *tests[2]; /* those that look for it */
+    const contract_test *tests[2]; /* the tests that find it */
 } liars[] = {
     { "RELIABLE: frames come twice",
       "smp",
@@ -232,7 +231,7 @@ static pen_status wrap(pen_link *inner, pen_link **out)
     CHECK(link != NULL);
     link->base = *inner;
     link->base.ops = this_liar->ops;
-    link->base.zcopy = NULL; /* these would go round us */
+    link->base.zcopy = NULL; /* these would bypass the wrapper */
     link->base.behind = NULL;
     link->base.count = NULL;
     link->base.express = (pen_express_table){ .first = NULL };
@@ -287,7 +286,7 @@ static void run_tests(const struct liar *liar)
     }
 }
 
-/* Whether the tests find fault with it, in a process of its own. */
+/* Returns whether the tests find fault with it, in a process of its own. */
 static bool is_found(const struct liar *liar)
 {
     int status = 0;

@@ -22,8 +22,8 @@ static void start_unfenced(void *config) { ((shm_config *)config)->unfenced = tr
 
 static void start_fenced(void *config) { ((shm_config *)config)->fenced = true; }
 
-/* Besides the defaults. A conduit needs rows here only where a path of its own is otherwise not
- * walked. */
+/* Variants besides the defaults. A conduit needs rows here only if the defaults leave one of its
+ * paths untested. */
 static const struct variant {
     const char *conduit, *name;
     pen_peer ranks;
@@ -31,8 +31,8 @@ static const struct variant {
     void (*adjust)(void *config);
     enum {
         ANYHOW,
-        THREADS_ONLY, /* what it pretends makes no sense in one thread */
-        NO_THREADS,   /* what it walks is the same in many, and takes long */
+        THREADS_ONLY, /* the setting has no effect in one thread */
+        NO_THREADS,   /* takes long, and covers the same paths in many threads */
     } threads;
 } variants[] = {
     { "smp",
@@ -135,7 +135,7 @@ static void run_test(const struct setup *setup, const contract_test *test, const
         return;
     printf("%s %u%s%s: %s\n", setup->conduit->name, setup->ranks, setup->name[0] != '\0' ? " " : "",
            setup->name, test->name);
-    fflush(stdout); /* the last line says where a crash was */
+    fflush(stdout); /* the last line names the test if there is a crash */
     job_open(&job, setup);
     test->run(&job);
     if (!test->leaves_frames)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settle.c: polling a whole job, and counting what it posted and what arrived. */
+/* settle.c: polls a whole job, and counts posted and delivered frames. */
 #include "contract.h"
 
 #include "os/os.h"
 
 enum { SETTLE_SECONDS = 20 };
 
-/* As the engine does: a rank whose replies found no room takes no more requests. */
+/* Polls as the engine does: a rank whose replies found no room takes no more requests. */
 void job_poll_all(struct job *job)
 {
     for (pen_peer self = 0; self < job->size; self++) {

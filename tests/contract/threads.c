@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads.c: a thread for each rank and one more that posts for it while it polls. Run under
- * ThreadSanitizer this says whether everything a reader sees was handed over properly. */
+/* threads.c: a thread for each rank, and one more that posts for the rank while it polls. Under
+ * ThreadSanitizer this shows whether all data is handed over properly. */
 #include "contract.h"
 
 #include "os/os.h"
 
 #include <sched.h>
 
-enum { THREADS_SECONDS = 100 }; /* something hangs: also where many share few cores */
+enum {
+    THREADS_SECONDS = 100
+}; /* seconds after which the test hangs, also if many ranks share few cores */
 
 struct crew {
     struct rank *rank;
@@ -21,7 +23,7 @@ static pen_lane mostly_requests(uint32_t i)
     return i % 16 == 0 ? PEN_LANE_CONTROL : PEN_LANE_REQUEST;
 }
 
-/* Nothing comes back: only the conduit tells a sender that its slots and buffers are free. */
+/* Sends without answers: only the conduit tells a sender that its slots and buffers are free. */
 static pen_lane only_replies(uint32_t i)
 {
     (void)i;
@@ -40,7 +42,7 @@ static void answer(struct rank *rank, pen_peer from, pen_lane lane, uint32_t bod
         job_reply(rank, from, 8 + body_len % 13 * 8, body_len % 5 == 0 ? body_len / 2 : 0);
 }
 
-/* One poll as the engine would do it; the backlog belongs to the poller. */
+/* Polls once as the engine would; the backlog belongs to the poller. */
 static void serve(struct rank *rank)
 {
     unsigned lanes = PEN_LANES_ALL;
@@ -76,7 +78,8 @@ static void *post_frames(void *arg)
     return NULL;
 }
 
-/* Serves until everything of everybody has arrived: peers may wait for what it alone can free. */
+/* Serves until all frames of all ranks have arrived, since peers may wait for room that only this
+ * rank can free. */
 static void *serve_rank(void *arg)
 {
     struct crew *crew = (struct crew *)arg;
@@ -106,7 +109,7 @@ static void run_crews(struct job *job, uint32_t frames, uint32_t body_max,
     for (pen_peer self = 0; self < job->size; self++) {
         struct rank *rank = &job->ranks[self];
         rank->on_deliver = answer;
-        /* Its own frames, and answers to everybody's. */
+        /* Expects its own frames, and answers to all ranks' requests. */
         job_expect(rank, rank->serial_count + frames * (job->size + 1));
         crews[self] = (struct crew){ .rank = rank,
                                      .frames = frames,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* traffic.c: everybody sends to everybody, and answers from inside deliver. It ends, or the lanes
- * are not independent. */
+/* traffic.c: every rank sends to every rank, and answers from inside deliver. The test does not
+ * end if the lanes depend on each other. */
 #include "contract.h"
 
 #include "os/os.h"
@@ -52,7 +52,7 @@ static void large_requests_and_replies_never_block(struct job *job)
     send_storm(job, 200 / job->size + 10, job->ranks[0].link->caps.frame_max);
 }
 
-/* All to one, the shape that runs out of room first. */
+/* All ranks send to one, the pattern that runs out of room first. */
 static void all_to_one_never_blocks(struct job *job)
 {
     for (pen_peer self = 0; self < job->size; self++)
@@ -76,7 +76,7 @@ static void serve_all_but_requests_of(struct job *job, struct rank *busy)
     (void)job_poll(busy, PEN_LANES_ALL & ~PEN_LANE_BIT(PEN_LANE_REQUEST), 32);
 }
 
-/* The target polls nothing but replies and control for a while, as with a full backlog. */
+/* The target polls only replies and control for a while, as with a full backlog. */
 static void a_rank_that_takes_no_requests_still_gets_replies(struct job *job)
 {
     struct rank *busy = &job->ranks[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* control.c: words on the control socket, of any length and content, and the exit rule that they
- * drive: whatever ranks say, in whatever order, there is a status, and it is never 0 if one died.
+ * drive. For any words of ranks in any order there is a status, and it is never 0 if a rank died.
  */
 #include "boot/control.h"
 #include "boot/exit_rule.h"
@@ -32,7 +32,7 @@ static pen_control_result hear(const uint8_t *bytes, size_t len, pen_control *ou
     return result;
 }
 
-/* What a supervisor makes of a word; false: nothing. */
+/* Handles a word as a supervisor does. Returns false if the word has no effect. */
 static bool event_of(const pen_control *word, uint32_t rank, pen_exit_event *out)
 {
     static const struct {
@@ -56,7 +56,7 @@ static void note(pen_exit_rule *rule, pen_exit_event event, uint64_t now_ns, boo
 {
     bool is_end = event.kind == PEN_EXIT_DIED || event.kind == PEN_EXIT_ENDED;
     if (rule->ranks[event.rank].gone || pen_exit_rule_over(rule))
-        return; /* nobody speaks after its end */
+        return; /* a rank sends nothing after its end */
     if (event.kind == PEN_EXIT_DIED) {
         event.code = 1 + (int)((unsigned)event.code % 64);
         *somebody_died = *somebody_died || !rule->ranks[event.rank].told;

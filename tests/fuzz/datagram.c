@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datagram.c: the decoder of the udp conduit, with bytes of anybody and of a rank that has the key.
- * The first byte of the input says which: 0 no seal at all, 1 as it comes to a sealed link, 2 the
- * input is the frames, which are sealed as a rank would. Memory has exactly the datagram's length.
- */
+/* datagram.c: the decoder of the udp conduit, with bytes of strangers and of a rank that has the
+ * key. The first byte of the input selects: 0 no seal at all, 1 the bytes as a sealed link
+ * receives them, 2 the input is the frames, which are sealed as a rank would. Memory has exactly
+ * the datagram's length. */
 #include "conduits/udp/datagram.h"
 
 #include "fuzz.h"
@@ -25,7 +25,7 @@ static pen_seal *seal_open(pen_peer self, pen_seal_mode mode)
     return seal;
 }
 
-/* Every frame of what was found to be sound lies in it, where the engine wants it. */
+/* Checks that every frame of a sound datagram lies in it, aligned as the engine requires. */
 static void read_frames(uint8_t *bytes, size_t payload_len)
 {
     size_t off = UDP_HEADER_LEN, end = UDP_HEADER_LEN + payload_len;
@@ -49,7 +49,8 @@ static void read_frames(uint8_t *bytes, size_t payload_len)
         abort();
 }
 
-/* The datagram that the input stands for, in memory of its own; NULL: there is none. */
+/* Returns the datagram that the input stands for, in memory of its own, or NULL if there is no
+ * datagram. */
 static uint8_t *datagram_of(unsigned kind, const uint8_t *input, size_t len, size_t whole)
 {
     void *memory = NULL;
@@ -81,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
     pen_peer from = PEN_PEER_ANY;
     size_t payload_len = 0;
     udp_verdict verdict = udp_datagram_open(ours, &us, bytes, whole, &from, &payload_len);
-    if (verdict == UDP_GENUINE && (kind == FOREIGN || from >= RANKS)) /* nobody guesses a tag */
+    if (verdict == UDP_GENUINE && (kind == FOREIGN || from >= RANKS)) /* a tag cannot be guessed */
         abort();
     if (verdict == UDP_GENUINE)
         read_frames(bytes, payload_len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz.h: what libFuzzer, and replay.c in its place, calls of a target. */
+/* fuzz.h: the function of a target that libFuzzer, or replay.c in its place, calls. */
 #ifndef PEN_TESTS_FUZZ_H
 #define PEN_TESTS_FUZZ_H
 

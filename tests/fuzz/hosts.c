@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts.c: lists of hosts: a command line's, a file's, Slurm's. The first byte says which. Every
- * name that is taken is one that ssh takes for a host, and nothing else. */
+/* hosts.c: lists of hosts: from the command line, a file, or Slurm. The first byte selects the
+ * source. Every accepted name must be one that ssh takes for a host. */
 #include "boot/hosts.h"
 
 #include "fuzz.h"

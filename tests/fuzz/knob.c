@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* knob.c: the values of variables: text of anybody as a value of every type, as a list of ranges,
- * and as a level of the log. */
+/* knob.c: the values of variables: any text as a value of every type, as a list of ranges, and as
+ * a level of the log. */
 #include "knob/knob.h"
 
 #include "fuzz.h"
@@ -27,7 +27,8 @@ static void try_memory(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    char *text = malloc(len + 1); /* of its exact length, so that a look behind its end is seen */
+    char *text =
+        malloc(len + 1); /* memory of its exact length, so that a read behind its end is found */
     if (text == NULL)
         return 0;
     memcpy(text, bytes, len);

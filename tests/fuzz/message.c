@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message.c: frames as they come to the engine from a link: heads, arguments, addresses and bodies
- * of anybody, on every lane, for handlers of the client, puts, gets and atomics. What does not fit
- * is dropped and counted; nothing outside the segment changes. */
+/* message.c: frames as the engine receives them from a link: any heads, arguments, addresses and
+ * bodies, on every lane, for handlers of the client, puts, gets and atomics. A frame that does not
+ * fit is dropped and counted; memory outside of the segment does not change. */
 #include "am/wire.h"
 #include "atomic/atomic.h"
 #include "support/rma_ranks.h"
@@ -28,8 +28,8 @@ static void open_ranks(ranks *world)
     };
     rma_ranks_open(world, &params);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        pen_am_entry
-            entries[PEN_AM_HANDLERS - PEN_AM_HANDLER_FIRST]; /* one that nobody made ends a job */
+        pen_am_entry entries[PEN_AM_HANDLERS -
+                             PEN_AM_HANDLER_FIRST]; /* an id that was not registered ends a job */
         for (unsigned i = 0; i < sizeof entries / sizeof entries[0]; i++)
             entries[i] = (pen_am_entry){ (uint8_t)(PEN_AM_HANDLER_FIRST + i),
                                          (void (*)(void))on_any,
@@ -45,13 +45,13 @@ static void open_ranks(ranks *world)
     }
 }
 
-/* A first word that goes with the frame's lengths, so that what is behind it is looked at; or that
- * lies about one thing. */
+/* Makes a first word that fits the frame's lengths, so that the decoder reads on, or that is wrong
+ * in one field. */
 static uint64_t fitting_head(reader *in, pen_lane lane, uint32_t *head_len, uint32_t body_len)
 {
     enum { WRONG_LANE = 1, WRONG_HEAD_LEN, WRONG_PAYLOAD_LEN, WRONG_HANDLER, LIES = 16 };
     uint8_t what = next(in), handler = next(in), count_and_lie = next(in);
-    unsigned arg_count = what / 16 + count_and_lie / 128 * 2; /* up to one more than there may be */
+    unsigned arg_count = what / 16 + count_and_lie / 128 * 2; /* up to one more than the limit */
     unsigned lie = count_and_lie % LIES;
     pen_am_category category = (pen_am_category)(what % 4);
     pen_wire_place place = category == PEN_AM_LONG ? (pen_wire_place)(what / 4 % 4) : PEN_WIRE_BODY;
@@ -66,14 +66,14 @@ static uint64_t fitting_head(reader *in, pen_lane lane, uint32_t *head_len, uint
         *head_len += sizeof(uint64_t);
     if (lie == WRONG_LANE)
         lane = (lane + 1) % PEN_LANES;
-    /* of a Long the payload need not be in the frame */
+    /* the payload of a Long need not be in the frame */
     uint32_t payload_len = category == PEN_AM_LONG && place == PEN_WIRE_PLACED ? next(in) * 16u
                            : lie == WRONG_PAYLOAD_LEN                          ? body_len + 4
                                                                                : body_len;
     return pen_wire_head(pen_wire_kind(category, lane, place), handler, arg_count, payload_len);
 }
 
-/* Where a Long goes: inside the segment, or not far from it. */
+/* Draws the target of a Long: inside the segment, or not far from it. */
 static void aim(reader *in, uint8_t *head, uint32_t head_len, uint64_t first)
 {
     uint8_t how = next(in);
@@ -83,7 +83,7 @@ static void aim(reader *in, uint8_t *head, uint32_t head_len, uint64_t first)
         memcpy(head + head_len - sizeof tail, tail, sizeof tail);
 }
 
-/* As links do; straight: what is a head and no more. */
+/* Delivers as links do. straight: the frame has a head only. */
 static void hand_over(pen_job *job, pen_peer from, pen_lane lane, const pen_frame *frame,
                       bool straight)
 {
@@ -96,7 +96,7 @@ static void hand_over(pen_job *job, pen_peer from, pen_lane lane, const pen_fram
         pen_am_deliver_reply(job, from, frame->head, frame->head_len);
 }
 
-/* From memory of exactly its length. */
+/* Delivers from memory of exactly the frame's length. */
 static void deliver(ranks *world, reader *in)
 {
     uint8_t what = next(in);
@@ -125,7 +125,8 @@ static void deliver(ranks *world, reader *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static ranks world; /* as long as the program: opening it takes longer than a thousand frames */
+    static ranks
+        world; /* lives as long as the program: opening it takes longer than a thousand frames */
     reader in = { bytes, bytes + len };
     if (world.jobs == NULL)
         open_ranks(&world);
@@ -133,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         deliver(&world, &in);
         (void)pen_progress_poll(&world.jobs[VICTIM].progress);
     }
-    for (unsigned i = 0; i < 4; i++) /* what it answered is not kept */
+    for (unsigned i = 0; i < 4; i++) /* replies are dropped */
         (void)pen_progress_poll(&world.jobs[VILLAIN].progress);
     return 0;
 }

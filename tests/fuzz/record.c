@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* record.c: the stream between launcher and agents: where it begins, its records, and the bodies
- * that say what is to be started. Bytes of anybody; with a first byte that is odd, records whose
- * check is right. */
+/* record.c: the stream between launcher and agents: its beginning, its records, and the bodies of
+ * start orders. The input is any bytes; if the first byte is odd, records with a correct check
+ * sum. */
 #include "boot/record.h"
 #include "boot/start_order.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was understood is said again in the same bytes. */
+/* Checks that an understood body is packed into the same bytes. */
 static void compare(pen_pack *again, const char *body, size_t len)
 {
     if (again->failed || again->len != len || (len != 0 && memcmp(again->bytes, body, len) != 0))
@@ -46,7 +46,7 @@ static void read_body(const char *body, size_t len)
     for (size_t i = 0; texts != NULL && texts[i] != NULL; i++)
         sum += (uint32_t)strlen(texts[i]);
     free(texts);
-    volatile uint32_t sink = sum; /* what was read was there */
+    volatile uint32_t sink = sum; /* forces the reads */
     (void)sink;
 }
 
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     size_t stream_len = len - 1, begin = 0;
     memcpy(stream, bytes + 1, len - 1);
     if (bytes[0] % 2 != 0) {
-        uint32_t missing = bytes[0] == UINT8_MAX; /* the rest has not come yet */
+        uint32_t missing = bytes[0] == UINT8_MAX; /* the rest has not arrived yet */
         pen_record head = { .body_len = (uint32_t)(len - 1) + missing, .kind = bytes[0] / 2 };
         head.check = pen_record_check(&head);
         memcpy(stream, &head, sizeof head);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reliable.c: the reliable link's protocol, with frames of peers that may say anything: the input
- * is a list of things that happen. Checked: what is handed on lies in the frame, memory has bounds,
- * and what was acknowledged can be acknowledged. */
+/* reliable.c: the reliable link's protocol, with frames of untrusted peers: the input is a list of
+ * events. Checked: delivered data lies in the frame, memory has bounds, and only sent frames are
+ * acknowledged. */
 #include "reliable/protocol.h"
 
 #include "fuzz.h"
@@ -21,7 +21,7 @@ typedef struct bench {
     pen_rel_core core;
     uint64_t now_ns;
     unsigned allocated; /* how often */
-    bool is_short;      /* of memory: now and then there is none */
+    bool is_short;      /* memory is short: some allocations fail */
 } bench;
 
 static uint8_t next(reader *in) { return in->at != in->end ? *in->at++ : 0; }
@@ -64,7 +64,8 @@ static void look_at(const pen_rel_delivery *in, const uint8_t *body, size_t body
         abort();
 }
 
-/* A frame in memory of exactly its length; sound: with what a peer of this session knows. */
+/* Makes a frame in memory of exactly its length. sound: with the fields that a peer of this
+ * session knows. */
 static void receive(bench *b, reader *in, bool is_sound)
 {
     uint8_t peer = next(in), lanes = next(in);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay.c: gives a target every file of a folder, whole and cut everywhere, and with each byte
- * changed in a few ways: what is known to be worth a try is tried by every compiler.
+/* replay.c: gives a target every file of a folder, whole and cut at every length, and with each
+ * byte changed in a few ways, so that every compiler tries the corpus.
  *
  *     fuzz.<target> <folder> [whole]
  *
- * whole: and nothing else, for targets that take long. */
+ * whole: only whole files, for targets that take long. */
 #include "fuzz.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm.c: the rings of shared memory, written by a peer that writes what it likes where it likes in
- * its neighbour's part, between polls of all ranks. Pages that nobody may touch lie round it. */
+/* shm.c: the rings of shared memory, while a peer writes any bytes anywhere in its neighbour's
+ * part between polls of all ranks. Pages without access lie around the memory. */
 #include "../unit/shm/shm_job.h"
 
 #include "fuzz.h"
@@ -34,8 +34,8 @@ static _Atomic uint64_t *inbox_word(shm_link *link, reader *in)
     return &shm_inbox(&link->layout, link->area, lane)[next(in, 1) % SHM_RING_SLOTS].word;
 }
 
-/* The next word that the victim looks for, and what it says: kind, lengths and place are such as a
- * peer may write, or just not. */
+/* Writes the next word that the victim looks for. Its kind, lengths and place are valid for a
+ * peer, or just invalid. */
 static void write_next(shm_link *link, reader *in)
 {
     uint32_t where = (uint32_t)next(in, 1), shape = (uint32_t)next(in, 1);
@@ -48,7 +48,7 @@ static void write_next(shm_link *link, reader *in)
     uint64_t word = shm_word(rx->next, shape / 4 % 16 * 8);
     if (kind != SHM_BODY_NONE || shape >= 192)
         word |= shm_word_body(kind, kind == SHM_BODY_IN_SLOT ? len % 64 : len, place % 34);
-    if (kind == SHM_BODY_IN_RING || !is_channel) /* of an inbox: who says to have sent it */
+    if (kind == SHM_BODY_IN_RING || !is_channel) /* the claimed sender of an inbox frame */
         word |= shm_word_place(is_channel ? place * (link->layout.ring_len / SHM_BODY_ALIGN / 200)
                                           : place % (RANKS + 1));
     atomic_store(&link->page->lanes[lane].chunks_taken, shape < 192 ? UINT32_MAX : place);
@@ -58,7 +58,8 @@ static void write_next(shm_link *link, reader *in)
     atomic_fetch_or(&link->page->bell, bell | SHM_BELL_RUNG);
 }
 
-/* Rings for channels, inboxes and faults, true or not; says who owns a channel. */
+/* Rings the bells for channels, inboxes and faults, true or false, and claims an owner of a
+ * channel. */
 static void ring(shm_link *link, reader *in)
 {
     uint64_t what = next(in, 1);
@@ -66,7 +67,7 @@ static void ring(shm_link *link, reader *in)
     atomic_fetch_or(&link->page->bell, next(in, 1) << SHM_BELL_CHANNEL_BIT | what % 64);
 }
 
-/* A slot's word with a position that is looked for, and the fields that the input says. */
+/* Makes a slot's word with the expected position, and with the fields of the input. */
 static void write_slot(shm_link *link, reader *in, bool is_channel)
 {
     const uint8_t *at = in->at;
@@ -115,7 +116,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     static const shm_config configs[] = {
         { .channels = 4, .eager = 2, .park_polls = 4 },
         { .channels = 4, .eager = 8, .park_polls = 4 },
-        { .channels = 1, .eager = 0, .park_polls = 4 }, /* fewer than peers: they claim them */
+        { .channels = 1,
+          .eager = 0,
+          .park_polls = 4 }, /* fewer than peers, so that peers claim them */
         { .channels = 2, .eager = 8, .park_polls = 1000, .position_start = UINT32_MAX - 8 },
         { .channels = 4, .eager = 8, .park_polls = 0 },
         { .channels = 4, .eager = 8, .park_polls = 2, .fenced = true },
@@ -125,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     reader in = { bytes, bytes + len };
     uint64_t how = next(&in, 1);
     shm_job_open(&job, RANKS, &configs[how % 8 % (sizeof configs / sizeof configs[0])]);
-    if (how >= 128) /* who wants all frames in one way */
+    if (how >= 128) /* the rank that gets all frames by one path */
         memset(job.ranks[VICTIM].host.deliver_head, 0, sizeof job.ranks[VICTIM].host.deliver_head);
     for (unsigned i = 0; i < ACTS_MAX && in.at != in.end; i++)
         act(&job, &in);

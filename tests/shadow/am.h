@@ -94,7 +94,6 @@ typedef struct am_reply {
     size_t len;
 } am_reply;
 
-/* Returns the reply to a request. peer: the rank at the other end; limits apply to both ends. */
 /* Counts arrivals; atomic because handlers run on every thread. */
 typedef struct shared_tally {
     _Atomic uint64_t count, sum;
@@ -105,6 +104,7 @@ void tally_add(shared_tally *t, uint64_t digest);
 void tally_check(shared_tally *t, const am_tally *said, gex_Rank_t from, unsigned thread,
                  const char *what);
 
+/* Returns the reply to a request. peer: the opposite end; limits are the minimum of both ends. */
 am_reply am_reply_of(uint64_t key, am_want want, gex_Rank_t peer);
 
 /* Counts a bare reply that this rank waits for. */
