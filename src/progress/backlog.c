@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* backlog.c: replies and control frames that found no room. They wait here, as copies, so that a
- * handler never does. Order is kept per lane and peer, and a peer that has no room holds up nobody
- * else's.
+ * handler never waits. The order per lane and peer is kept. A peer that has no room delays no
+ * frames to different peers.
  *
- * Bounded without a limit: while anything is queued, the port's requests stay where they are, so a
- * backlog holds at most the answers to what one poll (of each thread) delivered: short ones, or a
- * Long reply that only pieces can carry, which is queued whole. A sweep goes on with requests all
- * the same and ends by itself: then a backlog holds the answers to what links kept, too. */
+ * The size is bounded without a limit. While a frame is queued, the port takes no requests, so a
+ * backlog holds at most the answers to the requests that one poll of each thread delivered.
+ * These are short, or a Long reply that only pieces can carry, which is queued whole. A sweep
+ * takes requests in any case and is itself bounded; then a backlog also holds the answers to the
+ * requests that links kept. */
 #include "progress/progress.h"
 
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static pen_backlog_entry *entry_make(pen_peer to, pen_lane lane, const pen_frame
 
 static uint64_t peer_bit(pen_peer peer) { return 1ull << (peer % 64); }
 
-/* The counts raised before and taken back unless the link keeps the body; see pen_op. */
+/* Posts an entry. The counts are raised first, and lowered again unless the link keeps the body;
+ * see pen_op. */
 static pen_post entry_post(pen_port *port, pen_backlog_entry *entry)
 {
     pen_frame frame = { entry->bytes,
@@ -56,7 +58,7 @@ static pen_post entry_post(pen_port *port, pen_backlog_entry *entry)
                         entry->head_len, entry->body_len };
     if (entry->body_len <= port->link->caps.frame_copy_max)
         return pen_port_post(port, entry->to, entry->lane, &frame, NULL);
-    /* relaxed: nobody else knows the op yet */
+    /* relaxed: no other thread knows the op yet */
     atomic_store_explicit(&entry->op.source_busy, 1, memory_order_relaxed);
     atomic_store_explicit(&entry->op.incomplete, 1, memory_order_relaxed);
     return pen_port_post(port, entry->to, entry->lane, &frame, &entry->op);
@@ -77,7 +79,7 @@ static void count_changed(pen_port *port)
     pen_progress_view_changed(progress);
     if (progress->concurrency != PEN_ALONE || progress->port_count != 1)
         return;
-    /* The short way through a poll is for an empty backlog. */
+    /* The fast path of a poll requires an empty backlog. */
     bool is_empty = atomic_load_explicit(&port->backlog.count, memory_order_relaxed) == 0;
     progress->alone = is_empty ? port->link : NULL;
 }
@@ -103,7 +105,8 @@ static void free_landed(pen_backlog *backlog)
 {
     for (pen_backlog_entry **at = &backlog->flying; *at != NULL;) {
         pen_backlog_entry *entry = *at;
-        /* acquire: pairs with the drop by whoever completed it; its reads of the body are over */
+        /* acquire: pairs with the drop by the thread that completed it; the body is no longer
+         * read */
         if (atomic_load_explicit(&entry->op.incomplete, memory_order_acquire) != 0 ||
             atomic_load_explicit(&entry->op.source_busy, memory_order_acquire) != 0) {
             at = &entry->next;
@@ -115,8 +118,8 @@ static void free_landed(pen_backlog *backlog)
     }
 }
 
-/* Posts what is queued, oldest first, passing over peers that have no room; answers how many went.
- */
+/* Posts queued frames, the oldest first, and skips peers that have no room. Returns how many
+ * were posted. */
 static unsigned post_queued(pen_port *port)
 {
     pen_backlog *backlog = &port->backlog;
@@ -155,7 +158,7 @@ unsigned pen_backlog_drain(pen_port *port)
 {
     pen_backlog *backlog = &port->backlog;
     if (!pen_lock_try(&backlog->lock))
-        return 0; /* somebody is at it */
+        return 0; /* a different thread drains it */
     free_landed(backlog);
     unsigned sent = post_queued(port);
     count_changed(port);
@@ -168,7 +171,7 @@ unsigned pen_backlog_drain(pen_port *port)
 static bool must_queue(pen_port *port, pen_peer to, pen_lane lane)
 {
     pen_backlog *backlog = &port->backlog;
-    /* relaxed: this thread's own frames, whose order counts, it sees */
+    /* relaxed: a thread sees its own frames, and only their order matters */
     if (pen_likely(atomic_load_explicit(&backlog->queued, memory_order_relaxed) == 0))
         return false;
     pen_lock_take(&backlog->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress.c: the ports of a rank, and serving all of them once. */
+/* progress.c: the ports of a rank, and a poll of all of them. */
 #include "progress/progress.h"
 
 #include "os/os.h"
@@ -15,13 +15,13 @@ const pen_knob pen_progress_knobs[] = {
       "How long it waits before it sleeps; at least 200us, and no longer where a network's socket "
       "wakes it; sooner when ranks outnumber cores." },
     { "PENSTOCK_WAIT_SLEEP", PEN_KNOB_BOOL, "yes", offsetof(pen_progress_config, sleep),
-      "Whether a waiting rank may sleep at all, instead of yielding for ever." },
+      "Whether a waiting rank may sleep. Without sleep it yields until the wait ends." },
     { 0 },
 };
 
 static uint64_t ns_of(double seconds)
 {
-    const double s_max = 1e9; /* beyond that nobody waits, and nothing overflows */
+    const double s_max = 1e9; /* a larger total changes no decision, and cannot overflow */
     return (uint64_t)((seconds < s_max ? seconds : s_max) * 1e9);
 }
 
@@ -51,7 +51,7 @@ void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
 
 void pen_progress_enter_thread(pen_progress *progress)
 {
-    /* relaxed: a count that the wait policy looks at now and then */
+    /* relaxed: a count that the wait policy reads occasionally */
     atomic_fetch_add_explicit(progress->sleeper.polling_total, 1, memory_order_relaxed);
 }
 
@@ -98,13 +98,13 @@ void pen_progress_view_changed(pen_progress *progress)
         return;
     const uint32_t *word = word_of(progress);
     if (progress->concurrency == PEN_ALONE) {
-        /* relaxed, and not an order in a variable, for which compilers take the strongest: an
-         * exchange would wait for what was stored before, a peer's line as a rule */
+        /* relaxed. The order is a constant because compilers use the strongest for a variable,
+         * and an exchange would wait for earlier stores, which often go to a peer's line */
         __atomic_store_n(&view->words[PEN_POLL_WORDS - 1], word, __ATOMIC_RELAXED);
         return;
     }
-    /* seq_cst: each thread stores what it believes and then looks again; who changes something
-     * after that look will store, too */
+    /* seq_cst: each thread stores its value and then looks again; a thread that changes the
+     * state after that look stores, too */
     __atomic_store_n(&view->words[PEN_POLL_WORDS - 1], word, __ATOMIC_SEQ_CST);
     for (const uint32_t *now; (now = word_of(progress)) != word; word = now)
         __atomic_store_n(&view->words[PEN_POLL_WORDS - 1], now, __ATOMIC_SEQ_CST);
@@ -138,13 +138,14 @@ void pen_progress_publish(pen_progress *progress)
     uint64_t handled = 0;
     for (uint32_t i = 0; i < progress->port_count; i++)
         handled += atomic_load_explicit(&progress->ports[i].handled, memory_order_relaxed);
-    /* relaxed: for people; not more often than needed, because senders read the same line */
+    /* relaxed: only printed for people. Stored only on change, because senders read the same
+     * line */
     if (atomic_load_explicit(progress->sleeper.progress, memory_order_relaxed) != handled)
         atomic_store_explicit(progress->sleeper.progress, handled, memory_order_relaxed);
 }
 
-/* Nobody polls inside a handler: with one thread the link would be entered twice, with several the
- * nested poll would find nothing, for ever. */
+/* Records the polling thread for checked builds. A handler may not poll: with one thread the
+ * link would be entered twice; with several, the nested poll would never find a frame. */
 static void note_poller(pen_port *port, uintptr_t poller)
 {
     /* relaxed: a thread looks for its own name only */
@@ -157,10 +158,11 @@ static unsigned poll_port(pen_port *port)
     PEN_ASSERT(atomic_load_explicit(&port->poller, memory_order_relaxed) !=
                (uintptr_t)pthread_self());
     if (!pen_lock_try(&port->poll_lock))
-        return 0; /* another thread is serving it */
+        return 0; /* a different thread polls it */
     note_poller(port, (uintptr_t)pthread_self());
     unsigned lanes = PEN_LANES_ALL, handled = 0;
-    /* relaxed: what this thread queued it sees, and for others' the next poll is soon enough */
+    /* relaxed: this thread sees the frames that it queued; a later poll serves those of other
+     * threads */
     if (pen_unlikely(atomic_load_explicit(&port->backlog.count, memory_order_relaxed) != 0)) {
         handled = pen_backlog_drain(port);
         if (atomic_load_explicit(&port->backlog.queued, memory_order_relaxed) != 0)
@@ -176,14 +178,15 @@ static unsigned poll_port(pen_port *port)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-/* A link with a socket may answer a poll with 0 although more datagrams are there: all that this
- * poll took were acknowledgements. */
+/* Fruitless polls that end a sweep of a link with a socket. A poll may return 0 while datagrams
+ * are left, if it took only acknowledgements. */
 enum { QUIET_POLLS_OF_SOCKETS = 2 };
 
-/* Polls until nothing is left, or more was handled than could have been there at the beginning: so
- * a flood of new frames does not keep us. Requests are taken although replies wait in the backlog,
- * because the peer that has to make room may be out of the barrier and compute; what the backlog
- * gets is bounded by the same number. False: another thread has the port. */
+/* Polls until no frame is left, or until more were handled than can have been there at the
+ * beginning, so that a flood of new frames cannot prolong it. Requests are taken even if replies
+ * wait in the backlog, because the peer that has to make room may have left the barrier and
+ * compute; the same bound limits the backlog. Returns false if a different thread polls the
+ * port. */
 static bool sweep_port(pen_port *port, unsigned *handled)
 {
     if (!pen_lock_try(&port->poll_lock))
@@ -213,10 +216,10 @@ static bool is_sweep_due(const pen_progress *progress)
            atomic_load_explicit(&progress->sweep_done, memory_order_relaxed);
 }
 
-/* In place of a poll of all ports. */
+/* Runs instead of a poll of all ports. */
 static PEN_COLD unsigned sweep(pen_progress *progress)
 {
-    /* acquire: pairs with pen_progress_ask_sweep; we see what the asker had seen */
+    /* acquire: pairs with pen_progress_ask_sweep; we see everything that the asker had seen */
     uint32_t ticket = atomic_load_explicit(&progress->sweep_asked, memory_order_acquire);
     unsigned handled = 0;
     bool complete = true;
@@ -227,7 +230,7 @@ static PEN_COLD unsigned sweep(pen_progress *progress)
     if (progress->concurrency == PEN_ALONE)
         progress->polling = false;
     if (!complete)
-        return handled + 1; /* nobody may sleep meanwhile */
+        return handled + 1; /* non-zero keeps waiting threads from sleeping */
     uint32_t done = atomic_load_explicit(&progress->sweep_done, memory_order_relaxed);
     while ((int32_t)(ticket - done) > 0 &&
            /* release: pairs with pen_progress_is_swept */
@@ -265,13 +268,13 @@ unsigned pen_progress_poll_ports(pen_progress *progress)
     /* relaxed: see source_work */
     if (atomic_load_explicit(&progress->source_work, memory_order_relaxed) != 0) {
         handled += poll_sources(progress);
-        if (is_sweep_due(progress)) { /* at once: somebody waits for that alone */
+        if (is_sweep_due(progress)) { /* immediately, because a thread waits for this event alone */
             handled += sweep(progress);
             handled += poll_sources(progress);
         }
     }
     if (handled != 0 && progress->concurrency != PEN_ALONE) {
-        /* What we handled may be what a sleeping thread of this rank waits for. */
+        /* A sleeping thread of this rank may wait for the events handled here. */
         pen_progress_wake_fence(progress);
         pen_progress_wake(progress->sleeper.sleeping, progress->sleeper.wake);
     }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait.c: what a waiting thread does with its core.
+/* wait.c: how a waiting thread uses its core.
  *
- * Waking a core that went idle takes tens of microseconds, handing over a core less than one. So
- * with a core for every polling thread of the host ("roomy") a waiter keeps its core and sleeps
- * late; without
- * ("crowded") every poll that finds nothing gives the core to somebody who may have work for
- * us. That others want our core is seen in two ways: the host's count of polling threads against
- * its cores, and this thread's forced context switches, which the kernel counts for a sched_yield
- * too when, and only when, somebody else ran. The second catches ranks bound to one core and other
- * people's programs.
+ * Waking an idle core takes tens of microseconds; handing over a core takes less than one. So if
+ * the host has a core for every polling thread ("roomy"), a waiter keeps its core and sleeps late.
+ * If it has not ("crowded"), every fruitless poll gives the core to a rank that may have work for
+ * us. Two signs show that a different thread wants our core. One is the host's count of polling
+ * threads, compared with its cores. The second is this thread's forced context switches, which the
+ * kernel counts for a sched_yield only if a different thread ran. The second sign detects ranks
+ * bound to one core, and programs outside the job.
  *
- * A rank whose links all ring need not yield for long: asleep it is woken by what comes. Where
- * somebody computes, a yield takes a time slice of milliseconds; sleeping does not. */
+ * A rank whose links all have descriptors need not yield for long, because an arriving frame
+ * wakes it from sleep. If a rank on the core computes, a yield takes a time slice of
+ * milliseconds; sleeping does not. */
 #include "progress/progress.h"
 
 #include "os/os.h"
@@ -23,24 +23,27 @@
 enum {
     EAGER_POLLS = 64,    /* roomy: polls before the first pause or look at the clock */
     LOOK_EVERY = 16,     /* roomy: polls between looks at the clock */
-    YIELD_EVERY = 64,    /* roomy: polls between yields, once spun out; a multiple of LOOK_EVERY */
+    YIELD_EVERY = 64,    /* roomy: polls between yields, after spinning; a multiple of LOOK_EVERY */
     CROWDED_YIELDS = 16, /* crowded: fruitless yields before the first look at the clock */
     CROWDED_LOOK_EVERY = 8,
     PROBE_AT =
-        8, /* crowded by others: the yield of a wait that asks whether they are still there ... */
-    PROBE_EVERY = 32, /* ... and for short waits every so many yields of the rank */
+        8, /* crowded by outsiders: the yield of a wait that tests whether they are still there
+            * ... */
+    PROBE_EVERY = 32, /* ... and in short waits, every PROBE_EVERY yields of the rank */
     IDLE_PER_SECOND = 10,
     LOOP_CROWDED = 8 * PEN_POLLER_FRUITLESS, /* the client's polls between looks at the clock */
     LOOP_ROOMY = 256 * PEN_POLLER_FRUITLESS,
-    NO_YIELD = 64, /* waits that sleep at once after a yield that took long */
-    LOOP_NS = 500, /* a loop that takes longer, for each unit of these, does more than wait */
+    NO_YIELD = 64, /* waits that sleep at once after a long yield */
+    LOOP_NS = 500, /* per poll of the client: a slower loop does more than wait */
 };
 #define NS_PER_SECOND 1000000000u
-#define NAP_NS_MAX    4000000u /* bounds the harm of a wake-up that nobody sent */
-#define NAP_FD_NS_MAX 1000000u /* shorter: a wake-up through memory does not end a ppoll */
-#define YIELD_NS_LONG 200000u  /* ranks that wait as we do come back sooner */
-#define LOOP_LOOK_NS  200000u  /* roomy: how often a loop of polls looks who wants its core */
-#define LONG_NAPS     2u       /* who sleeps longer than so many naps does not count as polling */
+#define NAP_NS_MAX    4000000u /* bounds the delay if a wake-up is lost */
+#define NAP_FD_NS_MAX                                                                           \
+    1000000u                  /* shorter, because a wake-up through memory does not end a ppoll \
+                               */
+#define YIELD_NS_LONG 200000u /* a yield between waiting ranks is shorter */
+#define LOOP_LOOK_NS  200000u /* roomy: how often a loop of polls tests who wants its core */
+#define LONG_NAPS     2u      /* a rank that sleeps longer than this is not counted as polling */
 
 /* The clock that the job lent. */
 static uint64_t now(const pen_progress *progress)
@@ -65,7 +68,7 @@ static bool is_roomy(const pen_progress *progress)
     return progress->wait_mode == PEN_WAIT_SPIN && has_cores(progress) && !core_is_shared(progress);
 }
 
-/* Offers the core; with look, notes whether somebody took it. */
+/* Yields the core. If look is true, records whether another thread ran. */
 static void give_away(pen_waiter *waiter, bool look)
 {
     pen_progress *progress = waiter->progress;
@@ -83,7 +86,7 @@ static void give_away(pen_waiter *waiter, bool look)
     atomic_store_explicit(&progress->core_shared, waiter->switches != before, memory_order_relaxed);
 }
 
-/* Whether those who wanted our core may have gone. */
+/* May the outsiders that wanted our core have gone? */
 static bool is_time_to_probe(const pen_progress *progress)
 {
     /* relaxed: any value will do */
@@ -108,12 +111,12 @@ void pen_wait_withdraw(pen_waiter *waiter)
     progress->on_wait(progress->on_wait_ctx, waiter->what, 0, true);
 }
 
-/* What a waiting rank does beside waiting: its owner's errands and the launcher's report. */
+/* Duties of a waiting rank: its owner's on_idle and the launcher's report. */
 static void look_around(const pen_waiter *waiter, uint64_t now_ns)
 {
     pen_progress *progress = waiter->progress;
     pen_wait_show(progress, waiter->what, now_ns);
-    /* relaxed: the exchange lets one thread through, nothing else hangs on it */
+    /* relaxed: the exchange lets one thread through, and orders no data */
     uint64_t next_ns = atomic_load_explicit(&progress->on_idle_next_ns, memory_order_relaxed);
     if (now_ns < next_ns)
         return;
@@ -128,10 +131,10 @@ static void look_around(const pen_waiter *waiter, uint64_t now_ns)
 
 /* ---- sleeping -------------------------------------------------------------------------------- */
 
-/* A frame of ours may be waiting for room, and who makes room does not wake us. */
+/* Does a frame of this rank wait for room? A peer that makes room does not wake this rank. */
 static bool waits_for_room(const pen_progress *progress)
 {
-    /* relaxed: what this thread made wait it sees, and others look after what is theirs */
+    /* relaxed: a thread sees its own frames, and other threads test for theirs */
     if (atomic_load_explicit(&progress->room_waits, memory_order_relaxed) != 0)
         return true;
     for (uint32_t i = 0; i < progress->port_count; i++) {
@@ -143,9 +146,9 @@ static bool waits_for_room(const pen_progress *progress)
 
 static void nap(pen_waiter *waiter);
 
-/* Asks to be woken. The caller then looks at its condition once more, and the next step polls once
- * more, before that step sleeps: see pen_progress_wake. Where nobody wakes through memory there is
- * nothing to ask for. */
+/* Asks to be woken. The caller then tests its condition once more, and the next step polls once
+ * more before it sleeps: see pen_progress_wake. If all wake-ups come through descriptors, sleeps
+ * at once. */
 static void prepare_sleep(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
@@ -159,7 +162,7 @@ static void prepare_sleep(pen_waiter *waiter)
         nap(waiter);
         return;
     }
-    /* acquire: older than the request below; a sender changes it after taking the request */
+    /* acquire: loaded before the request below; a sender changes it after taking the request */
     waiter->wake = atomic_load_explicit(progress->sleeper.wake, memory_order_acquire);
     atomic_store_explicit(progress->sleeper.sleeping, 1, memory_order_release);
     if (!progress->membarrier || !pen_membarrier())
@@ -167,8 +170,8 @@ static void prepare_sleep(pen_waiter *waiter)
     waiter->armed = true;
 }
 
-/* Arms every link that sleeps on a descriptor, and lowers *until_ns to when one of them is due;
- * false: one of them has events already. */
+/* Arms every link that sleeps on a descriptor, and lowers until_ns to the latest time to wake.
+ * Returns false if a link already has events. */
 static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_out,
                       uint64_t *until_ns)
 {
@@ -179,7 +182,7 @@ static bool arm_links(pen_progress *progress, struct pollfd *fds, nfds_t *count_
         if (link->wait == NULL && link->due == NULL)
             continue;
         if (!pen_lock_try(&port->poll_lock))
-            return false; /* somebody is serving it: there may soon be news */
+            return false; /* a different thread polls it: there may be events soon */
         bool quiet = true;
         if (link->wait != NULL) {
             quiet = link->wait->arm(link);
@@ -210,7 +213,7 @@ static bool has_fds(const pen_progress *progress)
     return false;
 }
 
-/* Sleeps until woken, or for a nap; true: something happened. */
+/* Sleeps until woken, or for a limited time. Returns true if there was an event. */
 static bool sleep_once(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
@@ -237,19 +240,20 @@ static void nap(pen_waiter *waiter)
     waiter->armed = false;
     __atomic_fetch_add(&progress->counters->wait_sleep, 1, __ATOMIC_RELAXED); /* as above */
     pen_progress_publish(progress);
-    bool is_long = waiter->naps >= LONG_NAPS; /* then the others have one competitor less */
+    bool is_long = waiter->naps >= LONG_NAPS; /* reduces the count of threads that compete for
+                                               * cores */
     if (is_long)
         pen_progress_leave_thread(progress);
     bool woken = sleep_once(waiter);
     if (is_long)
         pen_progress_enter_thread(progress);
-    /* Withdraws the request, unless it may be another thread's by now: then the next sender sends
-     * one wake-up too many. relaxed: a sender that still sees it does no harm. */
+    /* Withdraws the request, unless it may belong to another thread; then the next sender sends
+     * an unneeded wake-up. relaxed: a sender that still sees it does no harm. */
     if (progress->concurrency == PEN_ALONE)
         atomic_store_explicit(progress->sleeper.sleeping, 0, memory_order_relaxed);
     uint32_t naps = waiter->naps + 1;
     if (woken)
-        pen_waiter_restart(waiter); /* with new hope */
+        pen_waiter_restart(waiter); /* the wait begins from the start */
     else
         waiter->naps = naps;
     look_around(waiter, now(progress));
@@ -257,9 +261,9 @@ static void nap(pen_waiter *waiter)
 
 /* ---- the two policies ------------------------------------------------------------------------ */
 
-/* For how long a crowded rank yields. Yields that nobody takes are short: without the clock sixteen
- * would be over before a peer on another core can answer, and waking us then costs it more than our
- * yielding costs anyone. */
+/* The time for which a crowded rank yields. A yield that no thread takes is short. Counted
+ * without the clock, sixteen would be over before a peer on a different core can answer, and
+ * waking us would cost that peer more than our yields cost. */
 static uint64_t yield_limit_ns(const pen_progress *progress)
 {
     return progress->wait_mode == PEN_WAIT_SPINBLOCK ? progress->sleep_after_ns : progress->spin_ns;
@@ -278,7 +282,7 @@ static bool sleep_at_once(pen_waiter *waiter)
     return true;
 }
 
-/* Whatever comes wakes us. */
+/* The idle step of a crowded rank that every arriving frame wakes. */
 static void idle_crowded_ringing(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
@@ -349,13 +353,13 @@ void pen_wait_idle(pen_waiter *waiter)
         nap(waiter);
         return;
     }
-    if (waiter->naps != 0) { /* still nothing: sleep on */
+    if (waiter->naps != 0) { /* the last sleep ended by timeout: sleep again */
         prepare_sleep(waiter);
         return;
     }
     bool roomy = is_roomy(progress);
     uint32_t eager = roomy ? EAGER_POLLS : 0;
-    /* relaxed: a hint; stored only when it changes because every poll's line holds it */
+    /* relaxed: a hint; stored only on change, because every poll reads its line */
     if (atomic_load_explicit(&progress->eager, memory_order_relaxed) != eager)
         atomic_store_explicit(&progress->eager, eager, memory_order_relaxed);
     if (roomy)
@@ -366,7 +370,7 @@ void pen_wait_idle(pen_waiter *waiter)
         idle_crowded(waiter);
 }
 
-/* Somebody keeps us busy, but what we wait for may come from a rank that waits for our core. */
+/* Frames keep arriving, but the awaited one may come from a rank that waits for our core. */
 void pen_wait_served(pen_waiter *waiter)
 {
     const pen_turns *turns = waiter->progress->turns;
@@ -379,8 +383,8 @@ void pen_wait_served(pen_waiter *waiter)
 
 /* ---- loops of the client's own --------------------------------------------------------------- */
 
-/* Only polls that come close together are a way of waiting; a client that computes in between keeps
- * its core. */
+/* Polls at short intervals are a way of waiting. A client that computes between polls keeps its
+ * core. */
 void pen_poller_look(pen_progress *progress, pen_poller *poller)
 {
     uint64_t now_ns = now(progress);
@@ -389,7 +393,7 @@ void pen_poller_look(pen_progress *progress, pen_poller *poller)
     pen_waiter waiter = pen_waiter_of(progress, false);
     if (!waits)
         poller->since_ns = now_ns;
-    if (now_ns - poller->looked_ns > PEN_WAIT_LOOP_NS) /* another loop than the last */
+    if (now_ns - poller->looked_ns > PEN_WAIT_LOOP_NS) /* a new loop */
         poller->wait = pen_wait_for(PEN_CALL_POLL, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
     pen_wait_show(progress, &poller->wait, now_ns);
     if (waits && !roomy) {
