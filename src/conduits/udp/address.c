@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* address.c: which address of this host a rank receives at, and how it tells others. */
+/* address.c: chooses the address of this host at which a rank receives, and the form in which
+ * other ranks learn it. */
 #include "conduits/udp/udp.h"
 
 #include <arpa/inet.h>
@@ -14,11 +15,11 @@
 
 enum { WISH_LEN_MAX = 64, MTU_LEAST = 576 };
 
-typedef struct address_wish { /* an address, or a network of which one is to be used */
+typedef struct address_wish { /* an address, or a network in which any address will do */
     int family;
     uint8_t ip[16];
-    unsigned bits; /* of them that count */
-    bool exact;    /* no network was given: its interface's own will do, too */
+    unsigned bits; /* leading bits that count */
+    bool exact;    /* no network was given; if needed, the netmask of the interface is used */
 } address_wish;
 
 static const uint8_t *ip_of(const struct sockaddr *address, size_t *len)
@@ -61,7 +62,7 @@ static bool wish_parse(const char *text, address_wish *out)
     return true;
 }
 
-/* How many leading bits of a netmask are set. */
+/* Number of leading bits set in a netmask. */
 static unsigned mask_bits(const struct sockaddr *mask)
 {
     size_t len;
@@ -74,7 +75,7 @@ static unsigned mask_bits(const struct sockaddr *mask)
     return bits;
 }
 
-/* 2: the address itself. 1: one in its network. 0: neither. */
+/* Returns 2 for the address itself, 1 for an address in its network, 0 if the entry is neither. */
 static int wish_rank(const address_wish *wish, const struct ifaddrs *entry)
 {
     size_t len;
@@ -85,7 +86,7 @@ static int wish_rank(const address_wish *wish, const struct ifaddrs *entry)
     if (memcmp(ip, wish->ip, len) == 0)
         return 2;
     unsigned bits = wish->exact ? mask_bits(entry->ifa_netmask) : wish->bits;
-    /* Everything of 127/8 is this host's, as the first address says already. */
+    /* All of 127/8 belongs to this host, and the first address covers that. */
     return bits != 0 && bits_match(ip, wish->ip, bits) ? 1 : 0;
 }
 
@@ -124,12 +125,12 @@ pen_status udp_address_choose(const pen_host *host, const udp_config *config, ud
     const char *text = config->address != NULL ? config->address : config->worker_ip;
     if (text == NULL) {
         name = "PENSTOCK_UDP_ADDRESS";
-        text = "127.0.0.1"; /* nobody outside reaches it */
+        text = "127.0.0.1"; /* reachable from this host only */
     }
     address_wish wish;
     if (!wish_parse(text, &wish)) {
         host->log(host->ctx, PEN_LOG_ERROR,
-                  "cannot use %s=%s: it is neither an address nor a network; give one such as "
+                  "cannot use %s=%s: it is neither an address nor a network; give one, for example "
                   "192.168.1.7, fd00::7 or 192.168.1.0/24",
                   name, text);
         return PEN_ERR_ARGUMENT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datagram.c: writing datagrams, and reading them in the one order in which that is safe: length,
- * version, epoch, ranks, seal, replay, frames. */
+/* datagram.c: writes datagrams, and reads them in the only safe order: length, version, epoch,
+ * ranks, seal, replay, frames. */
 #include "conduits/udp/datagram.h"
 
 #include "base/compiler.h"
@@ -38,7 +38,7 @@ void udp_header_write(void *bytes, const udp_expect *us, pen_peer to)
 static size_t pad(uint8_t *bytes, size_t off, size_t grain)
 {
     size_t end = pen_align_up(off, grain);
-    memset(bytes + off, 0, end - off); /* or it would tell what was there */
+    memset(bytes + off, 0, end - off); /* otherwise old memory would leak to the peer */
     return end;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* receive.c: polling the shared socket, delivering what is genuine, and sleeping on it.
+/* receive.c: polls the shared socket, delivers genuine frames, and sleeps on the socket.
  *
- * Every message is taken off the socket by the call that looks for it, so none, however odd, can
- * stop the poll. What fails a stage is counted and forgotten: no answer, no line in a log. */
+ * Each receiving call takes its messages off the socket, so no malformed message can stop the
+ * poll. A datagram that fails a stage is counted and dropped: it gets no answer and no line in a
+ * log. */
 #include "conduits/udp/udp.h"
 
 #include "base/compiler.h"
@@ -15,12 +16,12 @@
 
 enum { CONTROL_LEN = CMSG_SPACE(sizeof(int)) };
 
-typedef struct udp_slot { /* what a message header points at */
+typedef struct udp_slot { /* memory that a message header points at */
     struct iovec part;
     _Alignas(struct cmsghdr) char control[CONTROL_LEN];
 } udp_slot;
 
-/* Behind the messages, in one piece of memory. */
+/* The slots lie behind the messages, in one piece of memory. */
 static udp_slot *slots_of(const udp_receiver *receiver)
 {
     return (udp_slot *)(void *)(receiver->messages + UDP_BATCH);
@@ -47,7 +48,7 @@ pen_status udp_receiver_open(udp_link *link)
     udp_slot *slots = slots_of(receiver);
     for (unsigned i = 0; i < UDP_BATCH; i++) {
         slots[i].part = (struct iovec){ buffer_of(receiver, i), UDP_BUFFER_LEN };
-        /* No place for the sender's address: nothing is decided by it. */
+        /* No room for the sender's address: it is never used. */
         receiver->messages[i].msg_hdr.msg_iov = &slots[i].part;
         receiver->messages[i].msg_hdr.msg_iovlen = 1;
     }
@@ -67,7 +68,7 @@ void udp_receiver_close(udp_link *link)
 
 /* ---- from the socket ------------------------------------------------------------------------- */
 
-/* How many came, at most receiver->batch. */
+/* Receives up to receiver->batch messages; returns how many came. */
 static unsigned receive_several(udp_link *link)
 {
     udp_receiver *receiver = &link->receiver;
@@ -82,13 +83,15 @@ static unsigned receive_several(udp_link *link)
     return count > 0 ? (unsigned)count : 0;
 }
 
-/* The same of one message, by the call that costs least: what comes while we look waits for its
- * end. It tells no lengths of datagrams that were joined. */
+/* Receives one message by the cheapest call: what arrives during the call waits until its end.
+ * This call does not report the lengths of joined datagrams. */
 static unsigned receive_single(udp_link *link)
 {
     struct mmsghdr *message = &link->receiver.messages[0];
-    ssize_t len = recv(link->fd, buffer_of(&link->receiver, 0), UDP_BUFFER_LEN,
-                       MSG_DONTWAIT | MSG_TRUNC); /* TRUNC: its own length, were it longer */
+    ssize_t len = recv(
+        link->fd, buffer_of(&link->receiver, 0), UDP_BUFFER_LEN,
+        MSG_DONTWAIT |
+            MSG_TRUNC); /* TRUNC: returns the real length, even if it is longer than the buffer */
     bool cut = len > UDP_BUFFER_LEN;
     if (pen_unlikely(len < 0 && errno != EAGAIN))
         udp_socket_look(link, "recv", errno);
@@ -97,7 +100,7 @@ static unsigned receive_single(udp_link *link)
     return len >= 0 ? 1 : 0;
 }
 
-/* One system call. False: nothing has come. */
+/* Makes one system call. Returns false if no message has come. */
 static bool receive_batch(udp_link *link)
 {
     udp_receiver *receiver = &link->receiver;
@@ -107,7 +110,7 @@ static bool receive_batch(udp_link *link)
     receiver->message_off = 0;
     receiver->drained = receiver->message_count < receiver->batch;
     bool is_long = receiver->messages[0].msg_len >= UDP_BULK_LEN;
-    if (receiver->drained) /* looking for one more than there is takes as long as an empty poll */
+    if (receiver->drained) /* asking for one message too many costs as much as an empty poll */
         receiver->batch = 1;
     else if (is_long)
         receiver->batch = UDP_BATCH_LONG;
@@ -116,7 +119,7 @@ static bool receive_batch(udp_link *link)
     return receiver->message_count != 0;
 }
 
-/* The length of each datagram that the kernel has joined in a message. */
+/* Length of each datagram that the kernel has joined in a message. */
 static size_t segment_len_of(const struct mmsghdr *message)
 {
     const struct msghdr *header = &message->msg_hdr;
@@ -146,13 +149,14 @@ static void count_drop(pen_counters *counters, udp_verdict verdict)
     ++*of[verdict];
 }
 
-/* Opens one datagram, which lies in the message's buffer; true: its frames can be delivered. */
+/* Opens one datagram, which lies in the message's buffer. Returns true if its frames can be
+ * delivered. */
 static bool open_datagram(udp_link *link, uint8_t *bytes, size_t len, bool cut)
 {
     udp_receiver *receiver = &link->receiver;
     uint8_t *aligned = buffer_of(receiver, UDP_BATCH);
     size_t payload_len = 0;
-    if ((uintptr_t)bytes % UDP_ALIGN != 0) { /* joined behind one of another length */
+    if ((uintptr_t)bytes % UDP_ALIGN != 0) { /* joined behind one whose length is not aligned */
         memcpy(aligned, bytes, len);
         bytes = aligned;
     }
@@ -169,7 +173,7 @@ static bool open_datagram(udp_link *link, uint8_t *bytes, size_t len, bool cut)
     return true;
 }
 
-/* The next datagram of the messages that are here. False: there is none. */
+/* Opens the next genuine datagram of the received messages. Returns false if there is no more. */
 static bool next_of_batch(udp_link *link)
 {
     udp_receiver *receiver = &link->receiver;
@@ -181,7 +185,7 @@ static bool next_of_batch(udp_link *link)
         len = len < left ? len : left;
         bool cut = (message->msg_hdr.msg_flags & MSG_TRUNC) != 0;
         receiver->message_off += len;
-        if (receiver->message_off >= message->msg_len) { /* at once for one of no bytes */
+        if (receiver->message_off >= message->msg_len) { /* at once for an empty message */
             receiver->message_i++;
             receiver->message_off = 0;
         }
@@ -193,7 +197,8 @@ static bool next_of_batch(udp_link *link)
 
 /* ---- frames that wait for their lane --------------------------------------------------------- */
 
-/* What nobody was granted room for is dropped, and sent again. */
+/* Keeps a frame for a later poll. A frame beyond the granted room is dropped; its sender sends
+ * it again. */
 static void keep(udp_link *link, const udp_frame *in)
 {
     udp_receiver *receiver = &link->receiver;
@@ -206,7 +211,7 @@ static void keep(udp_link *link, const udp_frame *in)
 
 /* ---- poll ------------------------------------------------------------------------------------ */
 
-/* The frames of the datagram that is open, as far as the budget goes. */
+/* Delivers the frames of the open datagram, as far as the budget goes. */
 static unsigned deliver_frames(udp_link *link, unsigned lanes, unsigned budget)
 {
     udp_receiver *receiver = &link->receiver;
@@ -239,7 +244,7 @@ static unsigned receive(udp_link *link, unsigned lanes, unsigned budget)
             count += deliver_frames(link, lanes, budget - count);
             continue;
         }
-        /* A stranger who never stops gets no more of our time than this. */
+        /* Bounds the time that a stranger who never stops sending can take. */
         if (calls == UDP_RECEIVES_MAX || (calls != 0 && (receiver->drained || count != 0)))
             break;
         calls++;
@@ -256,7 +261,7 @@ unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
         return 0;
     /* relaxed: see is_in_poll */
     atomic_store_explicit(&link->poller, (uintptr_t)pthread_self(), memory_order_relaxed);
-    /* relaxed: a hint; what a post of this moment leaves, the next poll sends */
+    /* relaxed: a hint; frames that a post leaves at this moment are sent by the next poll */
     if (atomic_load_explicit(&link->unsent, memory_order_relaxed))
         udp_flush(link);
     unsigned count = 0;
@@ -273,7 +278,8 @@ unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget)
 
 static int udp_fd(pen_link *base) { return udp_of(base)->fd; }
 
-/* What lies in the socket ends the sleep by itself; room to send does not. */
+/* The engine calls it before it sleeps. A datagram in the socket ends the sleep; room to send
+ * does not. */
 static bool udp_arm(pen_link *base)
 {
     const udp_receiver *receiver = &udp_of(base)->receiver;
@@ -283,7 +289,8 @@ static bool udp_arm(pen_link *base)
 
 const pen_wait_ops udp_wait = { .fd = udp_fd, .arm = udp_arm };
 
-/* What the kernel had no room for is sent by the next poll, and nothing rings when it has. */
+/* Time at which the link needs a poll. Frames that the kernel had no room for are sent by the
+ * next poll, since no event tells when it has room. */
 static uint64_t udp_due_ns(pen_link *base)
 {
     /* relaxed: see udp_poll */

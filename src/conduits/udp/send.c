@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send.c: frames into bundles, bundles into datagrams. */
+/* send.c: collects frames into bundles, and bundles into datagrams. */
 #include "conduits/udp/udp.h"
 
 #include "base/compiler.h"
@@ -20,7 +20,7 @@ static bool bundle_is_empty(const udp_bundle *bundle)
     return bundle->segments == 0 && bundle->open_len == 0;
 }
 
-/* Sends the sealed ones; false: not now. */
+/* Sends the sealed datagrams. Returns false if the kernel has no room now. */
 static bool bundle_send(udp_link *link, udp_bundle *bundle)
 {
     if (bundle->segments == 0)
@@ -32,9 +32,9 @@ static bool bundle_send(udp_link *link, udp_bundle *bundle)
     return true;
 }
 
-/* Seals the one being made and puts it with the others. All of a train but the last are of one
- * length: a longer one begins a new train, and a shorter one ends its train, which then goes.
- * False: the train before it does not go now, and nothing is changed. */
+/* Seals the open datagram and adds it to the sealed ones. All datagrams of a train but the last
+ * have one length: a longer one begins a new train, and a shorter one ends its train, which is
+ * then sent. Returns false if the train before it cannot be sent now; then nothing has changed. */
 static bool bundle_seal(udp_link *link, udp_bundle *bundle)
 {
     size_t len = bundle->open_len + PEN_SEAL_TAG_LEN;
@@ -46,7 +46,7 @@ static bool bundle_seal(udp_link *link, udp_bundle *bundle)
     }
     if (!pen_seal_protect(link->seal, bundle->to, bundle->bytes + bundle->train_len, UDP_HEADER_LEN,
                           bundle->open_len - UDP_HEADER_LEN)) {
-        bundle->open_len = 0; /* after 2^64 datagrams: lost, and lost again */
+        bundle->open_len = 0; /* after 2^64 datagrams: all further ones are lost */
         return true;
     }
     if (bundle->segments == 0)
@@ -62,7 +62,7 @@ static bool bundle_flush(udp_link *link, udp_bundle *bundle)
     return (bundle->open_len == 0 || bundle_seal(link, bundle)) && bundle_send(link, bundle);
 }
 
-/* Whether another datagram of the full length may follow those that are sealed. */
+/* Returns whether another datagram of the full length may follow the sealed ones. */
 static bool bundle_may_grow(const udp_link *link, const udp_bundle *bundle)
 {
     if (bundle->segments == 0)
@@ -73,7 +73,7 @@ static bool bundle_may_grow(const udp_link *link, const udp_bundle *bundle)
            bundle->train_len + link->datagram_max <= UDP_DATAGRAM_MAX;
 }
 
-/* Adds a frame. False: there is no room, and there will be when the kernel takes what is here. */
+/* Adds a frame. Returns false if there is no room before the kernel takes this bundle. */
 static bool bundle_add(udp_link *link, udp_bundle *bundle, pen_lane lane, const pen_frame *frame)
 {
     if (bundle->open_len != 0) {
@@ -94,7 +94,8 @@ static bool bundle_add(udp_link *link, udp_bundle *bundle, pen_lane lane, const 
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* The peer's bundle, or an empty one; NULL: all are others', and none of them goes now. */
+/* Finds the peer's bundle, or an empty one. Returns NULL if other peers have all bundles and the
+ * kernel takes no bundle now. */
 static udp_bundle *bundle_of(udp_link *link, pen_peer to)
 {
     udp_bundle *empty = NULL;
@@ -139,39 +140,40 @@ void udp_flush(udp_link *link)
     pen_lock_drop(&link->send_lock);
 }
 
-/* Whether this call comes from a handler: then poll flushes when it is over. */
+/* Returns whether this call comes from a handler; poll flushes after the handlers. */
 static bool is_in_poll(udp_link *link)
 {
-    /* relaxed: a thread looks for its own name only */
+    /* relaxed: a thread looks only for its own name */
     return atomic_load_explicit(&link->poller, memory_order_relaxed) == (uintptr_t)pthread_self();
 }
 
-/* A long body, from where it is: for the kernel alone to copy. Without a seal only, since that
- * wants a datagram in one piece. */
+/* Sends a long body from its place, so that only the kernel copies it. Used without a seal only,
+ * because a seal needs the datagram in one piece. */
 static bool send_bulk(udp_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     static const uint8_t zero[8 + PEN_SEAL_TAG_LEN];
     _Alignas(UDP_ALIGN) uint8_t head[UDP_DATAGRAM_EXTRA + UDP_FRAME_EXTRA_MAX];
     udp_header_write(head, &link->us, to);
-    if (!pen_seal_protect(link->seal, to, head, UDP_HEADER_LEN, 0)) /* the counter, and a tag that
-                                                                       the frame overwrites */
+    if (!pen_seal_protect(link->seal, to, head, UDP_HEADER_LEN,
+                          0)) /* the counter, and a tag that the frame overwrites */
         return true;
     size_t head_len = udp_frame_write_head(head, UDP_HEADER_LEN, lane, frame);
     size_t end = head_len + frame->body_len;
     struct iovec parts[] = {
         { head, head_len },
-        { (void *)(uintptr_t)frame->body, frame->body_len }, /* only read */
+        { (void *)(uintptr_t)frame->body, frame->body_len }, /* the kernel only reads it */
         { (void *)(uintptr_t)zero, pen_align_up(end, 8) - end + PEN_SEAL_TAG_LEN },
     };
     return udp_socket_send_parts(link, to, parts, sizeof parts / sizeof parts[0]);
 }
 
-/* Into the peer's bundle, which leaves now if nothing speaks for waiting. False: not now. */
+/* Adds a frame to the peer's bundle, and sends the bundle unless it should wait for more frames.
+ * Returns false if there is no room now. */
 static bool post_bundled(udp_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     udp_bundle *bundle = bundle_of(link, to);
     bool added = bundle != NULL && bundle_add(link, bundle, lane, frame);
-    /* What does not go now goes with the next poll: it is in the bundle. */
+    /* If the kernel has no room now, the next poll sends the bundle. */
     if (added && !(link->config.bundle && is_in_poll(link)) &&
         ((link->config.bundle && link->base.may_gather) || !bundle_flush(link, bundle)))
         note_unsent(link, true);
@@ -181,7 +183,7 @@ static bool post_bundled(udp_link *link, pen_peer to, pen_lane lane, const pen_f
 pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
     udp_link *link = udp_of(base);
-    (void)op; /* all is copied now, so nothing is ever PENDING */
+    (void)op; /* every frame is copied at return, so no post is PENDING */
     if (pen_unlikely(udp_is_orphan(link)))
         return PEN_POST_DONE; /* lost, as any frame may be */
     pen_lock_take(&link->send_lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* socket.c: the shared socket, the connected ones of peers that are sent to often, and sending. */
+/* socket.c: the shared socket, the connected sockets of busy peers, and sending. */
 #include "conduits/udp/udp.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@ static pen_status complain(const udp_link *link, const char *what, const char *r
     return PEN_ERR_SYSTEM;
 }
 
-/* Privileged processes get what they ask for, others what net.core.rmem_max allows. */
+/* Sets a buffer's length. A privileged process gets it all; for other processes
+ * net.core.rmem_max is the limit. */
 static void set_buffer(int fd, int forced, int plain, uint64_t len)
 {
     int value = len > INT32_MAX / 2 ? INT32_MAX / 2 : (int)len;
@@ -36,7 +37,7 @@ static size_t receive_len_of(int fd)
 void udp_socket_find_abilities(udp_link *link)
 {
     int one = 1, none = 0;
-    /* Where no route cuts what we send, one large datagram does the same for less. */
+    /* If no route cuts large messages, one large datagram does the same for less. */
     bool is_short = link->config.segment && link->datagram_max < UDP_BUFFER_LEN / 2;
     link->joins = is_short && setsockopt(link->fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one) == 0;
     link->cuts =
@@ -65,8 +66,8 @@ pen_status udp_socket_open(udp_link *link, const udp_sockaddr *at)
         link->config.receive_len != 0 ? link->config.receive_len : link->config.receive_len_gasnet;
     set_buffer(link->fd, SO_RCVBUFFORCE, SO_RCVBUF, wanted);
     set_buffer(link->fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER_LEN);
-    /* The kernel charges what a datagram occupies, up to twice its length beside the overhead; it
-     * allows twice what is asked for, and tells that. */
+    /* The kernel charges the memory that a datagram occupies, up to twice its length beside the
+     * overhead. It allows twice the requested length, and reports that figure. */
     link->base.caps.inbox_len = receive_len_of(link->fd) / 8 * 3; /* the rest is for CONTROL */
     return PEN_OK;
 }
@@ -86,7 +87,7 @@ void udp_socket_close(udp_link *link)
 static int hot_connect(const udp_sockaddr *from, const udp_sockaddr *to)
 {
     udp_sockaddr local = *from;
-    int least = 1; /* nothing is received here */
+    int least = 1; /* these sockets only send */
     int fd = socket(to->any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
     if (fd < 0)
         return -1;
@@ -103,7 +104,8 @@ static int hot_connect(const udp_sockaddr *from, const udp_sockaddr *to)
     return -1;
 }
 
-/* A place for one more: a new one, or that of a peer that nobody has sent to for a round. */
+/* Finds a place for a connected socket: a new one, or one of a peer to which nothing was sent
+ * for a round. */
 static udp_hot *hot_place(udp_link *link)
 {
     if (link->hot_count < (unsigned)link->config.hot)
@@ -117,7 +119,8 @@ static udp_hot *hot_place(udp_link *link)
     return NULL;
 }
 
-/* Without a socket for it the peer is reached through the shared one, as before. */
+/* Gives the peer a connected socket. On failure the peer is still reached through the shared
+ * one. */
 static void hot_promote(udp_link *link, pen_peer to)
 {
     udp_hot *hot = hot_place(link);
@@ -140,9 +143,9 @@ static void hot_promote(udp_link *link, pen_peer to)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-typedef struct udp_way { /* the socket, and where to, if it is not connected */
+typedef struct udp_way { /* the socket, and the destination if it is not connected */
     int fd;
-    const udp_sockaddr *to; /* NULL: connected */
+    const udp_sockaddr *to; /* NULL if the socket is connected */
 } udp_way;
 
 static udp_way way_to(udp_link *link, pen_peer to)
@@ -168,7 +171,7 @@ static ssize_t send_parts(const udp_way *way, struct iovec *parts, size_t part_c
 {
     struct msghdr message = { .msg_iov = parts, .msg_iovlen = part_count };
     if (way->to != NULL) {
-        message.msg_name = (void *)(uintptr_t)&way->to->any; /* only read */
+        message.msg_name = (void *)(uintptr_t)&way->to->any; /* the kernel only reads it */
         message.msg_namelen = udp_sockaddr_len(way->to);
     }
     return sendmsg(way->fd, &message, 0);
@@ -183,7 +186,7 @@ static ssize_t send_train(const udp_way *way, void *bytes, size_t len, size_t se
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control
     };
     if (way->to != NULL) {
-        message.msg_name = (void *)(uintptr_t)&way->to->any; /* only read */
+        message.msg_name = (void *)(uintptr_t)&way->to->any; /* the kernel only reads it */
         message.msg_namelen = udp_sockaddr_len(way->to);
     }
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -194,8 +197,9 @@ static ssize_t send_train(const udp_way *way, void *bytes, size_t len, size_t se
     return sendmsg(way->fd, &message, 0);
 }
 
-/* Errors that say that the socket itself is none any more. All others come from the network or from
- * the tables of this host, and whoever sends the right packet can bring them about. */
+/* Returns whether the error means that the descriptor is no longer a socket. All further errors
+ * come from the network or from tables of this host, and a stranger who sends the right packet
+ * can cause them. */
 static bool is_dead(int error)
 {
     return error == EBADF || error == ENOTSOCK || error == EDESTADDRREQ || error == EFAULT;
@@ -209,12 +213,12 @@ void udp_socket_look(udp_link *link, const char *call, int error)
     link->is_dead = true;
     host->log(host->ctx, PEN_LOG_ERROR,
               "cannot go on over udp: %s: %s; the program has closed a descriptor that it did not "
-              "open: it must leave those of the library alone",
+              "open: it must not close the library's descriptors",
               call, strerror(error));
     host->peer_lost(host->ctx, PEN_PEER_ANY, PEN_ERR_SYSTEM);
 }
 
-/* What is lost somebody sends again. */
+/* Counts a datagram that could not be sent. Its sender repeats it, as after any loss. */
 static void note_loss(udp_link *link, int error)
 {
     link->send_failed++;
@@ -223,8 +227,8 @@ static void note_loss(udp_link *link, int error)
 
 static bool is_full(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
-/* One datagram: true unless there is no room now. An error that the network's answer to an earlier
- * datagram has left at the socket is taken, and the send made again. */
+/* Sends one datagram. Returns false only if there is no room now. If the network's answer to an
+ * earlier datagram left an error at the socket, it is cleared and the send repeated. */
 static bool send_datagram(udp_link *link, const udp_way *way, struct iovec *parts,
                           size_t part_count)
 {
@@ -253,18 +257,19 @@ bool udp_socket_send(udp_link *link, pen_peer to, const void *bytes, size_t len,
             return true;
         if (is_full(errno))
             return false;
-        if (errno == EIO || errno == EINVAL) /* no check sums by the device, or a shorter route */
+        if (errno == EIO ||
+            errno == EINVAL) /* the device makes no check sums, or the route became shorter */
             link->cuts = false;
     }
     for (size_t off = 0; off < len; off += segment_len) {
         size_t left = len - off;
-        struct iovec part = { (uint8_t *)(uintptr_t)bytes + off, /* only read */
+        struct iovec part = { (uint8_t *)(uintptr_t)bytes + off, /* the kernel only reads it */
                               left < segment_len ? left : segment_len };
         if (send_datagram(link, &way, &part, 1))
             continue;
         if (off == 0)
             return false;
-        note_loss(link, errno); /* half of them have gone, and none may go twice */
+        note_loss(link, errno); /* half of them may have gone, and no datagram may go twice */
     }
     return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* udp.c: the conduit over UDP sockets: opening and closing a link, and its registry entry. It may
- * lose frames, and says so; whoever needs all of them wraps it. What a datagram looks like:
- * datagram.h; who does what: udp.h; what is promised and why: docs/conduits/udp.md. */
+/* udp.c: the conduit over UDP sockets: opening and closing a link, and its registry entry. The
+ * link may lose frames and declares it, so the engine wraps it in the reliable link. datagram.h
+ * describes a datagram, udp.h the division of work; docs/conduits/udp.md states the guarantees
+ * and the reasons. */
 #include "conduits/udp/udp.h"
 
 #include "base/compiler.h"
@@ -12,35 +13,35 @@
 
 enum {
     IP_HEADERS_LEN = 48,   /* IPv6 and UDP; IPv4 has 20 less */
-    DATAGRAM_LEAST = 1024, /* of PENSTOCK_UDP_DATAGRAM */
-    KERNEL_CHARGE = 832,   /* what Linux charges for a datagram beside its length, at least */
+    DATAGRAM_LEAST = 1024, /* lower bound of PENSTOCK_UDP_DATAGRAM */
+    KERNEL_CHARGE = 832,   /* least that Linux charges for a datagram beside its length */
     PORT_LAST = 65535,
-    RECEIVE_LEAST = 64 * 1024, /* of PENSTOCK_UDP_RECEIVE_BUFFER */
+    RECEIVE_LEAST = 64 * 1024, /* lower bound of PENSTOCK_UDP_RECEIVE_BUFFER */
 };
 
 static const pen_knob knobs[] = {
     { "PENSTOCK_UDP_ADDRESS", PEN_KNOB_STRING, NULL, offsetof(udp_config, address),
-      "Address at which a rank receives, or any address of its network (192.168.1.0/24; without "
-      "/24 as the interface has it); unset: GASNET_WORKERIP, else 127.0.0.1, which no other host "
-      "reaches." },
+      "Address at which a rank receives, or its network, for example 192.168.1.0/24; without /24 "
+      "the interface's netmask is used. Unset: GASNET_WORKERIP, else 127.0.0.1, which no other "
+      "host reaches." },
     { "GASNET_WORKERIP", PEN_KNOB_STRING, NULL, offsetof(udp_config, worker_ip),
-      "The same; PENSTOCK_UDP_ADDRESS goes first." },
+      "Alias of PENSTOCK_UDP_ADDRESS, which takes precedence." },
     { "PENSTOCK_UDP_PORT", PEN_KNOB_INT, "0", offsetof(udp_config, port),
-      "Port of rank 0, others take those behind it; 0: whichever the kernel has." },
+      "Port of rank 0; rank N takes the port N above it. 0: the kernel chooses all ports." },
     { "PENSTOCK_UDP_SECURITY", PEN_KNOB_STRING, "auth", offsetof(udp_config, security),
-      "What protects datagrams: auth (a MAC on each), encrypt (it hides them as well), or none "
+      "Protection of datagrams: auth (a MAC on each), encrypt (a MAC and encryption), or none "
       "(for networks without strangers)." },
     { "PENSTOCK_UDP_RECEIVE_BUFFER", PEN_KNOB_BYTES, NULL, offsetof(udp_config, receive_len),
       "Bytes that the kernel keeps for a rank that does not poll, as far as net.core.rmem_max "
       "allows; unset: GASNET_SOCKETBUFFER_MAX." },
     { "GASNET_SOCKETBUFFER_MAX", PEN_KNOB_BYTES, "4M", offsetof(udp_config, receive_len_gasnet),
-      "The same; PENSTOCK_UDP_RECEIVE_BUFFER goes first." },
+      "Alias of PENSTOCK_UDP_RECEIVE_BUFFER, which takes precedence." },
     { "PENSTOCK_UDP_DATAGRAM", PEN_KNOB_BYTES, "0", offsetof(udp_config, datagram_len),
       "Longest datagram; 0: what the interface sends in one packet." },
     { "PENSTOCK_UDP_HOT", PEN_KNOB_INT, "16", offsetof(udp_config, hot),
       "Peers that may have a connected socket of their own (0 to 256)." },
     { "PENSTOCK_UDP_BUNDLE", PEN_KNOB_BOOL, "yes", offsetof(udp_config, bundle),
-      "Whether answers made in one poll leave together." },
+      "Whether answers made in one poll share datagrams." },
     { "PENSTOCK_UDP_SEGMENT", PEN_KNOB_BOOL, "yes", offsetof(udp_config, segment),
       "Whether the kernel cuts and joins trains of datagrams where it can." },
     { 0 },
@@ -79,17 +80,17 @@ static udp_address address_at(const void *blobs, pen_peer peer)
     return address;
 }
 
-/* NULL, or why this peer and we do not understand each other. */
+/* Reason why this peer and this rank cannot exchange datagrams, or NULL. */
 static const char *disagreement(const udp_link *link, const udp_address *address,
                                 const udp_sockaddr *unpacked, bool is_sound)
 {
     if (address->magic != UDP_MAGIC || !is_sound)
-        return "it is of another build; start all ranks with the same";
+        return "its build differs; start all ranks with the same build";
     if (address->mode != (uint8_t)link->mode)
-        return "its PENSTOCK_UDP_SECURITY is another; give all ranks the same";
+        return "its PENSTOCK_UDP_SECURITY differs; give all ranks the same value";
     if (unpacked->any.sa_family != link->address.any.sa_family)
-        return "one of us has an IPv4 address, the other IPv6; give all ranks an address or "
-               "network of one kind in PENSTOCK_UDP_ADDRESS";
+        return "one rank has an IPv4 address and one an IPv6 address; give all ranks an address "
+               "or network of one kind in PENSTOCK_UDP_ADDRESS";
     return NULL;
 }
 
@@ -165,7 +166,8 @@ static const pen_link_ops udp_ops = {
     .poll = udp_poll,
 };
 
-/* Numbers below zero are far above any bound here. Says what is wrong. */
+/* Checks the bounds of a setting, and reports the error. A negative number is far above any
+ * bound here. */
 static bool is_within(const pen_host *host, const char *name, uint64_t value, uint64_t least,
                       uint64_t most)
 {
@@ -185,8 +187,8 @@ static pen_status check_config(udp_link *link)
         config->receive_len != 0 ? config->receive_len : config->receive_len_gasnet;
     if (!pen_seal_mode_parse(config->security, &link->mode)) {
         host->log(host->ctx, PEN_LOG_ERROR,
-                  "cannot use PENSTOCK_UDP_SECURITY=%s: there is no such protection; give auth, "
-                  "encrypt or none",
+                  "cannot use PENSTOCK_UDP_SECURITY=%s: this protection does not exist; give "
+                  "auth, encrypt or none",
                   config->security);
         return PEN_ERR_ARGUMENT;
     }
@@ -213,9 +215,9 @@ static void set_limits(udp_link *link, size_t mtu)
 {
     pen_caps *caps = &link->base.caps;
     size_t most = link->config.datagram_len != 0 ? link->config.datagram_len : mtu - IP_HEADERS_LEN;
-    if (most > caps->inbox_len / 4) /* or a few would fill it */
+    if (most > caps->inbox_len / 4) /* otherwise a few would fill it */
         most = caps->inbox_len / 4;
-    most = most > DATAGRAM_LEAST ? most : DATAGRAM_LEAST; /* the kernel cuts what is too long */
+    most = most > DATAGRAM_LEAST ? most : DATAGRAM_LEAST; /* the kernel cuts longer ones */
     most = most < UDP_DATAGRAM_MAX ? most : UDP_DATAGRAM_MAX;
     link->datagram_max = most & ~(size_t)7;
     link->bundle_max = link->datagram_max < UDP_BUNDLE_LEN ? link->datagram_max : UDP_BUNDLE_LEN;
@@ -225,7 +227,7 @@ static void set_limits(udp_link *link, size_t mtu)
     caps->frame_overhead = KERNEL_CHARGE + UDP_DATAGRAM_EXTRA + UDP_FRAME_EXTRA_MAX;
     caps->frame_grain = 8;
     caps->addr_len = sizeof(udp_address);
-    /* What never leaves the host's memory is not damaged on its way. */
+    /* Data that never leaves the host's memory is not damaged in transit. */
     caps->flags = link->mode != PEN_SEAL_NONE || is_local(&link->address) ? PEN_CAP_INTACT : 0;
 }
 
@@ -236,7 +238,7 @@ static pen_status alloc_parts(udp_link *link)
     size_t hot_len = (size_t)(link->config.hot + 1) * sizeof *link->hot;
     link->peers = host->alloc(host->ctx, peers_len, PEN_CACHE_LINE);
     link->hot = host->alloc(host->ctx, hot_len, PEN_CACHE_LINE);
-    link->bundle_bytes = /* pages that nobody writes cost nothing */
+    link->bundle_bytes = /* untouched pages cost no memory */
         host->alloc(host->ctx, (size_t)UDP_BUNDLES * UDP_BUFFER_LEN, PEN_CACHE_LINE);
     bool has_all = link->peers != NULL && link->hot != NULL && link->bundle_bytes != NULL &&
                    udp_receiver_open(link) == PEN_OK;
@@ -304,7 +306,7 @@ static pen_status udp_open(const pen_link_params *params, pen_link **out)
                   "cannot open the udp conduit: %s; choose another with PENSTOCK_CONDUIT",
                   params->job_key == NULL
                       ? "this job has no key"
-                      : "libsodium does not start: the kernel has no random numbers");
+                      : "libsodium cannot start: the kernel gives no random numbers");
         return PEN_ERR_UNUSABLE;
     }
     udp_link *link = alloc_link(params);

@@ -256,7 +256,7 @@ static void settings_that_make_no_sense_are_refused_in_words(void **state)
         { "PENSTOCK_UDP_ADDRESS=10.0.0.0/33", "neither an address nor a network" },
         { "PENSTOCK_UDP_ADDRESS=240.0.0.1", "no interface" }, /* nobody has that */
         { "GASNET_WORKERIP=240.0.0.1", "GASNET_WORKERIP=240.0.0.1" },
-        { "PENSTOCK_UDP_SECURITY=strong", "no such protection" },
+        { "PENSTOCK_UDP_SECURITY=strong", "this protection does not exist" },
         { "PENSTOCK_UDP_PORT=65535", "PENSTOCK_UDP_PORT=65535: it has to be from 0 to 65534" },
         { "PENSTOCK_UDP_PORT=9223372036854775807", "PENSTOCK_UDP_PORT=9223372036854775807: " },
         { "PENSTOCK_UDP_PORT=-9223372036854775808", "PENSTOCK_UDP_PORT=-9223372036854775808: " },
@@ -305,8 +305,8 @@ static void without_a_key_no_link_is_opened(void **state)
 static void ranks_that_do_not_agree_do_not_connect(void **state)
 {
     (void)state;
-    static const char *const words[] = { "another build", "PENSTOCK_UDP_SECURITY", "IPv6",
-                                         "another build" };
+    static const char *const words[] = { "build differs", "PENSTOCK_UDP_SECURITY", "IPv6",
+                                         "build differs" };
     for (unsigned i = 0; i < 4; i++) {
         udp_job job = { 0 };
         udp_job_open(&job, 2);
