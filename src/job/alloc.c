@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* alloc.c: the memory that a job's tables are made of, and what is said when there is none. */
+/* alloc.c: memory for a job's tables, and the message if there is no memory. */
 #include "job/job.h"
 
 #include <stdlib.h>

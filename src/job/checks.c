@@ -16,7 +16,7 @@ static const struct {
 static const char names[] = PEN_CHECK_LIST(CHECK_NAME);
 #undef CHECK_NAME
 
-/* 0: there is none of that name. */
+/* Returns 0 if no class has that name. */
 static uint32_t check_of(const char *name, size_t len)
 {
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)

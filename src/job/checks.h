@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* checks.h: the classes of a client's mistakes that checked builds look for, each of which may be
- * switched off. What every build refuses is in none of them. */
+/* checks.h: the classes of client mistakes that checked builds detect. Each class may be
+ * switched off. Mistakes that every build refuses belong to no class. */
 #ifndef PEN_JOB_CHECKS_H
 #define PEN_JOB_CHECKS_H
 
@@ -20,8 +20,9 @@
 enum { PEN_CHECK_LIST(PEN_CHECK_ENUM) };
 #undef PEN_CHECK_ENUM
 
-/* The classes that are off. off: PENSTOCK_CHECK_OFF, names separated by commas; NULL: nothing.
- * overlap: PENSTOCK_CHECK_OVERLAP. A name that is none: said on the log, PEN_ERR_ARGUMENT. */
+/* Returns the classes that are off. off: PENSTOCK_CHECK_OFF, names separated by commas, or NULL.
+ * overlap: PENSTOCK_CHECK_OVERLAP. If a name is unknown, prints a line to the log and returns
+ * PEN_ERR_ARGUMENT. */
 pen_status pen_checks_parse(pen_log *log, const char *off, bool overlap, uint32_t *checks_off);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.c: the variables of a job, and what GASNET_MAX_SEGSIZE comes to on this host. */
+/* config.c: the variables of a job, and the value of GASNET_MAX_SEGSIZE on this host. */
 #include "job/checks.h"
 #include "job/job_internal.h"
 #include "os/os.h"
@@ -39,19 +39,20 @@ const pen_knob pen_job_knobs[] = {
     { "GASNET_VERBOSEENV", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, verbose_env),
       "Whether rank 0 prints every variable with its value at the start." },
     { "GASNET_EXITTIMEOUT", PEN_KNOB_SECONDS, NULL, offsetof(pen_job_config, exit_timeout),
-      "Time for an orderly end; unset: made of the next three." },
+      "Time for an orderly end; unset: computed from the next three." },
     { "GASNET_EXITTIMEOUT_MAX", PEN_KNOB_SECONDS, "5", offsetof(pen_job_config, exit_timeout_max),
       "Upper bound of the time for an orderly end." },
     { "GASNET_EXITTIMEOUT_MIN", PEN_KNOB_SECONDS, "1", offsetof(pen_job_config, exit_timeout_min),
-      "Time for an orderly end apart from what each rank adds." },
+      "Time for an orderly end before the share of each rank is added." },
     { "GASNET_EXITTIMEOUT_FACTOR", PEN_KNOB_SECONDS, "0.1",
-      offsetof(pen_job_config, exit_timeout_factor), "What each rank adds to it." },
+      offsetof(pen_job_config, exit_timeout_factor),
+      "Time for an orderly end that each rank adds." },
     { 0 },
 };
 
 typedef struct job_lookup {
     const pen_boot *boot;
-    const pen_job_params *defaults; /* the client's own; NULL: it has none */
+    const pen_job_params *defaults; /* the client's default, or NULL */
 } job_lookup;
 
 static const char *job_find(void *ctx, const char *name)
@@ -73,7 +74,7 @@ static void job_print_table(const pen_job *job, const pen_knob *table)
     }
 }
 
-/* One table: into its struct, and on rank 0 to people who asked. */
+/* Reads one table into its struct. On rank 0, prints it if the user asked. */
 static pen_status job_read_table(pen_job *job, const pen_knob *table, void *config,
                                  const pen_job_params *defaults)
 {
@@ -136,7 +137,7 @@ uintptr_t pen_job_segment_limit(const pen_job *job)
     uint64_t limit = wish->len != 0 ? wish->len : (uint64_t)(wish->fraction * physical);
     if (wish->per_host)
         limit /= page != NULL ? page->size : job->size;
-    if (limit > job->mem.budget) /* what is there now, not what was built in */
+    if (limit > job->mem.budget) /* the memory present now, as the default depends on it */
         limit = job->mem.budget;
     if (job->mem.slice != NULL && limit > job->mem.slice_len)
         limit = job->mem.slice_len;

@@ -35,7 +35,7 @@ void pen_job_endpoints_close(pen_job *job)
     for (uint32_t i = 0; i < job->endpoint_count; i++) {
         pen_endpoint *endpoint = job->endpoints[i];
         for (uint32_t remote = 0; remote < PEN_ENDPOINTS_MAX; remote++) {
-            /* relaxed: nobody else uses the job any more */
+            /* relaxed: no other thread uses the job now */
             free(atomic_load_explicit(&endpoint->pairs[remote], memory_order_relaxed));
             atomic_store_explicit(&endpoint->pairs[remote], NULL, memory_order_relaxed);
         }
@@ -52,8 +52,9 @@ void pen_job_endpoints_close(pen_job *job)
 
 /* ---- frozen views ------------------------------------------------------------------------- */
 
-/* Nothing may bypass the checks of a checked build, EVERYTHING has no bounds to check, inline code
- * knows no device addresses on our side, and some endpoints are not for put and get. */
+/* Are views of this memory allowed? A checked build may not be bypassed. EVERYTHING has no
+ * bounds to check. Inline code cannot address device memory. Some endpoints do not support put
+ * and get. */
 static bool view_may_show(const pen_team *team)
 {
     if (PEN_CHECKED || team->job->segment_mode == PEN_SEGMENT_EVERYTHING ||
@@ -63,20 +64,20 @@ static bool view_may_show(const pen_team *team)
     return segment == NULL || segment->device == NULL;
 }
 
-/* Inline code of other threads may be reading a row that is about to change from none to some: it
- * must not pair the new length with the old base. */
+/* Inline code of a different thread may read a row while it changes from empty to valid. It must
+ * not combine the new length with the old base. */
 static void row_set(pen_mapped *row, const pen_mapped *shown)
 {
     if (memcmp(row, shown, sizeof *row) == 0)
         return;
     row->base = shown->base;
     row->delta = shown->delta;
-    /* release: pairs with nothing but the order in which inline code reads, base first; between
-     * publishing and using there is the client's own synchronisation */
+    /* release: orders base before length, the order in which inline code reads them. The client
+     * synchronises publishing with use */
     __atomic_store_n(&row->len, shown->len, __ATOMIC_RELEASE);
 }
 
-/* The table of an endpoint number that somebody has told of. */
+/* Returns the table of an endpoint number that at least one rank has published. */
 static pen_status rows_fill(pen_job *job, uint32_t ep_index)
 {
     if (job->mapped[ep_index] == NULL)
@@ -95,7 +96,7 @@ static pen_status rows_fill(pen_job *job, uint32_t ep_index)
     return PEN_OK;
 }
 
-/* The members around us that share our host: those that inline code may index. */
+/* The range of members around this rank that are on its host: inline code may index these. */
 static void view_range(const pen_team *team, uint32_t *first_out, uint32_t *end_out)
 {
     const uint32_t size = team->is_pair ? team->job->size : team->view.size;
@@ -108,7 +109,7 @@ static void view_range(const pen_team *team, uint32_t *first_out, uint32_t *end_
     *end_out = end;
 }
 
-/* Whether the members stand in one table of the job's, one after the other. */
+/* Are the members consecutive in one of the job's tables? */
 static bool view_is_in_table(const pen_team *team, uint32_t first, uint32_t end)
 {
     const uint32_t jobrank = pen_team_jobrank(team, first);
@@ -120,7 +121,7 @@ static bool view_is_in_table(const pen_team *team, uint32_t first, uint32_t end)
     return true;
 }
 
-/* The range is the same every time: who shares our host is known from the start. */
+/* The range is always the same, because the ranks of a host are known from the start. */
 static pen_status view_copy_rows(pen_team *team, uint32_t first, uint32_t end)
 {
     pen_job *job = team->job;
@@ -163,12 +164,12 @@ pen_status pen_job_show_team(pen_team *team)
     return status;
 }
 
-/* Under the lock, as the tables and lists are. */
+/* Called under the lock that guards tables and lists. */
 static pen_status show_pairs(const pen_endpoint *endpoint)
 {
     pen_status status = PEN_OK;
     for (uint32_t remote = 0; status == PEN_OK && remote < PEN_ENDPOINTS_MAX; remote++) {
-        /* relaxed: written under the lock we hold */
+        /* relaxed: written under this lock */
         pen_team *pair = atomic_load_explicit(&endpoint->pairs[remote], memory_order_relaxed);
         if (pair != NULL)
             status = pen_job_show_team(pair);
@@ -199,11 +200,11 @@ void pen_job_bind(pen_endpoint *endpoint, pen_segment *segment)
     pen_lock_take(&job->threads_lock);
     endpoint->segment = segment;
     segment->bound++;
-    if (segment->device != NULL) { /* their views must not show anything any more */
+    if (segment->device != NULL) { /* the views must not show memory after this */
         (void)show_pairs(endpoint);
         for (pen_team *team = job->teams; team != NULL; team = team->next)
             if (team->endpoint == endpoint)
-                (void)pen_job_show_team(team); /* makes nothing: it shows less than before */
+                (void)pen_job_show_team(team); /* makes no rows, as it shows less than before */
     }
     pen_lock_drop(&job->threads_lock);
 }
@@ -217,7 +218,7 @@ static pen_team *pair_make(pen_endpoint *endpoint, uint16_t remote_index)
     pen_team *pair = pen_job_calloc(job, 1, sizeof *pair, "a team pair");
     if (pair == NULL)
         return NULL;
-    pair->view.rank = job->rank; /* and size 0: a pair */
+    pair->view.rank = job->rank; /* size 0 marks a pair */
     pair->job = job;
     pair->stride = 1;
     pair->endpoint = endpoint;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* express.c: whether short messages of this job, and of a team, may take the link's express entries
- * without asking anything else. */
+/* express.c: decides whether short messages of this job, and of a team, may use the link's
+ * express entries without further tests. */
 #include "job/job.h"
 
-/* Nobody writes to it, for it has no room. */
+/* It has no room, so no sender writes to it. */
 static const pen_express no_room;
 
 static pen_express_row replies_of(const pen_express_table *table)
@@ -16,7 +16,8 @@ void pen_job_use_express(pen_job *job)
 {
     const pen_link *link = job->progress.ports[0].link;
     bool has_express = link->express.first != NULL && job->progress.port_count == 1 &&
-                       (link->caps.flags & PEN_CAP_SAME_HOST) != 0; /* it is counted as that */
+                       (link->caps.flags & PEN_CAP_SAME_HOST) !=
+                           0; /* express messages are counted as shared memory */
     job->express = (pen_express_table){ .first = (pen_express *)(uintptr_t)&no_room };
     job->shared_express = job->express;
     if (has_express && job->concurrency == PEN_ALONE)
@@ -29,8 +30,8 @@ void pen_job_use_express(pen_job *job)
 
 static pen_express_row row_of(const pen_team *team, const pen_express_table *table)
 {
-    /* Ranks that count downwards would need negative steps, and only primordial endpoints have
-     * messages. */
+    /* Express needs steps that are not negative, so ranks may not count downwards. Only
+     * primordial endpoints have messages. */
     bool has_rule = team->special == 0 && team->stride < team->job->size;
     const pen_express *first =
         has_rule ? pen_express_of(table, team->first, PEN_LANE_REQUEST) : &no_room;

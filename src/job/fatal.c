@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fatal.c: the end of a job that cannot go on, and the counters at any end. */
+/* fatal.c: ending a job that cannot continue, and printing the counters at any end. */
 #include "job/job.h"
 
 #include <inttypes.h>
@@ -17,23 +17,23 @@ void pen_job_fatal(pen_job *job, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(cause, sizeof cause, format, args);
     va_end(args);
-    /* relaxed: see host_peer_lost in host.c; nothing else is passed with it */
+    /* relaxed: see host_peer_lost in host.c; the flag publishes no other data */
     atomic_store_explicit(&job->ending, true, memory_order_relaxed);
     pen_log_error(&job->log, "%s", cause);
-    if (job->on_fatal != NULL) /* before the supervisor hears of it, and ends everybody */
+    if (job->on_fatal != NULL) /* before the supervisor reads the note and ends all ranks */
         job->on_fatal(job);
     pen_boot_abort_note(&job->boot, cause);
     if (PEN_CHECKED)
         abort(); /* a stack for the debugger, which the crash handlers print */
     pen_boot_exit_job(&job->boot, EXIT_FAILURE);
-    /* The supervisor kills who gets stuck in here; without one, the user does. */
+    /* If this call hangs, the supervisor kills the process; without a supervisor, the user does. */
     (void)fflush(NULL);
     _exit(EXIT_FAILURE);
 }
 
 typedef struct counters_line {
     char text[COUNTERS_LEN_MAX];
-    int len; /* less than 0: it failed */
+    int len; /* negative: it failed */
 } counters_line;
 
 static void line_add(counters_line *line, const char *name, uint64_t value)
@@ -43,7 +43,7 @@ static void line_add(counters_line *line, const char *name, uint64_t value)
                               " %s=%" PRIu64, name, value);
 }
 
-/* One write: lines of ranks do not mix. */
+/* One write, so that lines of several ranks do not mix. */
 static void line_write(counters_line *line, int fd)
 {
     if (line->len < 0 || fd < 0)
@@ -52,10 +52,10 @@ static void line_write(counters_line *line, int fd)
         line->len = sizeof line->text - 2;
     line->text[line->len++] = '\n';
     if (write(fd, line->text, (size_t)line->len) < 0)
-        return; /* nobody is left to tell */
+        return; /* no channel is left for a report */
 }
 
-/* False: the link counts nothing of this peer, or nothing went either way. */
+/* Returns false if the link has no counts for this peer, or if all are zero. */
 static bool print_peer(const pen_job *job, pen_link *link, pen_peer peer)
 {
     pen_peer_counters counters;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host.c: what the engine lends a conduit, and what becomes of a job that has lost a peer. */
+/* host.c: the callbacks that the engine lends to a conduit, and the end of a job that has lost a
+ * peer. */
 #include "job/job_internal.h"
 #include "os/os.h"
 
@@ -13,7 +14,7 @@ enum { HOST_LINE_LEN_MAX = 512 };
 static void host_peer_lost(void *ctx, pen_peer peer, pen_status why)
 {
     pen_job *job = ctx;
-    /* relaxed: who is ending the job need not hear of peers that end as well */
+    /* relaxed: a rank that ends the job ignores peers that end as well */
     if (atomic_load_explicit(&job->ending, memory_order_relaxed))
         return;
     if (peer == PEN_PEER_ANY)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.c: joining a job: variables, conduit, introductions, routes and the objects every client
- * gets; and leaving it. */
+/* job.c: joining and leaving a job: variables, conduit, greetings, routes, and the objects that
+ * every client gets. */
 #include "job/job_internal.h"
 #include "os/os.h"
 
@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A link keeps fewer frames than this of each rank until they are polled; so a sweep is bounded. */
+/* A link keeps fewer frames of each rank than this until they are polled. It bounds a sweep. */
 enum { SWEEP_EVENTS_PER_RANK = 512 };
 
-/* What a rank tells all others first: so that those who cannot work together say so. */
+/* The greeting that a rank sends to all peers first, so that incompatible ranks can report the
+ * reason. */
 typedef struct job_hello {
     char conduit[16];
     uint32_t conduit_abi, segment_mode;
@@ -66,13 +67,13 @@ static pen_status job_open_memory(pen_job *job)
         return status;
     job->mem.rank = job->rank;
     job->mem.huge = job->config.huge_pages;
-    if (page != NULL) /* shared with the ranks of this host, not with all */
+    if (page != NULL) /* shared with the ranks of this host only */
         job->mem.budget = available / page->size;
     job->segment_max_local = pen_job_segment_limit(job);
     return PEN_OK;
 }
 
-/* Frames that a conduit loses, or the impairment that somebody asked for, are sent again. */
+/* Frames that a conduit or the impairment loses are sent again. */
 static pen_status job_wrap_link(pen_job *job, const pen_impair_config *impair, pen_link **link)
 {
     bool was_reliable = ((*link)->caps.flags & PEN_CAP_RELIABLE) != 0;
@@ -81,9 +82,9 @@ static pen_status job_wrap_link(pen_job *job, const pen_impair_config *impair, p
         status = pen_impair_open(*link, impair, job->concurrency, link);
     if (status != PEN_OK || ((*link)->caps.flags & PEN_CAP_RELIABLE) != 0)
         return status;
-    if (was_reliable && !impair->mend) /* it is there to see what notices */
+    if (was_reliable && !impair->mend) /* the impairment exists to test what notices a loss */
         return PEN_OK;
-    job->host.poll_view = NULL; /* idle or not, its timers want polls */
+    job->host.poll_view = NULL; /* its timers need polls even if it is idle */
     return pen_reliable_open(*link, &job->lent_host, &job->host, job->size, job->concurrency, link);
 }
 
@@ -111,7 +112,7 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     if (status != PEN_OK)
         return status;
     if (pen_impair_is_on(&impair) ||
-        pen_job_is_spread(job)) /* the link cannot see what others hold */
+        pen_job_is_spread(job)) /* the link cannot see the rights of its peers */
         job->host.poll_view = NULL;
     job->lent_host = job->host;
     pen_link_params link_params = { .host = &job->lent_host,
@@ -122,7 +123,7 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
                                     .concurrency = job->concurrency };
     pen_job_place(job, &link_params);
     pen_link *link = NULL;
-    status = job->conduit->open(&link_params, &link); /* says itself why not */
+    status = job->conduit->open(&link_params, &link); /* prints the reason itself */
     if (status != PEN_OK)
         return status;
     status = job_wrap_link(job, &impair, &link);
@@ -144,10 +145,10 @@ static bool job_same_kind(const job_hello *one, const job_hello *other)
                (other->segment_mode == PEN_SEGMENT_EVERYTHING);
 }
 
-/* What the ranks have told: a greeting and the link's address behind it, of each. */
+/* The greetings of the ranks, each followed by the link's address. */
 typedef struct job_greetings {
     unsigned char *all;
-    size_t len; /* of one, as this rank counts */
+    size_t len; /* length of one, as this rank computes it */
 } job_greetings;
 
 static job_hello job_hello_of(const job_greetings *greetings, uint32_t rank)
@@ -157,7 +158,7 @@ static job_hello job_hello_of(const job_greetings *greetings, uint32_t rank)
     return hello;
 }
 
-/* To what every rank takes. */
+/* Lowers the frame size to one that every rank takes. */
 static void job_limit_frames(const pen_job *job, pen_caps *caps)
 {
     caps->frame_max = caps->frame_max < job->frame_max ? caps->frame_max : job->frame_max;
@@ -165,7 +166,7 @@ static void job_limit_frames(const pen_job *job, pen_caps *caps)
         caps->frame_copy_max < job->frame_max ? caps->frame_copy_max : job->frame_max;
 }
 
-/* Every rank comes to the same verdict; rank 0 says it. */
+/* Every rank comes to the same result; rank 0 prints it. */
 static pen_status job_compare(pen_job *job, const job_greetings *greetings)
 {
     const job_hello first = job_hello_of(greetings, 0);
@@ -180,7 +181,7 @@ static pen_status job_compare(pen_job *job, const job_greetings *greetings)
                     "rank %u uses conduit %.16s and segment mode %u, rank 0 %.16s and %u: all "
                     "ranks need the same; start one program with one environment",
                     rank, other.conduit, other.segment_mode, first.conduit, first.segment_mode);
-            (void)pen_boot_barrier(&job->boot); /* rank 0 speaks before a rank ends the job */
+            (void)pen_boot_barrier(&job->boot); /* rank 0 prints before a rank ends the job */
             return PEN_ERR_PROTOCOL;
         }
         if (other.frame_max < job->frame_max)
@@ -192,7 +193,7 @@ static pen_status job_compare(pen_job *job, const job_greetings *greetings)
     return PEN_OK;
 }
 
-/* What every link of ours takes. */
+/* The frame size that every link of this rank takes. */
 static uint32_t frame_max_of(const pen_job *job)
 {
     uint32_t least = UINT32_MAX;
@@ -203,7 +204,8 @@ static uint32_t frame_max_of(const pen_job *job)
     return least;
 }
 
-/* Tells all and hears all, in one exchange: each costs a turn of every rank. */
+/* Sends this rank's greeting and receives all, in one exchange, because each exchange costs a
+ * turn of every rank. */
 static pen_status job_greet(pen_job *job, pen_link *link, job_greetings *out)
 {
     unsigned char mine[PEN_BOOT_BLOB_MAX] = { 0 };
@@ -226,7 +228,7 @@ static pen_status job_greet(pen_job *job, pen_link *link, job_greetings *out)
     return status == PEN_OK ? job_compare(job, out) : status;
 }
 
-/* The addresses are moved together, as the link wants them: what was in front of them is gone. */
+/* The link wants the addresses without gaps. This overwrites the greetings between them. */
 static pen_status job_connect(const pen_job *job, pen_link *link, const job_greetings *greetings)
 {
     const size_t len = link->caps.addr_len;
@@ -238,7 +240,7 @@ static pen_status job_connect(const pen_job *job, pen_link *link, const job_gree
 
 /* ---- what clients see ------------------------------------------------------------------------ */
 
-/* The second port, if there is one, is the way to those of our host. */
+/* If there is a second port, peers of this host are reached through it. */
 static void job_fill_routes(pen_job *job)
 {
     const pen_host_page *page = job->boot.page;
@@ -341,7 +343,7 @@ void pen_job_close(pen_job *job)
 {
     atomic_store_explicit(&job->ending, true, memory_order_relaxed); /* see host_peer_lost */
     pen_job_forget(job);
-    pen_mem_close(&job->mem); /* before the links: they know the segments */
+    pen_mem_close(&job->mem); /* before the links, because links know the segments */
     uint32_t ports = job->progress.port_count;
     pen_progress_hide(&job->progress);
     for (uint32_t i = 0; i < ports; i++)
@@ -361,14 +363,14 @@ uintptr_t pen_job_segment_max_local(const pen_job *job) { return job->segment_ma
 
 uintptr_t pen_job_segment_max_global(const pen_job *job) { return job->segment_max_global; }
 
-/* Through the launcher, polling meanwhile. A failure is seen by the exchange that follows. */
+/* A barrier through the launcher; polls meanwhile. The exchange that follows detects a failure. */
 static void meet_others(pen_job *job)
 {
     uint32_t ticket;
     if (pen_boot_arrive(&job->boot, &ticket) != PEN_OK)
         return;
     pen_wait what = pen_wait_for(PEN_CALL_SETUP, PEN_AWAITED_RANKS, PEN_WAIT_NOBODY, NULL);
-    /* nobody wakes us for this */
+    /* the launcher's answer wakes no sleeper */
     pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     while (!pen_boot_arrived(&job->boot, ticket))
         pen_wait_step(&waiter);
@@ -385,11 +387,12 @@ void pen_job_meet(pen_job *job)
         return;
     }
     _Atomic uint32_t *mine = &page->ranks[job->rank].meetings;
-    /* relaxed: only we write it. release: pairs with the acquire below; we have arrived */
+    /* relaxed: only this rank writes it. release: pairs with the acquire below; this rank has
+     * arrived */
     uint32_t meeting = atomic_load_explicit(mine, memory_order_relaxed) + 1;
     atomic_store_explicit(mine, meeting, memory_order_release);
     pen_wait what = pen_wait_for(PEN_CALL_SETUP, PEN_AWAITED_RANKS, 0, NULL);
-    /* nobody wakes us for this */
+    /* a peer's arrival wakes no sleeper */
     pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     for (; what.peer < job->size; what.peer++)
         while (

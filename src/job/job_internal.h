@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job_internal.h: what the files of job/ share. */
+/* job_internal.h: functions shared by the files of job/. */
 #ifndef PEN_JOB_JOB_INTERNAL_H
 #define PEN_JOB_JOB_INTERNAL_H
 
@@ -7,43 +7,43 @@
 #include "link/impair.h"
 #include "reliable/reliable.h"
 
-/* Reads the tables of job/, progress/, the conduit and link/; the process's own variables win over
- * the console's. */
+/* Reads the tables of job/, progress/, the conduit and link/. The process's own environment
+ * overrides the console's. */
 pen_status pen_job_read_config(pen_job *job, const pen_job_params *params);
 pen_status pen_job_read_progress_config(pen_job *job, pen_progress_config *out);
 pen_status pen_job_read_conduit_config(pen_job *job, const pen_conduit *conduit, uint64_t *config);
 pen_status pen_job_read_impair_config(pen_job *job, pen_impair_config *out);
 
-/* Bytes this rank may have as segment, by GASNET_MAX_SEGSIZE, its share of the memory and its
- * slice. */
+/* Maximum segment of this rank in bytes, from GASNET_MAX_SEGSIZE, its share of the memory, and
+ * its slice. */
 uintptr_t pen_job_segment_limit(const pen_job *job);
 
 void pen_job_fill_host(pen_job *job, const pen_job_params *params);
-/* In a job of several hosts: the conduit between them, and the link among the ranks of ours, which
- * becomes the second port. */
+/* In a job of several hosts: opens the conduit between hosts, and the link among the ranks of
+ * this host, which becomes the second port. */
 bool pen_job_is_spread(const pen_job *job);
 pen_status pen_job_choose_far(pen_job *job);
 pen_status pen_job_open_near(pen_job *job);
 pen_status pen_job_connect_near(pen_job *job);
 
-/* Fills in where this rank is among the job's hosts. */
+/* Fills in the position of this rank among the job's hosts. */
 void pen_job_place(const pen_job *job, pen_link_params *params);
 
-/* What the conduit wants of the arena for so many peers is there; or says that it is not. */
+/* Is the arena large enough for the conduit with this number of peers? If not, prints a line. */
 pen_status pen_job_check_arena(pen_job *job, const pen_conduit *conduit, const void *config,
                                pen_peer peers);
 
-void pen_job_idle(void *ctx); /* what a waiting thread does now and then; ctx: the job */
+void pen_job_idle(void *ctx); /* periodic duties of a waiting thread; ctx: the job */
 
 void pen_job_threads_close(pen_job *job);
 
-/* Gives the keys of peers' segments back. */
+/* Releases the keys of peers' segments. */
 void pen_job_forget(pen_job *job);
 
-/* Polls until every rank has entered as many meetings as we have. Set-up calls only. */
+/* Polls until every rank has entered as many meetings as this rank. For set-up calls only. */
 void pen_job_meet(pen_job *job);
 
-/* Frees endpoints, pairs and tables of what is mapped. */
+/* Frees endpoints, pairs and tables of mapped segments. */
 void pen_job_endpoints_close(pen_job *job);
 
 /* waits.c: shows a wait of this rank in the host page; see pen_progress.on_wait */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* near.c: a job of several hosts has two links: the first reaches everybody over the network, the
- * second the ranks of this host through its arena, where peers count from 0. What that one delivers
- * comes from job ranks again before the engine sees it. Which conduit that is follows from what it
- * can do: no conduit has a name here. */
+/* near.c: a job of several hosts has two links. The first reaches all ranks over the network. The
+ * second reaches the ranks of this host through its arena, where peers count from 0; their numbers
+ * become job ranks before the engine sees them. The conduit of the second link is chosen by its
+ * properties, not by its name. */
 #include "job/job_internal.h"
 
 #include <stdlib.h>
@@ -31,7 +31,8 @@ pen_status pen_job_check_arena(pen_job *job, const pen_conduit *conduit, const v
 
 /* ---- between hosts --------------------------------------------------------------------------- */
 
-/* One that wants shared memory ends where that does, and so does one within a process. */
+/* A conduit that wants shared memory cannot cross hosts, and one within a process cannot leave
+ * it. */
 static bool reaches_hosts(const pen_conduit *conduit, pen_peer peers)
 {
     const char *why_not;
@@ -63,8 +64,8 @@ pen_status pen_job_choose_far(pen_job *job)
 
 /* ---- within this host ------------------------------------------------------------------------ */
 
-/* The best conduit for the ranks of this host that wants memory of the host arena; NULL: this build
- * has none, and the network reaches neighbours as well. */
+/* The best conduit for the ranks of this host that uses memory of the host arena. If this build has
+ * no such conduit, returns NULL; then the network also reaches ranks of this host. */
 static const pen_conduit *choose_near(pen_peer peers)
 {
     const pen_conduit *best = NULL;
@@ -120,7 +121,7 @@ pen_status pen_job_open_near(pen_job *job)
     return PEN_OK;
 }
 
-/* An exchange of all, of which we need our host's. */
+/* Exchanges addresses among all ranks, and keeps those of this host. */
 pen_status pen_job_connect_near(pen_job *job)
 {
     if (job->progress.port_count < 2)

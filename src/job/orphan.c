@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* orphan.c: what becomes of the job in a process that a rank forked. Such a child has a copy of
- * everything the rank has, but it is no rank: what it does must not reach the job. */
+/* orphan.c: the job's state in a process that a rank forked. The child has a copy of the rank's
+ * whole state, but it is not a rank, so its calls must not affect the job. */
 #include "job/job.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ void pen_job_refuse_orphan(pen_job *job, const char *call)
                   "%s: not in process %d, which is a child that rank %u forked, and no rank "
                   "itself; let the rank communicate, or start a program in the child",
                   call, (int)getpid(), job->rank);
-    _exit(EXIT_FAILURE); /* buffers hold what the parent is to write */
+    _exit(EXIT_FAILURE); /* buffers hold output that the parent will write */
 }
 
 static _Noreturn void refuse(pen_link *link)
@@ -33,7 +33,7 @@ static unsigned orphan_poll(pen_link *link, unsigned lanes, unsigned budget)
     refuse(link);
 }
 
-static void orphan_close(pen_link *link) { (void)link; } /* it is the parent's */
+static void orphan_close(pen_link *link) { (void)link; } /* it belongs to the parent */
 
 static pen_status orphan_address(pen_link *link, void *blob)
 {
@@ -59,12 +59,13 @@ void pen_job_orphan(pen_job *job)
 {
     pen_progress *progress = &job->progress;
     pen_boot_orphan(&job->boot);
-    pen_progress_hide(progress); /* so that polls of inline code come to the link, too */
+    pen_progress_hide(progress); /* inline polls then call the link, too */
     for (uint32_t i = 0; i < progress->port_count; i++) {
         pen_port *port = &progress->ports[i];
         port->link->ops = &orphan_ops;
         port->link->express.first = NULL;
-        pen_lock_init(&port->post_lock, progress->concurrency); /* another thread may have had it */
+        pen_lock_init(&port->post_lock,
+                      progress->concurrency); /* a different thread may have held it */
         pen_lock_init(&port->poll_lock, progress->concurrency);
     }
     if (progress->port_count != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* publish.c: making segments known to peers: what each rank tells, and what each believes of it. */
+/* publish.c: exporting segments to peers, and importing those of peers. */
 #include "job/job_internal.h"
 
 #include <stdlib.h>
@@ -14,17 +14,18 @@ static PEN_COLD pen_status publish_error(pen_job *job, const char *what, pen_sta
     return status;
 }
 
-/* Makes the segment known to the device, where there is one that wants to know. */
+/* Registers the segment with the device, if a device needs it. */
 static pen_status publish_register(pen_job *job, pen_segment *segment, pen_told *mine)
 {
     pen_link *link = job->progress.ports[0].link;
-    if (link->rma == NULL || segment->device != NULL) /* a link knows host memory */
+    if (link->rma == NULL || segment->device != NULL) /* host memory needs no registration */
         return PEN_OK;
     PEN_INVARIANT(link->caps.rkey_len <= sizeof mine->key);
     if (segment->region == NULL) {
         pen_status status =
             link->rma->register_region(link, segment->base, segment->len, &segment->region);
-        if (status == PEN_ERR_RESOURCE) /* the link has said so: it goes by messages */
+        if (status == PEN_ERR_RESOURCE) /* the link has printed the reason; messages are used
+                                         * instead */
             return PEN_OK;
         if (status != PEN_OK)
             return publish_error(job, "registering it with the device", status);
@@ -45,7 +46,7 @@ size_t pen_job_told_len(const pen_job *job)
 
 pen_status pen_job_tell(pen_job *job, uint16_t ep_index, pen_segment *segment, pen_told *out)
 {
-    memset(out, 0, sizeof *out); /* the padding travels, too */
+    memset(out, 0, sizeof *out); /* the padding is sent, too */
     out->ep_index = ep_index;
     out->lacks = (uint8_t)(GEX_EP_CAPABILITY_ALL & ~job->endpoints[ep_index]->capabilities);
     if (segment == NULL)
@@ -104,7 +105,7 @@ static pen_status publish_import_key(pen_job *job, uint32_t rank, const pen_told
         return PEN_OK;
     if (old->has_key && old->base == row->base && old->len == row->len &&
         old->number == row->number) {
-        row->has_key = true; /* published again: the key is as good as it was */
+        row->has_key = true; /* published before: the key is still valid */
         row->key = old->key;
         return PEN_OK;
     }
@@ -134,7 +135,7 @@ static pen_remote_segment publish_row(const pen_job *job, uint32_t rank, const p
     return row;
 }
 
-/* Under threads_lock. */
+/* Called under threads_lock. */
 static pen_status publish_enter(pen_job *job, uint32_t rank, const pen_told *told)
 {
     pen_remote_segment *table = pen_mem_remote_table(&job->mem, told->ep_index);
@@ -145,7 +146,7 @@ static pen_status publish_enter(pen_job *job, uint32_t rank, const pen_told *tol
         row = publish_row(job, rank, told);
     pen_status status = publish_import_key(job, rank, told, &row);
     pen_remote_segment *old = &table[rank];
-    if (status == PEN_OK && !publish_same(old, &row)) { /* what is unchanged may be in use */
+    if (status == PEN_OK && !publish_same(old, &row)) { /* an unchanged row may be in use */
         if (!row.has_key || row.key != old->key)
             publish_forget_key(job, rank, old);
         *old = row;
@@ -160,7 +161,7 @@ pen_status pen_job_believe(pen_job *job, uint32_t rank, const pen_told *told)
                       pen_status_text(PEN_ERR_PROTOCOL), pen_status_remedy(PEN_ERR_PROTOCOL));
         return PEN_ERR_PROTOCOL;
     }
-    pen_lock_take(&job->threads_lock); /* another thread may believe what another team told */
+    pen_lock_take(&job->threads_lock); /* other threads may import, too */
     pen_status status = publish_enter(job, rank, told);
     if (status == PEN_OK && told->ep_index == 0 && told->len != 0)
         job->attached = true;

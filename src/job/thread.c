@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Called under the lock: a slot that nobody uses; NULL: there is none. */
+/* Called under the lock. Returns an unused slot, or NULL. */
 static pen_thread *thread_idle(pen_job *job)
 {
     for (pen_thread *thread = &job->first_thread; thread != NULL; thread = thread->next)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* waits.c: what this rank waits for, found out when a wait has lasted for a while, and shown in the
+/* waits.c: describes the wait of this rank when it has lasted for a while, and shows it in the
  * host page. */
 #include "job/job_internal.h"
 
-enum { OPERATIONS_MAX = 256 }; /* of one wait that are looked at */
+enum { OPERATIONS_MAX = 256 }; /* operations of one wait that are examined */
 
 void pen_job_add_explainer(pen_job *job, pen_explain explain)
 {
@@ -13,7 +13,7 @@ void pen_job_add_explainer(pen_job *job, pen_explain explain)
 
 static bool is_done(const pen_op *op)
 {
-    /* relaxed: a picture for people */
+    /* relaxed: only printed for people */
     return op == NULL || (atomic_load_explicit(&op->incomplete, memory_order_relaxed) == 0 &&
                           atomic_load_explicit(&op->source_busy, memory_order_relaxed) == 0);
 }
@@ -29,7 +29,7 @@ static bool explain(pen_job *job, const void *object, pen_wait_note *note)
 
 /* ---- waits that will not end ----------------------------------------------------------------- */
 
-/* What the departed rank has entered of that team; false: unknown. */
+/* Gets the departed rank's count of entered collectives of that team. Returns false if unknown. */
 static bool begun_of(const pen_departed *gone, uint64_t team, uint32_t *begun_out)
 {
     *begun_out = gone->begun;
@@ -43,7 +43,7 @@ static bool begun_of(const pen_departed *gone, uint64_t team, uint32_t *begun_ou
     return false;
 }
 
-/* Counts are compared modulo 2^32. */
+/* Compares counts modulo 2^32. */
 static bool is_behind(uint32_t count, uint32_t wanted) { return (int32_t)(count - wanted) < 0; }
 
 static bool is_missing(const pen_job *job, const pen_departed *gone, const pen_wait_note *note)
@@ -57,7 +57,7 @@ static bool is_missing(const pen_job *job, const pen_departed *gone, const pen_w
         return begun_of(gone, note->team, &begun) && is_behind(begun, note->number + 1);
     case PEN_AWAITED_RANKS: {
         pen_host_rank *row = pen_host_row(job->boot.page, job->rank);
-        /* relaxed: our own */
+        /* relaxed: this rank's own */
         return is_behind(gone->meets, job->boot.meets) ||
                is_behind(gone->meetings,
                          atomic_load_explicit(&row->meetings, memory_order_relaxed));
@@ -67,8 +67,8 @@ static bool is_missing(const pen_job *job, const pen_departed *gone, const pen_w
     }
 }
 
-/* A member that has left without entering what the note says; PEN_WAIT_NOBODY: there is none. A
- * rank that is no member of the team has no such team in its record. */
+/* Finds a member that has left without entering the collective in the note, or PEN_WAIT_NOBODY.
+ * A rank that is not a member has no record of the team. */
 static uint32_t departed_member(const pen_job *job, const pen_wait_note *note)
 {
     for (uint32_t rank = 0; rank < job->size; rank++) {
@@ -79,8 +79,8 @@ static uint32_t departed_member(const pen_job *job, const pen_wait_note *note)
     return PEN_WAIT_NOBODY;
 }
 
-/* Does a departed rank keep the wait from ending? Of several operations: any of those that all have
- * to end, or all if one is enough. */
+/* Does a departed rank keep the wait from ending? If all operations have to end, it is enough
+ * that one cannot; if one is enough, none may be able to. */
 static uint32_t blocker(pen_job *job, const pen_wait *wait)
 {
     uint32_t by = PEN_WAIT_NOBODY;
@@ -109,7 +109,7 @@ static void look_for_departed(pen_job *job, const pen_wait *wait, const pen_wait
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-/* The first of its operations that is not over is the one that is named. */
+/* The first operation that is not complete is named. */
 static void describe(pen_job *job, const pen_wait *wait, pen_wait_note *note)
 {
     *note = (pen_wait_note){
@@ -131,7 +131,7 @@ static bool is_loop(const pen_wait *wait)
     return wait->call == PEN_CALL_POLL || wait->call == PEN_CALL_BLOCKUNTIL;
 }
 
-/* A loop of polls may have ended unseen, so any other wait takes its place. */
+/* A loop of polls may have ended unnoticed, so any other wait replaces it. */
 static bool may_show(const pen_job *job, const pen_wait *wait)
 {
     return job->shown == NULL || job->shown == wait || job->shown_is_loop;
