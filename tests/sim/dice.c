@@ -20,7 +20,7 @@ bool sim_hits(sim_dice *dice, double probability)
     return (double)(sim_next(dice) >> 11) * 0x1p-53 < probability;
 }
 
-/* Doublings are equally likely: the last one, too, of which only a part may be meant. */
+/* All doublings are equally likely, also the last one, of which only a part may be in the range. */
 uint64_t sim_log_uniform(sim_dice *dice, uint64_t least, uint64_t most)
 {
     uint32_t doublings = 0;

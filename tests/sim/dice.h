@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dice.h: chance that a seed repeats. */
+/* dice.h: random numbers that a seed repeats. */
 #ifndef PEN_TESTS_SIM_DICE_H
 #define PEN_TESTS_SIM_DICE_H
 

@@ -2,8 +2,8 @@
 /* main.c: runs seeds; a failure is one line that repeats it.
  *
  *     sim_reliable [--long] [--seed S | --seeds FIRST COUNT]
- *     sim_mutants [--mutant NAME] ...     the same with a fault in the protocol
- *     sim_mutants --all COUNT             every mutant: found within so many seeds, or this fails
+ *     sim_mutants [--mutant NAME] ...     runs with a fault in the protocol
+ *     sim_mutants --all COUNT             fails unless COUNT seeds find every mutant
  */
 #include "sim.h"
 
@@ -37,7 +37,7 @@ static uint64_t run_seeds(uint64_t first, uint64_t count, bool is_long)
     return failed;
 }
 
-/* A mutant may do anything, so it is another process. True: found. */
+/* Runs a mutant in another process, since it may do anything. Returns true if it was found. */
 static bool try_mutant(const char *name, uint64_t count)
 {
     fflush(stdout);
@@ -46,7 +46,7 @@ static bool try_mutant(const char *name, uint64_t count)
         return false;
     if (child == 0) {
         sim_mutant = name;
-        alarm(20); /* one that goes round for ever is found, too */
+        alarm(20); /* an endless loop is found, too */
         for (uint64_t seed = 1; seed <= count; seed++)
             if (!run_seed(seed, false)) {
                 fflush(stdout);

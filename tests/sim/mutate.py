@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mutate.py SRC OUT | --list: copies of src/reliable and of what it keeps
-frames with (src/link/lanes.c), with faults, each behind sim_is("<name>"), so that
-one program has them all; and their names, in OUT/mutants.h. A mutant whose line is gone is an error.
+"""mutate.py SRC OUT | --list: copies of src/reliable and of src/link/lanes.c, which keeps its
+frames, with faults, each behind sim_is("<name>"), so that one program has all of them.
+OUT/mutants.h has their names. If the line of a mutant is gone, this fails.
 """
 
 import os
@@ -18,11 +18,11 @@ FILES = sorted(
 
 
 def unless(name):
-    """The whole match is left out."""
+    """Leaves out the whole match."""
     return r'if (!sim_is("' + name + r'")) { \g<0> }'
 
 
-# name, file, what is there, what stands there instead; "-": it is left out
+# name, file, old text, new text; "-": the old text is left out
 MUTANTS = [
     ("sum_without_body", "wire.c", r"return sum_bytes\(sum, \(const uint8_t \*\)body, body_len\);",
      r"""return sim_is("sum_without_body") ? sum

@@ -41,7 +41,7 @@ static bool side_of(const sim_fault *fault, uint32_t rank)
     return (sim_next(&dice) & 1) != 0;
 }
 
-/* Some ranks on either side. */
+/* Draws the half of each rank, with some ranks in either half. */
 static uint64_t side_draw(sim_network *network)
 {
     sim_fault fault = { .side = sim_next(&network->dice) };
@@ -179,7 +179,7 @@ void sim_wake(sim_network *network, uint32_t rank, uint64_t at_ns)
     alarm_set(network, rank, at_ns);
 }
 
-/* Whose turn comes next; NULL: an event is before it, or nobody's does. */
+/* Returns the rank whose turn comes next. NULL: an event is earlier, or no rank has a turn. */
 static const sim_alarm *next_alarm(const sim_network *network)
 {
     const sim_alarm *alarm = &network->alarms[network->earliest[1]];
@@ -297,13 +297,13 @@ static void flip_bit(sim_network *network, sim_datagram *datagram)
     *byte = (unsigned char)(*byte ^ 1u << bit % 8);
 }
 
-/* A chance that the seed has at all. */
+/* Draws whether a fault strikes. Draws nothing if the seed does not have the fault. */
 static bool befalls(sim_network *network, double chance)
 {
     return chance != 0 && sim_hits(&network->dice, chance);
 }
 
-/* It has left its sender, and is on its way or gone. */
+/* Moves a frame that has left its sender: it travels, or is lost. */
 static void travel(sim_network *network, sim_datagram *datagram)
 {
     const sim_way *way = &network->way;
@@ -334,7 +334,7 @@ static void leave(sim_network *network, sim_datagram *datagram)
     travel(network, datagram);
 }
 
-/* Its body is read now, and may be used again. */
+/* The body is read now, so its memory may be reused. */
 static void leave_late(sim_network *network, sim_datagram *datagram)
 {
     memcpy(datagram->body, datagram->later, datagram->body_len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank.c: a rank: the protocol, an engine that posts, answers and takes frames, and what is checked
- * of both. */
+/* rank.c: a rank: the protocol, an engine that posts, answers and takes frames, and the checks of
+ * both. */
 #include "age.h"
 #include "sim.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    INBOX_MAX = 2000, /* frames that the kernel keeps unread */
+    INBOX_MAX = 2000, /* frames that the kernel holds unread */
     POLL_FRAMES = 32,
     HOSTILE_FRAMES = 40,
     BODY_LEN_MAX = 16384,
@@ -21,7 +21,7 @@ enum {
 #define BLOCKED_NS_MIN UINT64_C(20000)
 #define BLOCKED_NS_MAX UINT64_C(10000000)
 
-typedef struct sim_message { /* that was posted */
+typedef struct sim_message { /* a message that was posted */
     pen_peer to;
     pen_lane lane;
     uint32_t head_len, body_len;
@@ -45,17 +45,17 @@ struct sim_rank {
     pen_peer self;
     pen_rel_core core;
     bool is_hostile;
-    size_t bytes; /* of memory that the protocol has */
+    size_t bytes; /* bytes of memory that the protocol has */
     sim_message *ledger;
     uint32_t ledger_count, ledger_max;
     uint32_t left;    /* messages still to be posted */
-    sim_message next; /* the one that is tried */
+    sim_message next; /* the message to post next */
     bool has_next, is_blocked;
     uint64_t blocked_ns;
     reply *backlog_first, **backlog_last;
     sim_queue inbox;
     uint64_t poll_at_ns;           /* UINT64_MAX: no poll is due */
-    unsigned lanes;                /* of the poll that runs */
+    unsigned lanes;                /* lanes of the running poll */
     uint32_t (*on_way)[PEN_LANES]; /* to each peer: charged, posted and not taken */
 };
 
@@ -67,7 +67,7 @@ static uint64_t head_word(pen_peer from, uint32_t serial, uint32_t i)
     return i == 0 ? id : (id + i) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Any body is a piece of the same noise, from a place of its own on. */
+/* Every body is a piece of the same noise, from its own place on. */
 static const unsigned char *body_of(pen_peer from, uint32_t serial)
 {
     static uint64_t noise[(BODY_PLACES + BODY_LEN_MAX) / 8];
@@ -77,7 +77,7 @@ static const unsigned char *body_of(pen_peer from, uint32_t serial)
     return (const unsigned char *)noise + (serial * 7 + from * 31) % BODY_PLACES;
 }
 
-/* Of records kept to be used again: many small ones, and a few of the largest. */
+/* Bound of the records kept for reuse: many small ones, and a few of the largest. */
 static size_t spare_len(const sim_plan *plan)
 {
     return 256 * 512 + 16 * ((size_t)plan->way.frame_max + 512);
@@ -151,7 +151,7 @@ static bool try_post(sim_rank *rank, const sim_message *message)
         frame.body = own->body;
         world->ops_open++;
     }
-    ledger_add(rank, message); /* first: it may arrive at ourselves at once */
+    ledger_add(rank, message); /* comes first: the frame may arrive at this rank at once */
     pen_post result = pen_rel_post(&rank->core, world->network.now_ns, message->to, message->lane,
                                    &frame, own != NULL ? &own->op : NULL);
     if (result == PEN_POST_FAILED || (result == PEN_POST_PENDING && own == NULL))
@@ -353,7 +353,7 @@ static void check_bounds(sim_rank *rank)
             sim_fail(rank->world, "rank %u has sent more than its credit", rank->self);
 }
 
-/* Frames are kept that the next poll may ask for. */
+/* Keeps frames that the next poll may ask for. */
 static bool has_held(const sim_rank *rank)
 {
     const uint32_t *count = rank->core.kept.count;
@@ -367,7 +367,7 @@ static bool is_busy(const sim_rank *rank)
            rank->core.reading.behind != &rank->core.reading;
 }
 
-/* When the engine polls again; nobody who only waits for the network does so in between. */
+/* Schedules the engine's next poll. A rank that only waits for the network does not poll before. */
 static void plan_poll(sim_rank *rank)
 {
     const uint64_t now_ns = rank->world->network.now_ns;
@@ -385,7 +385,7 @@ static void plan_poll(sim_rank *rank)
         poll_at(rank, at_ns > now_ns ? at_ns : now_ns + 1);
 }
 
-/* Headers that are in order and say what they like. */
+/* Sends frames with valid headers and arbitrary contents. */
 static void send_nonsense(sim_rank *rank)
 {
     sim_world *world = rank->world;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sim.h: many ranks of src/reliable in one process, with a clock and a network that are made up.
+/* sim.h: many ranks of src/reliable in one process, with a simulated clock and network.
  *
- * Everything follows from a seed: sizes, traffic, faults, delays. The engine above is played by
- * rank.c: requests answered from deliver, a backlog of replies during which no requests are taken,
- * control now and then. The network is that of network.h, and faults last for minutes; one rank may
- * send nonsense. Checked throughout: each frame once
- * and as it was, credits kept, memory bounded; at the end: all has arrived in bounded time after
- * the faults are over, nothing is held, and nobody talks any more. */
+ * Everything follows from a seed: sizes, traffic, faults, delays. rank.c plays the engine above:
+ * requests are answered from deliver; while replies are backlogged, no requests are taken; control
+ * frames are sent at intervals. The network is that of network.h, and faults last for minutes; one
+ * rank may send nonsense. Checked throughout: each frame arrives once and unchanged, credits are
+ * kept, memory is bounded. Checked at the end: all frames have arrived in bounded time after the
+ * last fault, no memory is held, and no rank sends any more. */
 #ifndef PEN_TESTS_SIM_SIM_H
 #define PEN_TESTS_SIM_SIM_H
 
@@ -21,11 +21,11 @@
 
 enum { SIM_RANKS_MAX = 64, SIM_WHAT_MAX = 160 };
 
-/* What a seed means. */
+/* The parameters that follow from a seed. */
 typedef struct sim_plan {
     uint64_t seed;
     bool is_long;
-    uint32_t ranks, messages; /* of each rank */
+    uint32_t ranks, messages; /* messages of each rank */
     uint32_t body_max, borrow_len;
     size_t memory_max;
     bool near_wrap, has_hostile;
@@ -49,11 +49,11 @@ struct sim_world {
     char what[SIM_WHAT_MAX];
 };
 
-/* Ends the run: what is said goes with the seed. */
+/* Ends the run; the text is reported with the seed. */
 _Noreturn void sim_fail(sim_world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* True if the seed passed; else *what says why not. */
+/* Returns true if the seed passed; else *what has the reason. */
 bool sim_run(const sim_plan *plan, char what[SIM_WHAT_MAX]);
 
 /* world.c */
@@ -69,7 +69,7 @@ void sim_rank_poll(sim_world *world, pen_peer rank);
 bool sim_ranks_are_done(const sim_world *world);
 void sim_ranks_check_end(sim_world *world);
 
-/* Which mutant this run has; NULL: none. Set by main. */
+/* The mutant of this run, set by main. NULL: no mutant. */
 extern const char *sim_mutant;
 bool sim_is(const char *name);
 

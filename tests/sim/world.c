@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of events, in which a run is over or hangs; and of time, after the last fault. */
+/* Bounds: events after which a run hangs; time after the last fault. */
 #define EVENTS_MAX UINT64_C(3000000)
 #define HEALING_NS (300 * SIM_SECOND)
-#define TALK_MAX   UINT64_C(100000) /* events after all was done */
+#define TALK_MAX   UINT64_C(100000) /* events after all traffic has ended */
 #define SILENCE_NS (60 * SIM_SECOND)
 
 const char *sim_mutant;
@@ -73,7 +73,7 @@ void *sim_alloc(sim_world *world, size_t len, size_t align)
     if (block == NULL)
         abort();
     block->len = len;
-    memset(block->bytes, 0xcd, len < 256 ? len : 256); /* nobody promised zeros */
+    memset(block->bytes, 0xcd, len < 256 ? len : 256); /* memory need not be zero */
     world->allocated += len;
     return block->bytes;
 }
@@ -95,7 +95,7 @@ static void handle(sim_world *world, const sim_event *event)
         sim_handle(&world->network, event);
 }
 
-/* One event after another, until everything has arrived and nothing is outstanding. */
+/* Handles events in order, until everything has arrived and nothing is outstanding. */
 static void run_to_done(sim_world *world)
 {
     const uint64_t end_ns = world->network.faults_end_ns + HEALING_NS;
@@ -114,7 +114,7 @@ static void run_to_done(sim_world *world)
     }
 }
 
-/* Then there is nothing to say any more. */
+/* Runs until no rank sends any more. */
 static void run_to_silence(sim_world *world)
 {
     uint64_t end_ns = world->network.now_ns;
@@ -128,7 +128,7 @@ static void run_to_silence(sim_world *world)
     }
 }
 
-/* After a failure memory is left as it is: nothing in it can be relied on. */
+/* After a failure memory is not freed, because its contents cannot be trusted. */
 bool sim_run(const sim_plan *plan, char what[SIM_WHAT_MAX])
 {
     sim_world *world = (sim_world *)calloc(1, sizeof *world);

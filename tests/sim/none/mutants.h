@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mutants.h: of the program without mutants: none. */
+/* mutants.h: the empty list of mutants, for the program without mutants. */
 #ifndef PEN_TESTS_SIM_NONE_MUTANTS_H
 #define PEN_TESTS_SIM_NONE_MUTANTS_H
 
