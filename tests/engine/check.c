@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check.c: what has to hold between two calls of a rank, and at the end. */
+/* check.c: the rules that hold between two calls of a rank, and at the end. */
 #include "engine.h"
 
 #include <signal.h>
@@ -22,7 +22,7 @@ static bool credits_hold(const pen_rel_lane *out, const pen_rel_lane *in, uint32
            is_behind(in->accepted, in->granted) && in->granted - in->consumed <= quota;
 }
 
-/* What self may send peer: what it sent, what peer lets it, what peer has taken in and used. */
+/* Checks the credits from self to peer: sent, granted, accepted and consumed frames. */
 void check_pair(const eng_world *world, uint32_t self, uint32_t peer, bool is_end)
 {
     const pen_rel_core *sender = core_of(world, self), *receiver = core_of(world, peer);

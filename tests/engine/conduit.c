@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* conduit.c: the conduit of a world that is made up, over the network of ../sim/network.h. */
+/* conduit.c: the conduit of a simulated world, over the network of ../sim/network.h. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void conduit_arrive(void *ctx, sim_datagram *datagram)
     world_rouse(to);
 }
 
-/* Its owner hears of that in its next poll. */
+/* The owner of the body is notified in its next poll. */
 void conduit_left(void *ctx, uint32_t from, pen_op *op)
 {
     eng_world *world = ctx;
@@ -82,7 +82,7 @@ static unsigned link_poll(pen_link *link, unsigned lanes, unsigned budget)
         mine->idle_polls = 0;
         mine->nap_ns = NAP_NS_MIN;
     } else if (++mine->idle_polls > IDLE_POLLS_MAX && mine->world->running == mine) {
-        mine->is_restless = true; /* a loop that does not wait as one should, as at the end */
+        mine->is_restless = true; /* a loop that polls without waiting, as at the end */
         world_hand_over(mine);
     }
     return count;
@@ -92,7 +92,7 @@ static void link_close(pen_link *link)
 {
     eng_rank *mine = rank_of(link);
     (void)report_left(mine);
-    sim_forget(&mine->world->network, mine->job.rank); /* whose bodies are about to go */
+    sim_forget(&mine->world->network, mine->job.rank); /* their memory is about to be freed */
 }
 
 static pen_status link_address(pen_link *link, void *blob)
@@ -126,7 +126,7 @@ static int conduit_score(pen_peer peers, const char **why_not)
 
 static pen_status conduit_open(const pen_link_params *params, pen_link **out)
 {
-    eng_rank *mine = params->host->ctx; /* its job, which comes first in it */
+    eng_rank *mine = params->host->ctx; /* its job, whose first field it is */
     const sim_way *way = &mine->world->network.way;
     bool may_defer = way->defer != 0;
     mine->link = (pen_link){ .ops = &link_ops,

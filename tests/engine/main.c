@@ -33,7 +33,7 @@ static const char *mutant;
 
 bool sim_is(const char *name) { return mutant != NULL && strcmp(mutant, name) == 0; }
 
-static char repeat_line[128]; /* for whoever comes down by a signal */
+static char repeat_line[128]; /* for a run that ends by a signal */
 
 static void remember(uint64_t seed, uint32_t ranks)
 {
@@ -96,7 +96,7 @@ static void add_totals(eng_totals *sum, const eng_totals *more)
 
 typedef struct eng_child {
     pid_t pid;
-    int end; /* it writes its totals there */
+    int end; /* the file for its totals */
 } eng_child;
 
 static bool run_seeds(uint64_t first, uint64_t count, uint32_t ranks, eng_totals *totals);
@@ -136,7 +136,7 @@ static bool child_end(const eng_child *child, eng_totals *totals)
     return true;
 }
 
-/* A job that loses a rank leaves its memory behind, as processes may; so it is one. */
+/* A job that loses a rank does not free its memory, so it runs in a process of its own. */
 static bool run_doomed(const eng_plan *plan, eng_totals *totals)
 {
     eng_child child;
@@ -172,7 +172,7 @@ static bool run_list(const char *path, uint32_t ranks, eng_totals *totals)
     return is_ok && totals->seeds != 0;
 }
 
-/* A slice for each job. */
+/* Gives a slice of the seeds to each job. */
 static bool run_slices(uint64_t first, uint64_t last, uint32_t jobs, eng_totals *totals)
 {
     eng_child children[JOBS_MAX];
@@ -259,7 +259,7 @@ static const char **text_of(eng_options *options, const char *word)
     return strcmp(word, "--list") == 0 ? &options->list : NULL;
 }
 
-/* The option that begins there; answers how many words it takes, 0: it is none. */
+/* Parses the option that begins there. Returns how many words it takes, or 0 if it is unknown. */
 static int read_option(char *const *words, int count, eng_options *options)
 {
     if (count >= 2 && number_of(options, words[0]) != NULL) {

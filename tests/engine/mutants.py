@@ -21,14 +21,14 @@ import mutate  # noqa: E402  (the folder is named above)
 
 WITHIN = {
     "copies_not_bounded": "the bound is 64 MB, which credits keep these jobs below",
-    "no_room_but_acknowledged": "likewise",
+    "no_room_but_acknowledged": "the bound is 64 MB, which credits keep these jobs below",
     "lanes_ignored": "backlogs grow, but not beyond their bound",
     "never_acknowledged": "acknowledgements that are late cost frames, not messages",
 }
 
 
 def try_mutant(program, name, seeds, limit=120):
-    """The line that tells of the fault; None: not found."""
+    """Returns the line that reports the fault, or None if it was not found."""
     command = [program, "--mutant", name, "--seeds", "1", str(seeds)]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank.c: what a rank does: joins, talks to everybody, checks what it is told, leaves. */
+/* rank.c: the work of a rank: joins, exchanges messages with every rank, checks the results,
+ * leaves. */
 #include "engine.h"
 
 #include "../sim/age.h"
@@ -102,7 +103,7 @@ static void note_answer(eng_rank *mine, pen_token *token, uint32_t id, uint32_t 
     if (world->answered[id]++ != 0)
         engine_fail(world, "rank %u gets a second answer to message %u", mine->job.rank, id);
     mine->answers++;
-    if (mine->longs[token->from] == id + 1) /* its place is free again */
+    if (mine->longs[token->from] == id + 1) /* its place is free */
         mine->longs[token->from] = 0;
 }
 
@@ -140,7 +141,8 @@ static void register_handlers(eng_rank *mine)
         engine_fail(mine->world, "rank %u cannot register handlers", mine->job.rank);
 }
 
-/* Where a peer keeps what we put there: the first half for Longs, the other for puts. */
+/* The area for this rank's data in a peer's segment: the first half for Longs, the second for
+ * puts. */
 static char *stripe_of(const eng_rank *mine, uint32_t peer)
 {
     return (char *)(uintptr_t)mine->segments[peer] +
@@ -156,7 +158,7 @@ static void send_message(eng_rank *mine, uint32_t peer)
     bool is_long = hash_of(id) % 8 == 7 && wants_answer(id) && mine->longs[peer] == 0;
     bool has_body = is_long || hash_of(id) % 8 >= 5;
     size_t most = is_long ? mine->world->plan.stripe_len / 2
-                          : sizeof mine->buffer; /* of a Medium: more than a frame */
+                          : sizeof mine->buffer; /* length of a Medium: more than a frame */
     size_t len = has_body ? (size_t)sim_log_uniform(&mine->dice, 1, most) : 0;
     fill(mine->buffer, len, hash_of(id));
     if (is_long) {
@@ -235,7 +237,7 @@ static void expect_ok(const eng_rank *mine, pen_status status, const char *what)
         engine_fail(mine->world, "rank %u: %s: %s", mine->job.rank, what, pen_status_text(status));
 }
 
-/* Told to end: this fiber is not heard of again. */
+/* Called when the rank is told to end: the fiber does not run again. */
 static void end_rank(pen_job *job, int code)
 {
     eng_rank *mine = (eng_rank *)job;
@@ -323,7 +325,7 @@ static void talk(eng_rank *mine)
         pen_wait_step(&waiter);
 }
 
-/* Whether nothing is on its way any more. */
+/* Returns whether no message is under way. */
 static bool is_quiet(const eng_world *world)
 {
     for (uint32_t self = 0; self < world->plan.ranks; self++)
@@ -332,7 +334,7 @@ static bool is_quiet(const eng_world *world)
     return true;
 }
 
-/* Rank 0, when all have all: once. */
+/* Rank 0 calls it once, when all ranks have all messages. */
 static void settle(eng_rank *mine)
 {
     eng_world *world = mine->world;

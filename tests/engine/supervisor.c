@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor.c: the launcher's part, played: real control sockets, the real exit rule, and a clock
- * that is made up. It hears of a death as the kernel would tell. */
+/* supervisor.c: plays the launcher: real control sockets, the real exit rule, and a simulated
+ * clock. Deaths are reported to it as the kernel would report them. */
 #include "engine.h"
 
 #include "boot/control.h"
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 enum { HEARD_AT_ONCE = 64 };
-#define EXIT_TIMEOUT_NS \
-    (1000 * SIM_SECOND) /* no rank is that late: whoever has to be killed hangs */
-/* A waiting rank looks ten times a second whether it is told to end (wait.c): it has twice that. */
+#define EXIT_TIMEOUT_NS (1000 * SIM_SECOND) /* a rank that exceeds it hangs */
+/* A waiting rank checks ten times a second whether it is told to end (wait.c). It gets twice that
+ * time. */
 #define HEARING_NS (200 * SIM_MS)
 
 void supervisor_open(eng_world *world)
@@ -52,8 +52,8 @@ static void tell_all(eng_world *world, pen_control_kind kind, int code)
     }
 }
 
-/* Kills the ranks that have not ended in their time of grace: they may only be ranks that were
- * stopped too lately to have heard of it. */
+/* Kills the ranks that have not ended within their time of grace. Only ranks that were stopped too
+ * recently to have received the order may be among them. */
 static void kill_rest(eng_world *world)
 {
     if (pen_exit_rule_status(&world->rule) == 0)
@@ -112,7 +112,7 @@ static void hear_all(eng_world *world)
         count = epoll_wait(world->lines, news, HEARD_AT_ONCE, 0);
         for (int i = 0; i < count; i++) {
             uint32_t rank = news[i].data.u32;
-            if (world->rule_ranks[rank].gone) /* and what it said last is of no use */
+            if (world->rule_ranks[rank].gone) /* its last words are ignored */
                 (void)epoll_ctl(world->lines, EPOLL_CTL_DEL, world->ranks[rank].control, NULL);
             else
                 hear(world, rank);
@@ -120,8 +120,8 @@ static void hear_all(eng_world *world)
     } while (count == HEARD_AT_ONCE);
 }
 
-/* What the rank has said comes before its end, and both come before a look at the clock: a rank
- * that has just ended is not killed. */
+/* Reads the rank's words before its end, and both before the clock is checked: a rank that has
+ * just ended is not killed. */
 void supervisor_tell_end(eng_world *world, uint32_t rank, int status)
 {
     hear_all(world);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* world.c: what a seed means, the clock, and whose turn it is. */
+/* world.c: the parameters of a seed, the clock, and the choice of the next rank. */
 #include "engine.h"
 
 #include "os/os.h"
@@ -10,9 +10,9 @@
 
 enum { STACK_LEN = 256 << 10 };
 #define NAP_NS_MAX   (20 * SIM_MS)
-#define SLEEP_NS_MAX (200 * SIM_MS) /* a rank looks so often at least what others have done */
+#define SLEEP_NS_MAX (200 * SIM_MS) /* longest interval between looks at other ranks' work */
 #define HEALING_NS   (300 * SIM_SECOND)
-#define EVENTS_MAX   UINT64_C(40000) /* for each rank, and message of it a hundred */
+#define EVENTS_MAX   UINT64_C(40000) /* for each rank, plus a hundred for each of its messages */
 #define SUPERVISE_NS (20 * SIM_MS)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
@@ -54,8 +54,8 @@ static void plan_faults(eng_world *world)
     sim_schedule(&world->network, death->from_ns, EVENT_DIE, death->rank, NULL);
 }
 
-/* Adds a fault that they cannot fail to feel: start-up may have outlasted all others, and a frame
- * may be on its way for longer than this one was to last. */
+/* Adds a fault that the ranks are certain to feel. Start-up may have outlasted all earlier faults,
+ * and a frame may be under way for longer than this fault was to last. */
 void world_talk_begins(eng_world *world)
 {
     sim_fault_kind kind = (sim_fault_kind)sim_below(&world->network.dice, SIM_NARROW);
@@ -107,7 +107,7 @@ static void to_rank(eng_world *world, eng_rank *rank)
 void world_leave(eng_rank *rank)
 {
     to_world(rank);
-    abort(); /* it is nobody's turn any more */
+    abort(); /* the fiber is never resumed */
 }
 
 static uint64_t due_ns_of(const eng_rank *rank)
@@ -116,7 +116,8 @@ static uint64_t due_ns_of(const eng_rank *rank)
     return link->due->due_ns(link);
 }
 
-/* Its next poll could do something that no arrival and no timer says. */
+/* Returns whether the rank's next poll could have an effect that no arrival and no timer
+ * announces. */
 static bool has_errands(const eng_rank *rank)
 {
     const pen_progress *progress = &rank->job.progress;
@@ -126,7 +127,7 @@ static bool has_errands(const eng_rank *rank)
     return due_ns_of(rank) == 0;
 }
 
-/* Polls that find nothing are left out: its clock goes on to the next thing that is due. */
+/* Skips polls that find nothing: the rank's clock advances to the next event that is due. */
 void world_hand_over(eng_rank *rank)
 {
     const uint64_t now_ns = rank->world->network.now_ns;
@@ -154,7 +155,8 @@ void world_compute(eng_rank *rank, uint64_t ns)
     to_world(rank);
 }
 
-/* Somebody who waits polls all the time: soon, then. Several things may have come by then. */
+/* Wakes a waiting rank, which polls all the time, after a short delay; several events may have
+ * arrived by then. */
 void world_rouse(eng_rank *rank)
 {
     sim_network *network = &rank->world->network;
@@ -169,7 +171,7 @@ static void fiber_begin(unsigned low, unsigned high)
 {
     eng_rank *rank = (eng_rank *)(uintptr_t)((uint64_t)high << 32 | low);
     rank_main(rank);
-    abort(); /* it ends in its last hand-over */
+    abort(); /* its fiber ends in the last hand-over */
 }
 
 static void fiber_make(eng_rank *rank)
@@ -185,7 +187,8 @@ static void fiber_make(eng_rank *rank)
                 (unsigned)(address >> 32));
 }
 
-/* Who has come to a meeting of start-up wakes those that wait for it: they look at memory. */
+/* A rank that joins a meeting of start-up wakes the ranks that wait for it, since they look at
+ * memory. */
 static void look_at_page(eng_world *world, eng_rank *rank)
 {
     pen_host_page *page = (pen_host_page *)(void *)world->arena;
@@ -307,7 +310,7 @@ static void world_close(eng_world *world)
     sim_network_close(&world->network);
 }
 
-/* What the seed was to have. */
+/* Counts the properties of the seed that ran. */
 static void count(eng_world *world, eng_totals *totals)
 {
     uint32_t felt = 0, messages = UINT32_MAX;
