@@ -4,13 +4,13 @@
 #include "world.h"
 
 /* Positions of slots wrap in a few frames, as numbers and as sequences (not in the first lap: an
- * untouched slot has the sequence 0); with bodies those of bytes,
- * which are multiples of a line. */
+ * untouched slot has the sequence 0). With bodies, their byte positions wrap too, which are
+ * multiples of a line. */
 enum { START_SLOTS = -9, START_BODIES = -128 };
 
 static struct channel_state {
     world_job *world;
-    uint32_t frames; /* that rank 0 sends to rank 1 */
+    uint32_t frames; /* frames that rank 0 sends to rank 1 */
     uint32_t head_len, body_len;
 } state;
 
@@ -57,8 +57,8 @@ static void setup_chunks(bool is_long) { setup(is_long ? 10 : 7, 8, 200); }
 
 /* ---- requests with replies ---- */
 
-/* Rank 1 has answered as many requests as the ring of replies holds, and rank 0 has not looked yet:
- * the next answer waits in rank 1's backlog until the credits of replies come back. */
+/* Rank 1 has answered as many requests as the ring of replies holds, and rank 0 has not looked
+ * yet. The next answer waits in rank 1's backlog until the credits of replies come back. */
 static void setup_replies(bool is_long)
 {
     setup(SHM_RING_SLOTS + (is_long ? 4 : 2), 8, 0);
@@ -70,7 +70,7 @@ static void setup_replies(bool is_long)
     (void)pen_progress_poll(&state.world->ranks[1].progress);
 }
 
-/* As the engine does: a request that finds no room polls, a rank that waits polls. */
+/* Polls as the engine does: a request that finds no room polls, a rank that waits polls. */
 static void run_replies(uint32_t thread)
 {
     if (thread == 1) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* explore.h: what a scenario is, and what it can ask of the explorer.
+/* explore.h: the description of a scenario, and its interface to the explorer.
  *
  * The library's own files are compiled as for ThreadSanitizer, so that every atomic operation,
- * fence and plain access calls a function, and linked with functions of ours (hooks.c) in place of
- * the sanitizer's. A scenario's threads are coroutines; before each atomic operation on a word that
- * is shared they stop, and the explorer (search.c) tries every order of going on and every value
- * that memory (machine.h) allows a load. States met before are not gone on from, so loops that
- * poll end. What the system calls do is in hooks.c as well: no time, no time-outs. */
+ * fence and plain access calls a function, and are linked with the functions of hooks.c in place
+ * of the sanitizer's. A scenario's threads are coroutines. They stop before each atomic operation
+ * on a shared word. The explorer (search.c) tries every order of resuming them and every value
+ * that memory (machine.h) allows a load. A state that was met before is not explored again, so
+ * loops that poll end. hooks.c also replaces the system calls: there is no time, and no time-out.
+ */
 #ifndef EXPLORE_H
 #define EXPLORE_H
 
@@ -18,15 +19,15 @@ enum { EXPLORE_ARENA_LEN = 1 << 20 };
 
 typedef struct explore_scenario {
     const char *name;
-    const char *what; /* one line: who does what, and how often */
+    const char *what; /* one line: each thread's work, and how often */
     uint32_t threads;
-    /* Fences or membarriers take part. If not, a store to a word that one thread alone stores to
-     * can be made at once: who does not see it yet may go on reading older values. */
+    /* Fences or membarriers take part. If not, a store to a word with a single storing thread can
+     * be made at once: a thread that has not seen it may still read older values. */
     bool fences;
-    bool naps; /* sleeping ends by itself, too: for what is documented to rely on it */
+    bool naps; /* sleeping may also end by itself, for code that is documented to rely on it */
     void (*setup)(bool is_long); /* once, before any thread runs */
     void (*run)(uint32_t thread);
-    void (*judge)(void); /* after each run: all threads have ended, or wait for ever */
+    void (*judge)(void); /* after each run: all threads have ended, or wait forever */
 } explore_scenario;
 
 /* A table for each file of scenarios; ends with a row without a name. */
@@ -36,28 +37,30 @@ extern const explore_scenario explore_channel_scenarios[], explore_inbox_scenari
 
 /* ---- for setup ---- */
 
-void *explore_alloc(size_t len, size_t align); /* zeroed; is as it was when a run begins */
+void *explore_alloc(size_t len,
+                    size_t align); /* zeroed; each run begins with its contents after setup */
 
 typedef enum explore_kind {
     EXPLORE_WORD,    /* atomic */
-    EXPLORE_ONE,     /* atomic, one thread alone stores to it */
-    EXPLORE_DATA,    /* plain: contents that words guard. Also atomics that are meant as such */
-    EXPLORE_PRIVATE, /* one thread's, or of no interest */
+    EXPLORE_ONE,     /* atomic, with a single storing thread */
+    EXPLORE_DATA,    /* plain contents that words guard, or atomics used as such */
+    EXPLORE_PRIVATE, /* private to one thread, or without effect */
 } explore_kind;
 
-/* Says what memory is; name: in traces, and for mutants. each: words of so many bytes. */
+/* Declares a piece of memory. name: used in traces, and by mutants. each: bytes of a word. */
 void explore_declare(const volatile void *start, size_t len, explore_kind kind, const char *name);
 
 /* ---- for threads ---- */
 
-/* Nothing was found: wait until a word that was read since the last idling has changed. */
+/* Called when a poll found nothing: waits until a word that was read since the last idling has
+ * changed. */
 void explore_idle(void);
-/* All that this thread does from here on depends on memory that only it changes, whose digest
- * digest_of(what) is, and on loop, but not on how it came about: states that agree in these are the
- * same state. */
+/* Declares that all later work of this thread depends only on memory that only this thread
+ * changes, whose digest is digest_of(what), and on loop. States that agree in these are the same
+ * state. */
 void explore_settle(uint64_t (*digest_of)(const void *what), const void *what, uint64_t loop);
 uint64_t explore_digest(const void *start, size_t len);
-uint32_t explore_thread(void); /* UINT32_MAX: none */
+uint32_t explore_thread(void); /* UINT32_MAX: no thread runs */
 
 /* ---- for all ---- */
 
@@ -69,14 +72,15 @@ void explore_die(const char *format, ...) __attribute__((noreturn, format(printf
             explore_fault(__VA_ARGS__); \
     } while (0)
 
-/* Whether the mutant of that name is being explored; scripts put calls of it into copies of the
+/* Returns whether the mutant of that name is explored. Scripts put calls of it into copies of the
  * library's sources. */
 bool explore_is(const char *mutant);
-bool explore_has_ended(uint32_t thread); /* for judge: false: it waits for ever */
-/* Slots of an inbox that senders leave free; the copies of the sources ask. */
+bool explore_has_ended(uint32_t thread); /* for judge. false: the thread waits forever */
+/* Slots of an inbox that senders leave free; called by the copies of the sources. */
 uint32_t explore_inbox_slack(void);
 void explore_inbox_slack_set(uint32_t slots); /* for setup */
-uint32_t explore_flat_max(void); /* line_scenarios.c: ranks that meet without a tree; likewise */
+uint32_t
+explore_flat_max(void); /* ranks that meet without a tree; called by the copies of the sources */
 bool explore_membarrier_refused(void);
 void explore_refuse_membarrier(bool refused); /* for setup */
 

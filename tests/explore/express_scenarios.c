@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* express_scenarios.c: heads that go from registers into a slot, and the words by which a rank sees
- * without a poll that nothing has come. */
+/* express_scenarios.c: heads that go from registers into a slot, and the words that show a rank
+ * without a poll that nothing has arrived. */
 #include "world.h"
 
-/* The view is the rank's own, in the arena, for it is to be as it was when a run begins. */
+/* The view belongs to the rank. It is in the arena, so that it is restored when a run begins. */
 static pen_poll_view *express_view;
 #define GASNET_PAR 1
 #define pen_poll   (*express_view)
@@ -13,7 +13,7 @@ enum { START_SLOTS = -9 }; /* as in channel_scenarios.c */
 
 static struct express_state {
     world_job *world;
-    uint32_t sent, frames; /* that rank 0 sends to rank 1: before, and in the scenario */
+    uint32_t sent, frames; /* frames that rank 0 sends to rank 1: before, and in the scenario */
     uint32_t body_len;
     pen_lane lane;
 } state;
@@ -77,7 +77,7 @@ static uint64_t waiter_digest(const void *what)
     return explore_digest(what, sizeof(pen_waiter)) + world_digest(&state.world->ranks[1]);
 }
 
-/* As in sleep_scenarios.c. */
+/* The digest of sleep_scenarios.c. */
 static void run_sleep(uint32_t thread)
 {
     world_rank *rank = &state.world->ranks[1];
@@ -94,7 +94,7 @@ static void run_sleep(uint32_t thread)
     }
 }
 
-/* As in sleep_scenarios.c: two polls park the channel. */
+/* Two polls park the channel, as in sleep_scenarios.c. */
 static void setup_park(bool is_long)
 {
     static const shm_config parking = { .channels = 4, .eager = 0, .park_polls = 2 };
@@ -132,8 +132,8 @@ static uint64_t view_digest(const void *what)
     return world_digest(rank) + explore_digest(&rank->view, offsetof(pen_poll_view, patience));
 }
 
-/* A rank that only polls while its view says that there may be something: patience, which makes
- * polls all the same, is left out. */
+/* A rank that polls only while its view says that a frame may have arrived. Patience, which adds
+ * polls, is left out. */
 static void run_view(uint32_t thread)
 {
     world_rank *rank = &state.world->ranks[1];

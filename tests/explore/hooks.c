@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hooks.c: what instrumented code calls: the functions of ThreadSanitizer's interface, and the
+/* hooks.c: the functions that instrumented code calls: ThreadSanitizer's interface, and the
  * library's system calls. This file is not instrumented itself. */
 #include "explorer.h"
 #include "os/os.h"
@@ -58,7 +58,7 @@ void __tsan_func_exit(void) {}
 void __tsan_init(void);
 void __tsan_init(void) {}
 
-/* Instrumented files see these for memcpy, memset and memcmp. */
+/* Instrumented files call these for memcpy, memset and memcmp. */
 void *explore_memcpy(void *to, const void *from, size_t len);
 void *explore_memcpy(void *to, const void *from, size_t len)
 {
@@ -83,7 +83,7 @@ static uint64_t memory_load(const machine_op *op)
     return value;
 }
 
-/* A word that no other thread looks at, or that nobody runs to look at. */
+/* Operates on a word that no other thread reads, or that no running thread could read. */
 static uint64_t perform_alone(const machine_op *op, bool *cas_done_out)
 {
     uint64_t old = memory_load(op), new = op->operand;
@@ -104,7 +104,7 @@ static uint64_t perform_alone(const machine_op *op, bool *cas_done_out)
     return old;
 }
 
-/* Contents that are moved by atomic operations, for the compiler's sake. */
+/* Contents that atomic operations move only for the compiler's sake. */
 static uint64_t perform_data(const machine_op *op)
 {
     plain((const void *)op->address, op->size, op->kind != OP_LOAD);
@@ -112,7 +112,7 @@ static uint64_t perform_data(const machine_op *op)
     return perform_alone(op, &done);
 }
 
-extern const char *explore_mutant; /* main.c: NULL: none */
+extern const char *explore_mutant; /* set by main.c. NULL: no mutant */
 
 static uint64_t atomic(machine_op op, bool *cas_done_out)
 {
@@ -239,7 +239,7 @@ static void futex_wait(const void *word, uint32_t expected)
     machine_op op = { .kind = OP_FUTEX_WAIT, .size = 4 };
     op.address = (uintptr_t)word;
     op.expected = expected;
-    (void)explore_perform(&op, NULL); /* the time-out is never over */
+    (void)explore_perform(&op, NULL); /* the time-out never expires */
 }
 
 static void futex_wake(const void *word, uint32_t count)

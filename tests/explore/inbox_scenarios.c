@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inbox_scenarios.c: frames of many senders in one ring, and the way from there to a channel. */
+/* inbox_scenarios.c: frames of many senders in one ring, and the change from there to a channel. */
 #include "world.h"
 
 static struct inbox_state {
     world_job *world;
     uint32_t senders;
-    uint32_t sent;   /* before the threads begin, by rank 0 */
-    uint32_t frames; /* by each sender's thread ... */
-    uint32_t more;   /* ... and so many more by rank 0's */
-    uint32_t unread; /* frames at the end that nobody waits for */
+    uint32_t sent;   /* frames that rank 0 sends before the threads begin */
+    uint32_t frames; /* frames of each sender's thread ... */
+    uint32_t more;   /* ... and additional frames of rank 0's */
+    uint32_t unread; /* frames at the end that no rank waits for */
     pen_lane lane;
     uint32_t head_len, body_len;
 } state;
@@ -77,8 +77,8 @@ static void setup_inbox_bodies(bool is_long)
     state.body_len = 200;
 }
 
-/* How many slots stay free is made as small as it may be, so that few frames reach the end: a look
- * for each sender, of one slot. */
+/* The number of slots that stay free is the least possible one, so that few frames reach the end:
+ * one look for each sender, of one slot. */
 static void setup_inbox_lap(bool is_long)
 {
     setup(1, is_long ? 6 : 4, PEN_LANE_CONTROL, &one_each);
@@ -86,9 +86,9 @@ static void setup_inbox_lap(bool is_long)
     send_before(4);
 }
 
-/* Two of eight have been read. Rank 1 may look, and take a ticket only when
- * rank 0 has taken some that it saw room for later: what rank 0 saw makes room for rank 1's, too.
- */
+/* Two of eight frames have been read. Rank 1 may look; it takes a ticket only after rank 0 has
+ * taken some for which it saw room later. The read position that rank 0 saw makes room for rank 1,
+ * too. */
 static void setup_inbox_full(bool is_long)
 {
     setup(2, is_long ? 2 : 1, PEN_LANE_CONTROL, &one_each);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* instrumented.h: included before everything else in each instrumented file: what the compiler
- * does not turn into a call of its own accord goes through hooks.c as well. */
+/* instrumented.h: included first in each instrumented file: calls that the compiler does not
+ * instrument by itself go through hooks.c as well. */
 #ifndef EXPLORE_INSTRUMENTED_H
 #define EXPLORE_INSTRUMENTED_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* line_scenarios.c: barriers through flag lines: what a rank did before is seen by all after,
- * nobody passes before all have come, and who sleeps meanwhile is woken. */
+/* line_scenarios.c: barriers through flag lines. A rank's earlier stores are seen by all ranks
+ * after the barrier, no rank passes before all have come, and a rank that sleeps meanwhile is
+ * woken. */
 #include "coll/coll_internal.h"
 #include "explore.h"
 
@@ -26,10 +27,10 @@ static struct line_state {
     bool sleeps, tree;
 } state;
 
-/* The copies of the sources ask from how many ranks on there is a tree. */
+/* The copies of the sources ask for the least number of ranks with a tree. */
 uint32_t explore_flat_max(void) { return state.tree ? 1 : RANKS_MAX; }
 
-/* As barrier.c combines. */
+/* Combines values as barrier.c does. */
 uint64_t pen_word_combine(uint64_t a, uint64_t b) { return a | b; }
 
 static void host_wake(void *ctx, pen_peer peer)

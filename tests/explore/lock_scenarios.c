@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock_scenarios.c: what threads of one rank share: locks, counts of operations in flight, events
- * that one thread takes and another gives back. */
+/* lock_scenarios.c: data that threads of one rank share: locks, counts of operations in flight,
+ * events that one thread takes and another gives back. */
 #include "explore.h"
 #include "os/lock.h"
 #include "rma/rma_internal.h"
@@ -65,7 +65,7 @@ static void judge_lock(void)
 
 /* ---- an operation in two parts ---- */
 
-/* The last to end a part sees what both have written. */
+/* The thread that ends the last part sees the data of both. */
 static void sum_up(pen_op *op)
 {
     lock_world *world = pen_container_of(op, lock_world, op);
@@ -98,7 +98,7 @@ static void run_count(uint32_t thread)
     }
     while (!pen_count_is_zero(&world->op.incomplete)) {
         explore_idle();
-        explore_settle(no_digest, NULL, 0); /* nothing was learnt */
+        explore_settle(no_digest, NULL, 0); /* the thread learnt nothing */
     }
     EXPLORE_CHECK(world->data[0] == 7 && world->data[1] == 8, "an operation is done too early");
 }
@@ -137,7 +137,7 @@ static void setup_events(bool is_long)
     explore_declare(world->handed, sizeof world->handed, EXPLORE_WORD, "handed");
 }
 
-/* Thread 0 takes an event for each of the others, twice; they give them back. */
+/* Thread 0 takes an event for each other thread, twice; they give them back. */
 static void run_events(uint32_t thread)
 {
     lock_world *world = state.world;

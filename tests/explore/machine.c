@@ -8,27 +8,27 @@
 
 typedef struct message { /* a value that a word has had */
     uint64_t value;
-    machine_view view; /* what who reads it with acquire has seen, too */
+    machine_view view; /* view of a thread that reads it with acquire */
 } message;
 
 typedef struct location {
     uintptr_t address;
     uint32_t size;
-    uint32_t count;                        /* of messages in this run; 0: not touched yet */
+    uint32_t count;                        /* messages in this run; 0: not touched yet */
     uint16_t messages[MACHINE_VALUES_MAX]; /* numbers in machine.messages */
 } location;
 
 typedef struct thread_memory {
-    machine_view seen;     /* what it must have seen */
-    machine_view acquired; /* what an acquire fence would add */
-    machine_view released; /* what its relaxed stores carry: seen, at its last release fence */
-    bool has_released;     /* since its last plain access: the next one is not covered */
+    machine_view seen;     /* the least that it must have seen */
+    machine_view acquired; /* additions of an acquire fence */
+    machine_view released; /* view of its relaxed stores: `seen` at its last release fence */
+    bool has_released;     /* since its last plain access; does not cover the next one */
     uint32_t read_count;   /* words read since it last idled */
     uint8_t read[MACHINE_LOCATIONS_MAX];
-    uint8_t read_at[MACHINE_LOCATIONS_MAX]; /* by word: 1 + the value it read last; 0: none */
+    uint8_t read_at[MACHINE_LOCATIONS_MAX]; /* by word: 1 + the value it read last; 0: not read */
 } thread_memory;
 
-typedef struct shadow { /* of eight bytes of plain memory: who accessed them last, and when */
+typedef struct shadow { /* eight bytes of plain memory: the last accesses, and their clocks */
     uint32_t run;
     uint8_t writer; /* 1 + thread; 0: nobody */
     uint16_t written;
@@ -42,7 +42,7 @@ static struct machine {
     uintptr_t arena;
     size_t arena_len;
     thread_memory threads[MACHINE_THREADS_MAX];
-    machine_view consistent; /* what sequentially consistent operations have seen */
+    machine_view consistent; /* view of sequentially consistent operations */
     location locations[MACHINE_LOCATIONS_MAX];
     uint16_t by_address[HASH_LEN]; /* 1 + number */
     uint32_t touched_count;
@@ -80,7 +80,7 @@ static void join(machine_view *to, const machine_view *from)
 static uint64_t memory_load(uintptr_t address, uint32_t size)
 {
     uint64_t value = 0;
-    memcpy(&value, (const void *)address, size); /* little-endian, as all our hosts are */
+    memcpy(&value, (const void *)address, size); /* little-endian, as all supported hosts are */
     return value;
 }
 
@@ -151,7 +151,7 @@ void machine_reset(void)
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* The oldest value that the thread may read. */
+/* Returns the oldest value that the thread may read. */
 static uint32_t oldest(const thread_memory *memory, uint32_t number, int order)
 {
     uint32_t at = memory->seen.at[number];
@@ -165,8 +165,8 @@ static uint64_t truncated(uint64_t value, uint32_t size)
     return size == 8 ? value : value & ((UINT64_C(1) << 8 * size) - 1);
 }
 
-/* The value that the choice-th way of loading reads; UINT32_MAX: there are not so many. A failing
- * compare-exchange is a load, a succeeding one reads the newest value. */
+/* Returns the value of choice number `choice` of a load; UINT32_MAX: there are fewer choices. A
+ * failing compare-exchange is a load, a succeeding one reads the newest value. */
 static uint32_t nth_readable(uint32_t thread, const machine_op *op, uint32_t choice)
 {
     uint32_t number;
@@ -208,7 +208,8 @@ static uint64_t read_value(thread_memory *memory, uint32_t number, uint32_t at, 
     return from->value;
 }
 
-/* replaced: what a read-modify-write read, whose view goes on; NULL: a plain store. */
+/* replaced: the message that a read-modify-write read, whose view is passed on; NULL: a plain
+ * store. */
 static void write_value(uint32_t thread, uint32_t number, const machine_op *op, uint64_t value,
                         const message *replaced)
 {
@@ -219,7 +220,7 @@ static void write_value(uint32_t thread, uint32_t number, const machine_op *op, 
     const message *new = message_new(number, truncated(value, op->size), &view);
     memory->seen.at[number] = new->view.at[number];
     if (memory->read_at[number] != 0)
-        note_read(memory, number, new->view.at[number]); /* our own store is no news to us */
+        note_read(memory, number, new->view.at[number]); /* a thread's own store is no news to it */
     if (op->order == __ATOMIC_SEQ_CST)
         machine.consistent.at[number] = new->view.at[number];
     memory->has_released = memory->has_released || releases(op->order);
@@ -366,7 +367,7 @@ const char *machine_plain(uint32_t thread, uintptr_t address, size_t len, bool i
 
 /* ---- digest --------------------------------------------------------------------------------- */
 
-/* By word, the oldest value that a thread which has not ended may read. */
+/* Finds, by word, the oldest value that a thread which has not ended may read. */
 static void oldest_of_all(machine_view *base, uint32_t ended)
 {
     memset(base->at, UINT8_MAX, sizeof base->at);
@@ -377,8 +378,8 @@ static void oldest_of_all(machine_view *base, uint32_t ended)
     }
 }
 
-/* Values are counted from the oldest that can be read, so that a loop which stores comes back to
- * where it was. */
+/* Values are counted from the oldest readable one, so that a loop which stores returns to the same
+ * state. */
 static uint64_t view_digest(const machine_view *view, const machine_view *base)
 {
     machine_view from_base;
@@ -413,7 +414,7 @@ uint64_t machine_digest(bool fences, uint32_t ended)
         if ((ended & 1u << i) == 0)
             digest = machine_mix(digest, thread_digest(&machine.threads[i], &base, fences));
     }
-    uint64_t sum = 0; /* of what can be read; in no order, as words are touched in any */
+    uint64_t sum = 0; /* sum over readable values; order-free, as words are touched in any order */
     for (uint32_t i = 0; i < machine.touched_count; i++) {
         uint32_t number = machine.touched[i];
         const location *place = &machine.locations[number];

@@ -36,7 +36,7 @@ static const explore_scenario *find(const char *name)
     return NULL;
 }
 
-/* What vary.py did not find in the sources. */
+/* Fails if vary.py did not find a line in the sources. */
 static void check_variations(const char *mutant)
 {
     for (const char *const *name = missing; *name != NULL; name++) {
@@ -69,7 +69,7 @@ static int explore(const explore_scenario *scenario, const explore_limits *limit
 int main(int argc, char **argv)
 {
 #if PEN_HAVE_SINGLE_THREADED
-    __libc_single_threaded = 0; /* the threads that are explored are none to the C library */
+    __libc_single_threaded = 0; /* the C library does not know the explored threads */
 #endif
     explore_limits limits = { 0 };
     const explore_scenario *scenario = NULL;

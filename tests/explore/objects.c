@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* objects.c: the memory that threads of a scenario share: what lies where, and how it comes back to
- * what it was when the next run begins. */
+/* objects.c: the memory that threads of a scenario share: its layout, and how it is restored when
+ * the next run begins. */
 #include "explorer.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ enum { OBJECTS_MAX = 1024, PAGE_LEN = 1024, PAGES = EXPLORE_ARENA_LEN / PAGE_LEN
 static struct objects {
     uint32_t count;
     explore_object table[OBJECTS_MAX];
-    uint16_t by_grain[EXPLORE_ARENA_LEN / GRAIN]; /* 1 + number of the object; 0: none */
+    uint16_t by_grain[EXPLORE_ARENA_LEN / GRAIN]; /* 1 + number of the object; 0: no object */
     bool saved;
     size_t used, used_at_start;
     uint32_t dirty_count;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* search.c: runs a scenario again and again, each time with another order of its threads' steps or
- * another value read, until there is no other.
+ * another value read, until all are tried.
  *
- * A run is a list of choices. To go back to a choice the run is done again from the start, with the
- * same choices up to there. A state is what the future depends on: what each thread has learnt (it
- * does the same after the same answers) and what memory may answer. States are kept as 64-bit
- * digests: of a million states two are the same by chance with probability 3e-8. */
+ * A run is a list of choices. To go back to a choice, the run is repeated from the start with the
+ * same choices up to there. A state is everything the future depends on: all that each thread has
+ * learnt (after the same answers it does the same) and all that memory may answer. States are kept
+ * as 64-bit digests: among a million states two have the same digest by chance with probability
+ * 3e-8. */
 #include "explorer.h"
 
 #include <setjmp.h>
@@ -18,7 +19,7 @@
 enum {
     STACK_LEN = 128 * 1024,
     CHOICES_MAX = 8192, /* in one run */
-    STEPS_MAX = 200000, /* likewise: a thread that runs longer does not end */
+    STEPS_MAX = 200000, /* in one run: a thread that runs longer does not end */
     SETTLES_MAX = 8192,
     STATES_START = 1 << 16,
 };
@@ -28,7 +29,7 @@ typedef struct coroutine {
     jmp_buf at;
     bool started, ended, asleep; /* asleep: on the futex in op */
     uint64_t history;            /* digest of all it has learnt */
-    machine_op op;               /* the next; the thread waits for it to be performed */
+    machine_op op;               /* the next operation, which the explorer performs */
     uint64_t answer;
     bool cas_done;
     char *stack;
@@ -42,12 +43,13 @@ static struct search {
     const explore_scenario *scenario;
     const explore_limits *limits;
     coroutine threads[MACHINE_THREADS_MAX];
-    uint32_t current; /* the thread that runs; UINT32_MAX: none */
+    uint32_t current; /* the running thread; UINT32_MAX: no thread */
     jmp_buf explorer;
     search_choice choices[CHOICES_MAX];
-    uint32_t choice_count, replayed; /* made in this run; of these, as in the run before ... */
-    uint32_t choice_at;              /* ... (but the last); and how many the run is past */
-    uint64_t settles[SETTLES_MAX];   /* digests, in the order in which threads settled */
+    uint32_t choice_count,
+        replayed;       /* choices of this run; of these, repeated from the run before ... */
+    uint32_t choice_at; /* ... except the last; and how many the run has passed */
+    uint64_t settles[SETTLES_MAX]; /* digests, in the order in which threads settled */
     uint32_t settled;
     uint64_t *states, state_count, state_room;
     uint64_t runs, steps;
@@ -79,7 +81,7 @@ void explore_note(uint64_t value)
     thread->history = machine_mix(thread->history, value);
 }
 
-/* Up to the last choice that is replayed all is as in the run before, digests as well. */
+/* Up to the last repeated choice everything equals the run before, including digests. */
 void explore_settle(uint64_t (*digest_of)(const void *what), const void *what, uint64_t loop)
 {
     if (search.settled == SETTLES_MAX)
@@ -116,7 +118,7 @@ void explore_die(const char *format, ...)
     exit(2);
 }
 
-/* Leaves the running thread for the explorer; it goes on here when it is resumed. */
+/* Leaves the running thread for the explorer; returns here when the thread is resumed. */
 static void leave(void)
 {
     coroutine *thread = &search.threads[search.current];
@@ -219,7 +221,7 @@ static bool is_asleep_on(uint32_t thread, uintptr_t address)
     return search.threads[thread].asleep && search.threads[thread].op.address == address;
 }
 
-/* Wakes all, or the choice-th alone. */
+/* Wakes all threads, or only number `choice`. */
 static void perform_wake(const machine_op *op, uint32_t choice)
 {
     for (uint32_t i = 0; i < search.scenario->threads; i++) {
@@ -230,7 +232,7 @@ static void perform_wake(const machine_op *op, uint32_t choice)
     }
 }
 
-/* False: the thread does not go on yet. */
+/* Performs the operation. Returns false if the thread does not continue yet. */
 static bool perform(uint32_t number, uint32_t choice)
 {
     coroutine *thread = &search.threads[number];
@@ -264,7 +266,7 @@ static uint32_t choices_of(uint32_t number)
     const machine_op *op = &thread->op;
     if (thread->ended)
         return 0;
-    if (thread->asleep) /* a nap that ends where nothing has changed would be followed by another */
+    if (thread->asleep) /* if nothing has changed, the end of a nap would lead to another nap */
         return search.scenario->naps && machine_has_changed(number, op->address, op->size);
     if (op->kind == OP_IDLE)
         return machine_has_news(number) ? 1 : 0;
@@ -284,7 +286,7 @@ static void learn(coroutine *thread)
         thread->history = machine_mix(thread->history, thread->cas_done);
 }
 
-/* A store that nobody could notice to have been made early. */
+/* Returns whether a store can be made early, because no thread could notice. */
 static bool is_made_at_once(const machine_op *op)
 {
     if (op->kind != OP_STORE || explore_has_fences() || op->order == __ATOMIC_SEQ_CST)
@@ -320,7 +322,7 @@ void explore_idle(void)
 
 static bool states_add(uint64_t digest)
 {
-    digest += digest == 0; /* 0: an empty place */
+    digest += digest == 0; /* 0: the place is empty */
     uint64_t at = digest & (search.state_room - 1);
     for (; search.states[at] != 0; at = (at + 1) & (search.state_room - 1)) {
         if (search.states[at] == digest)
@@ -365,7 +367,7 @@ static bool state_is_new(void)
 
 /* ---- runs ---- */
 
-/* Decides which of so many ways to go; -1: the state is known. */
+/* Chooses one of `count` ways. Returns -1 if the state is known. */
 static int64_t choose(uint32_t count, uint32_t at)
 {
     if (count == 1)
@@ -381,7 +383,8 @@ static int64_t choose(uint32_t count, uint32_t at)
     return search.choices[at].taken;
 }
 
-/* One step of one thread. False: nobody can go on, or the state is known (*known_out). */
+/* Takes one step of one thread. Returns false if no thread can continue, or if the state is known
+ * (*known_out). */
 static bool step(bool *known_out)
 {
     uint32_t counts[MACHINE_THREADS_MAX] = { 0 }, total = 0;
@@ -431,7 +434,8 @@ static void run_once(void)
         search.scenario->judge();
 }
 
-/* The next run takes the next way at the last choice that has one. False: there is none. */
+/* Prepares the next run: it takes the next way at the last choice that has one. Returns false if
+ * all are tried. */
 static bool backtrack(void)
 {
     while (search.choice_count > 0) {

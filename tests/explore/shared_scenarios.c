@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared_scenarios.c: collectives through shares: everybody gets what was offered, nobody writes
- * where others still read, run ahead or not, and who sleeps meanwhile is woken. */
+/* shared_scenarios.c: collectives through shares. Every rank gets the data that was offered, no
+ * rank writes where others still read, also if some run ahead, and a rank that sleeps meanwhile is
+ * woken. */
 #include "coll/shared.h"
 #include "explore.h"
 #include "rma/rma_internal.h"
 
 #include <unistd.h>
 
-/* The copies of the sources have 3 slots and bodies of 256 bytes; from 128 bytes on buffers are
- * read where they are, and sums of more than 32 are made in slices. */
+/* The copies of the sources have 3 slots and bodies of 256 bytes. Buffers of 128 bytes and more
+ * are read in place, and sums of more than 32 are made in slices. */
 enum { RANKS_MAX = 3, ROUNDS_MAX = 8, LEN_MAX = 128, WORDS_MAX = LEN_MAX / 8 };
 
 typedef struct shared_rank {
@@ -18,7 +19,7 @@ typedef struct shared_rank {
     pen_team team;
     pen_rma_thread rma;
     pen_shared *shared;
-    const char *private_start; /* what the team's part allocated */
+    const char *private_start; /* memory of the team's part */
     size_t private_len;
     PEN_CACHE_ALIGNED uint64_t source[WORDS_MAX], dest[RANKS_MAX * WORDS_MAX];
 } shared_rank;
@@ -41,8 +42,8 @@ static struct shared_state {
     pen_coll_kind kind;
     uint32_t root;
     size_t len;
-    bool sleeps, one_core; /* that all share; else each has its own */
-    uint32_t ahead;        /* rounds that the root is through when the others begin */
+    bool sleeps, one_core; /* all ranks share one core; else each has its own */
+    uint32_t ahead;        /* rounds that the root has finished when its peers begin */
 } state;
 
 /* ---- what the library's files call ---- */
@@ -122,8 +123,7 @@ static void open_progress(shared_rank *rank, uint32_t self)
 }
 
 #define OFFER { .share = 1, .turn = 1 }
-/* Everything that a collective needs is made here, so that it lies at the same place in each run.
- */
+/* Allocates everything that a collective needs, so that it lies at the same place in each run. */
 static void open_shared(shared_rank *rank, uint32_t self)
 {
     static const pen_coll_offer offers[RANKS_MAX] = { OFFER, OFFER, OFFER };
@@ -179,7 +179,8 @@ static void setup(struct shared_state wanted)
 
 /* ---- running ---- */
 
-/* The looks in vain are counted only to look around now and then. */
+/* Fruitless looks are counted only for an occasional look around, so the count is not part of the
+ * state. */
 static uint64_t digest_of(const void *what)
 {
     const shared_rank *rank = what;
@@ -349,7 +350,7 @@ static void setup_sleep_direct(bool is_long)
                                  .sleeps = true });
 }
 
-/* All slots are full when the root begins its next: it sleeps until there is room. */
+/* All slots are full when the root begins its next round: it sleeps until there is room. */
 static void setup_sleep_room(bool is_long)
 {
     setup((struct shared_state){ .ranks = 2,

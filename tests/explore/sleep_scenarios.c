@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sleep_scenarios.c: who stores and then looks: parked channels and sleeping ranks. */
+/* sleep_scenarios.c: threads that store and then look: parked channels and sleeping ranks. */
 #include "world.h"
 
 static struct sleep_state {
@@ -35,8 +35,8 @@ static uint32_t expected(void) { return state.sent + state.senders * state.frame
 
 /* ---- parking ---- */
 
-/* One frame has been read, and the channel has been idle since: two polls park it. What looks at
- * parked channels now and then is left out, for it would find what is lost. */
+/* One frame has been read, and the channel has been idle since: two polls park it. The occasional
+ * look at parked channels is left out, since it would find lost frames. */
 static void setup_parking(uint32_t frames)
 {
     static const shm_config parking = { .channels = 4, .eager = 0, .park_polls = 2 };
@@ -85,7 +85,7 @@ static uint64_t waiter_digest(const void *what)
            world_digest(&state.world->ranks[state.senders]);
 }
 
-/* The policy's patience before it sleeps is left out, and what it counts. */
+/* Leaves out the policy's patience before it sleeps, and its counters. */
 static void sleep_until_all(world_rank *rank)
 {
     pen_waiter waiter = pen_waiter_of(&rank->progress, true);

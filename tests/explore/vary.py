@@ -35,7 +35,7 @@ FILES = sorted(
     "rma/event.c",
 ]
 
-# file, what is there, what stands there instead
+# file, old text, new text
 SIZES = [
     (SHM + "layout.h", r"SHM_RING_SLOTS = 64\b", "SHM_RING_SLOTS = 8"),
     (SHM + "layout.h", r"SHM_INBOX_SLOTS_MIN = 256\b", "SHM_INBOX_SLOTS_MIN = 4"),
@@ -68,7 +68,7 @@ SIZES = [
 
 ALL = [("coll/lines.c", r"size <= PEN_MEET_ALL_SEE_ALL_MAX\b", "size <= explore_flat_max()", 2)]
 
-# name, file, what is there, what stands there instead
+# name, file, old text, new text
 MUTANTS = [
     (
         "word_before_head",

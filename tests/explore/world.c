@@ -8,7 +8,7 @@ extern const pen_conduit pen_conduit_shm;
 
 enum { HEAD_WORDS_MAX = PEN_FRAME_HEAD_MAX / 8 };
 
-/* Every word of every frame is another one, so that none can stand for another. */
+/* Every word of every frame has a different value, so that no word can replace another. */
 static uint64_t head_word(pen_peer from, uint32_t number, uint32_t i)
 {
     return UINT64_C(0x1111111111111111) * (from + 1) + ((uint64_t)(number + 1) << 8) + i;
@@ -156,7 +156,8 @@ static void declare_slots(shm_slot *slots, uint32_t count, explore_kind word, co
     }
 }
 
-/* One by one: a load of half of an object is taken for one of a word's lower half. */
+/* Declares the counters one by one, since a load of half of an object is taken for one of a word's
+ * lower half. */
 static void declare_counters(_Atomic uint32_t *words, size_t len, explore_kind kind,
                              const char *name)
 {
@@ -266,7 +267,7 @@ world_job *world_open(uint32_t ranks, const shm_config *config, uint32_t happens
 
 /* ---- sending and receiving ---- */
 
-/* As the engine does; false: there is no room, as far as the table knows. */
+/* Posts as the engine does. Returns false if there is no room, as far as the table knows. */
 static bool post_express(const pen_link *link, const world_frame *frame, const pen_frame *raw)
 {
     const uint64_t *head = (const uint64_t *)raw->head;
@@ -368,7 +369,7 @@ void world_judge_room(world_job *world, pen_peer from, pen_peer to, pen_lane lan
     uint32_t room = 0;
     while (room <= SHM_RING_SLOTS && world_post(world, from, &frame) == PEN_POST_DONE)
         room++;
-    /* The reader tells of slots when it has read a quarter of the ring. */
+    /* The reader reports free slots when it has read a quarter of the ring. */
     EXPLORE_CHECK(room > SHM_RING_SLOTS * 3 / 4 && room <= SHM_RING_SLOTS,
                   "the empty ring has room for %u slots", room);
 }
