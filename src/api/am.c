@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am.c: active messages: what the headers' inline forms call, limits, tokens, registration. */
+/* am.c: active messages: calls behind the inline forms of the headers, limits, tokens,
+ * registration. */
 #include "am/am.h"
 
 #include "api/api.h"
@@ -27,20 +28,20 @@ int pen_api_request_short(gex_TM_t team, gex_Rank_t rank, gex_AM_Index_t handler
     return pen_am_request_short(team, rank, handler, flags, arg_count, words);
 }
 
-/* Shorts in registers: by the link's express entry when that has room; else, and to say what is
- * wrong, as the others. What the others need is in functions of their own, which get the same
- * registers, so that nothing is made ready for them: first for threads that share the link, whose
- * count of words is a constant, then for all.
+/* Shorts in registers. If the link's express entry has room, the message goes there. Otherwise, and
+ * to report a wrong argument, it takes the slow path. The slow path has functions that take the
+ * same registers, so that the fast path prepares nothing for them: first those for threads that
+ * share the link, with a constant number of words, then those for all cases.
  *
- * Clients with threads, which have the functions called ..._par_..., take the entry in the same way
- * while they have only one. */
+ * Clients with threads call the functions named ..._par_...; they take the express entry while the
+ * client has only one thread. */
 static inline const pen_express_ops *ops_of(const pen_job *job, bool is_par)
 {
     return is_par ? &job->shared_express.ops : &job->express.ops;
 }
 
-/* count: of words, a constant, here and below. Whether there is an entry for threads is asked by
- * itself, first: who has none jumps on with nothing on the stack. */
+/* count: number of words, a constant, here and below. The test for a shared entry comes first and
+ * alone, so that a link without one jumps on with nothing on the stack. */
 static inline __attribute__((always_inline)) int request_other(gex_Rank_t rank, uint64_t head,
                                                                uint64_t a, uint64_t b, uint64_t c,
                                                                gex_TM_t team, unsigned count)
@@ -85,7 +86,8 @@ static inline __attribute__((always_inline)) int request(gex_Rank_t rank, uint64
         pen_api_check_message("AMRequestShort", team, rank, (gex_Flags_t)(head >> 32));
         pen_am_check_handler(team->job, (uint8_t)head);
     }
-    gex_Rank_t kept = rank; /* beside the place of its entry, which takes the argument's register */
+    gex_Rank_t kept =
+        rank; /* next to the address of its entry, which takes the argument's register */
     __asm__("" : "+r"(kept));
     if (!is_par || pen_likely(pen_is_only_thread())) {
         const pen_express_row *row = is_par ? &team->shared_express : &team->express;
@@ -146,7 +148,7 @@ int pen_api_request_short_par_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uin
     return request(rank, head, a, b, c, team, 4, true);
 }
 
-/* The first word of the frame. */
+/* Builds the first word of the frame. */
 static inline uint64_t reply_head(uint64_t head) { return (uint32_t)head | PEN_AM_REPLY_BITS; }
 
 static inline __attribute__((always_inline)) int
@@ -313,7 +315,7 @@ void pen_api_bad_event(const char *call)
 unsigned int gex_AM_MaxArgs(void) { return PEN_AM_ARGS_MAX; }
 size_t gasnet_AMMaxArgs(void) { return PEN_AM_ARGS_MAX; }
 
-/* Messages are alike between all peers, whatever their flags, events and buffers. */
+/* Returns a limit, which is the same for all peers, flags, events and buffers. */
 static size_t limit(const pen_job *job, size_t (*of_kind)(const pen_job *, unsigned),
                     const gex_Event_t *local, gex_Flags_t flags, unsigned arg_count)
 {
@@ -362,11 +364,11 @@ size_t gex_Token_MaxReplyLong(gex_Token_t token, const gex_Event_t *local, gex_F
     return limit(token->job, pen_am_max_long_reply, local, flags, arg_count);
 }
 
-/* Without a job: what every job carries. A program that has asked then is told the same in its job,
- * since it may have made room for as much. */
+/* Without a job, returns the length that every job carries. If a program has asked before the
+ * start, it gets the same value in its job, because it may have allocated that much. */
 static size_t bound(size_t least, size_t (*of_kind)(const pen_job *, unsigned))
 {
-    /* relaxed, both: the answer is the same whoever else asks */
+    /* relaxed, both accesses: the answer does not depend on other threads */
     if (pen_api_root.job == NULL)
         atomic_store_explicit(&pen_api_root.asked_early, true, memory_order_relaxed);
     return atomic_load_explicit(&pen_api_root.asked_early, memory_order_relaxed)
@@ -410,8 +412,8 @@ int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *source)
 
 /* ---- registration --------------------------------------------------------------------------- */
 
-/* Registers a copy of a table; indices that were chosen are in the copy. am/ says what is wrong, on
- * the log unless the client asked for silence. */
+/* Registers a copy of a table; chosen indices are written to the copy. am/ logs the reason for a
+ * failure, unless the client asked for silence. */
 static pen_status register_copy(pen_job *job, pen_am_entry *entries, size_t count)
 {
     pen_log log = pen_api_log(job);
@@ -444,7 +446,7 @@ int gex_EP_RegisterHandlers(gex_EP_t endpoint, gex_AM_Entry_t *table, size_t cou
     return pen_api_code(status);
 }
 
-/* The table of gasnet_attach: it says nothing of arguments and kinds of messages. */
+/* Converts the table of gasnet_attach, which names no arguments and no kinds of messages. */
 int pen_api_register_legacy(pen_job *job, gasnet_handlerentry_t *table, int count)
 {
     static const char call[] = "gasnet_attach";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am_local.c: requests whose source may be busy after the call: with an event, with the implicit
+/* am_local.c: requests whose source may be in use after the call: with an event, with the implicit
  * operations, until the reply. */
 #include "api/api.h"
 #include "rma/event.h"

@@ -105,7 +105,7 @@ size_t gex_AM_SrcDescSize(gex_AM_SrcDesc_t desc) { return desc->size; }
 
 /* ---- committing, cancelling ----------------------------------------------------------------- */
 
-/* That it is the calling thread's, live, and of the kind the call is for. */
+/* Checks that the descriptor belongs to the calling thread, is live, and suits the call. */
 static void check_desc(const char *call, const pen_source_desc *desc, unsigned kind)
 {
     pen_job *job = pen_api_job(call);
@@ -113,8 +113,8 @@ static void check_desc(const char *call, const pen_source_desc *desc, unsigned k
         pen_api_misuse(call, "there is no descriptor: GEX_AM_SRCDESC_NO_OP is what an immediate "
                              "Prepare answers when there is no room");
     if (desc != pen_api_thread(job)->prepared || !desc->live)
-        pen_api_misuse(call, "the descriptor is none that this thread has prepared and neither "
-                             "committed nor cancelled");
+        pen_api_misuse(call, "the descriptor is not one that this thread has prepared and has "
+                             "neither committed nor cancelled");
     unsigned prepared_kind = (desc->lane == PEN_LANE_REPLY ? PEN_COMMIT_REPLY_MEDIUM : 0) +
                              (desc->category == PEN_AM_LONG ? 1 : 0);
     if (prepared_kind != kind)
@@ -135,7 +135,7 @@ int pen_api_commit(gex_AM_SrcDesc_t desc, unsigned kind, gex_AM_Index_t handler,
     if (desc->place != PEN_AM_PLACE_CLIENT)
         return pen_am_commit(desc, &terms, words);
     gex_Event_t *local = (gex_Event_t *)desc->local;
-    if (desc->lane == PEN_LANE_REPLY) /* its source is free on return */
+    if (desc->lane == PEN_LANE_REPLY) /* the source is free on return */
         return pen_am_replied(pen_am_commit(desc, &terms, words), local, call);
     pen_api_local when = pen_api_local_begin(call, local, desc->job, desc->jobrank, len);
     terms.op = when.op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am_varargs.c: the GASNet-1 messages that are told how many arguments follow. */
+/* am_varargs.c: the GASNet-1 messages with an argument that says how many arguments follow. */
 #include "api/api.h"
 
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic.c: remote atomics: domains, and the operations that the headers' inline bodies pass on. */
+/* atomic.c: remote atomics: domains, and the operations that the inline bodies of the headers pass
+ * on. */
 #include "atomic/atomic.h"
 
 #include "api/api.h"
@@ -31,17 +32,17 @@ void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops,
         pen_api_misuse(call, "type 0x%x: one of GEX_DT_I32, U32, I64, U64, FLT and DBL is needed",
                        type);
     if ((ops & ~pen_atomic_ops_of(type)) != 0)
-        pen_api_misuse(call, "operations 0x%x: 0x%x are none of type 0x%x%s", ops,
+        pen_api_misuse(call, "operations 0x%x: 0x%x do not exist for type 0x%x%s", ops,
                        ops & ~pen_atomic_ops_of(type), type,
                        (type & (GEX_DT_FLT | GEX_DT_DBL)) != 0 ? "; bits of floats are not combined"
                                                                : "");
     if ((flags & ~(gex_Flags_t)FAVOR_FLAGS) != 0)
-        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags,
+        pen_api_misuse(call, "flags 0x%x: this call does not accept 0x%x", flags,
                        flags & ~(gex_Flags_t)FAVOR_FLAGS);
     pen_atomic_domain *made = pen_atomic_create(team, type, ops, flags);
     if (made == NULL)
-        pen_api_misuse(call, "this rank has no domain, and the other members go on without it; "
-                             "destroy domains that are done with");
+        pen_api_misuse(call, "this rank has no domain, and the members that have it continue; "
+                             "destroy domains that are no longer used");
     *domain = made;
 }
 
@@ -82,29 +83,29 @@ static void check_operation(const char *name, const pen_atomic_domain *domain,
     if (call->op == 0 || (call->op & (call->op - 1)) != 0)
         pen_api_misuse(name, "operation 0x%x: a call makes one, so give one bit", call->op);
     if ((call->op & domain->ops) == 0)
-        pen_api_misuse(name, "operation 0x%x is none of those the domain was made for, 0x%x",
+        pen_api_misuse(name, "operation 0x%x: the domain was made for the operations 0x%x only",
                        call->op, domain->ops);
     if (pen_atomic_fetches(call->op) && call->result == NULL)
         pen_api_misuse(name, "operation 0x%x fetches, and its result has no place: it is NULL",
                        call->op);
 }
 
-/* What the flags say of the target is true. */
+/* Checks that the flags tell the truth about the target. */
 static void check_promises(const char *name, const pen_team *team, const pen_atomic_call *call)
 {
     const uint32_t jobrank = pen_team_jobrank(team, call->rank);
     const pen_job *job = team->job;
     if ((call->flags & GEX_FLAG_AD_MY_RANK) != 0 && jobrank != job->rank)
-        pen_api_misuse(name, "GEX_FLAG_AD_MY_RANK, but rank %u is another", call->rank);
+        pen_api_misuse(name, "GEX_FLAG_AD_MY_RANK, but rank %u is not the caller", call->rank);
     if ((call->flags & GEX_FLAG_AD_MY_NBRHD) != 0 && jobrank != job->rank &&
         !job->routes[jobrank].same_host)
-        pen_api_misuse(name, "GEX_FLAG_AD_MY_NBRHD, but rank %u does not share our memory",
+        pen_api_misuse(name, "GEX_FLAG_AD_MY_NBRHD, but rank %u does not share the caller's memory",
                        call->rank);
 }
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* What both kinds begin with: the call with a rank of the team. */
+/* Begins both kinds of calls: checks, and replaces the rank by a rank of the team. */
 static pen_thread *enter(pen_atomic_domain *domain, pen_atomic_call *call, bool implicit)
 {
     const char *name = call_name(call->type, implicit);
@@ -129,7 +130,8 @@ static pen_thread *enter(pen_atomic_domain *domain, pen_atomic_call *call, bool 
     return pen_api_thread(job);
 }
 
-/* Checked builds: its target is for operations of this domain alone until it is synchronised. */
+/* Checked builds: until the operation is synchronised, only operations of this domain may use its
+ * target. */
 static pen_watch_call watch(pen_thread *thread, const pen_atomic_domain *domain,
                             const pen_atomic_call *call, bool implicit)
 {

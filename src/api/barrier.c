@@ -41,7 +41,7 @@ static int result_of(pen_status status)
                                      : GASNET_ERR_BARRIER_MISMATCH;
 }
 
-/* Checked builds: a mismatch is no error of the call, and yet rarely what was meant. */
+/* Checked builds: reports a mismatch. It is no error of the call, but rarely intended. */
 static int checked_result(pen_job *job, const char *call, int name, int flags, int result)
 {
     if (pen_api_checks(PEN_CHECK_BARRIER) && result == GASNET_ERR_BARRIER_MISMATCH &&
@@ -56,13 +56,13 @@ static int checked_result(pen_job *job, const char *call, int name, int flags, i
 static void check_flags(const char *call, int flags)
 {
     const int known = GASNET_BARRIERFLAG_MISMATCH | GASNET_BARRIERFLAG_IMAGES |
-                      GASNET_BARRIERFLAG_UNNAMED; /* which has _ANONYMOUS, too */
+                      GASNET_BARRIERFLAG_UNNAMED; /* UNNAMED contains _ANONYMOUS */
     if (pen_api_checks(PEN_CHECK_ARGUMENT) && (flags & ~known) != 0)
-        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", (unsigned)flags,
+        pen_api_misuse(call, "flags 0x%x: this call does not accept 0x%x", (unsigned)flags,
                        (unsigned)(flags & ~known));
 }
 
-/* The threads of a process take turns at one barrier; each is counted as polling. */
+/* The threads of a process use one barrier in turns; each is counted as polling. */
 static pen_job *enter(const char *call)
 {
     pen_job *job = job_for(call);
@@ -99,7 +99,7 @@ int gasnet_barrier_try(int name, int flags)
     static const char call[] = "gasnet_barrier_try";
     pen_job *job = enter(call);
     int result = result_of(pen_barrier_try(job, name, flags));
-    if (result == GASNET_ERR_NOT_READY) /* it has polled, and may be called in a loop */
+    if (result == GASNET_ERR_NOT_READY) /* this call has polled, and may stand in a loop */
         pen_poller_count(&job->progress, &pen_api_thread(job)->poller, 0);
     return PEN_CHECKED ? checked_result(job, call, name, flags, result) : result;
 }

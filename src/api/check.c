@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check.c: refusing wrong arguments and wrong places. */
+/* check.c: refuses wrong arguments, and calls in the wrong place. */
 #include "api/api.h"
 
 #include "rma/watch.h"
@@ -10,7 +10,7 @@
 
 enum { REASON_LEN_MAX = 384 };
 
-/* Before the job starts there is no log to borrow. */
+/* Before the job starts there is no log to copy. */
 static void say(const char *call, const char *reason)
 {
     if (pen_api_root.job != NULL) {
@@ -24,7 +24,7 @@ static void say(const char *call, const char *reason)
 
 int pen_api_refuse(int code, const char *call, const char *format, ...)
 {
-    /* relaxed: a preference, nothing else is passed with it */
+    /* relaxed: a preference; no other data depends on it */
     if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
         return code;
     char reason[REASON_LEN_MAX];
@@ -59,7 +59,7 @@ void pen_api_no_job(const char *call)
 pen_log pen_api_log(const pen_job *job)
 {
     pen_log log = job->log;
-    /* relaxed: as above */
+    /* relaxed: a preference; no other data depends on it */
     if (atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed) == 0)
         log.fd = -1;
     return log;
@@ -84,7 +84,7 @@ bool pen_api_checks(uint32_t class)
     return PEN_CHECKED && (pen_api_root.job == NULL || (pen_api_root.job->checks_off & class) == 0);
 }
 
-/* SEQ and PARSYNC: is this thread allowed in? */
+/* SEQ and PARSYNC: checks that this thread may enter. */
 static void check_thread(const pen_job *job, const char *call)
 {
     if (job->mode == PEN_MODE_SEQ && pen_api_root.starter != NULL &&
@@ -149,7 +149,7 @@ void pen_api_check_peer(const char *call, const pen_team *team, uint32_t rank, u
     if (rank >= size)
         pen_api_misuse(call, "there is no rank %u in a team of %u", rank, size);
     if ((flags & ~PEN_API_COMM_FLAGS) != 0)
-        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags,
+        pen_api_misuse(call, "flags 0x%x: this call does not accept 0x%x", flags,
                        flags & ~PEN_API_COMM_FLAGS);
 }
 
@@ -162,8 +162,9 @@ void pen_api_check_message(const char *call, const pen_team *team, uint32_t rank
     if (remote != 0 || team->endpoint->index != 0)
         pen_api_misuse(call,
                        "from endpoint %u to endpoint %u of rank %u: active messages go from one "
-                       "primordial endpoint (0) to another only, others have no "
-                       "GEX_EP_CAPABILITY_AM; use such a pair or team",
+                       "primordial endpoint (0) to another only, because further endpoints "
+                       "have no GEX_EP_CAPABILITY_AM; use a pair or team of primordial "
+                       "endpoints",
                        team->endpoint->index, remote, rank);
 }
 
@@ -188,7 +189,7 @@ void pen_api_check_capabilities(const char *call, const pen_team *team, uint32_t
 {
     pen_api_check_own_capability(call, team->endpoint, capability);
     if (rank >= (team->is_pair ? team->job->size : team->view.size))
-        return; /* said by others */
+        return; /* another call reports that */
     const uint16_t index = pen_team_ep_index(team, rank);
     const uint32_t jobrank = pen_team_jobrank(team, rank);
     const pen_remote_segment *row = pen_mem_remote_row(&team->job->mem, index, jobrank);
@@ -229,7 +230,7 @@ void pen_api_check_reply(const char *call, const pen_token *token, uint32_t flag
     if (pen_api_checks(PEN_CHECK_LOCK) && pen_api_locks != NULL)
         pen_api_misuse(call, "called while holding a handler-safe lock; drop it first");
     if (pen_api_checks(PEN_CHECK_ARGUMENT) && (flags & ~PEN_API_COMM_FLAGS) != 0)
-        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags,
+        pen_api_misuse(call, "flags 0x%x: this call does not accept 0x%x", flags,
                        flags & ~PEN_API_COMM_FLAGS);
 }
 
@@ -238,7 +239,7 @@ void pen_api_check_team(const char *call, const pen_team *team)
     if (pen_unlikely(team == NULL))
         pen_api_misuse(call, "the team is GEX_TM_INVALID");
     if (pen_unlikely(team->is_pair))
-        pen_api_misuse(call, "the team comes from gex_TM_Pair; such a pair has no collectives");
+        pen_api_misuse(call, "the team comes from gex_TM_Pair; a pair has no collectives");
     pen_api_check_own_capability(call, team->endpoint, GEX_EP_CAPABILITY_COLL);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check_end.c: checked builds: what a program left open when it ended well, or a thread did. */
+/* check_end.c: checked builds: finds what a program or a thread left open when it ended without an
+ * error. */
 #include "api/api.h"
 #include "coll/barrier.h"
 #include "rma/watch.h"
@@ -37,7 +38,7 @@ static unsigned report_barrier(pen_job *job, const char *what)
     return 1;
 }
 
-/* Who ends the job in a handler, or because something went wrong, need not tidy up. */
+/* A program that ends the job in a handler, or because of an error, need not tidy up. */
 int pen_api_check_end(pen_job *job, int code, const char *what)
 {
     pen_thread *thread = pen_api_thread(job);
@@ -60,7 +61,7 @@ int pen_api_check_return(pen_job *job, int code)
 void pen_api_check_thread_end(pen_thread *thread)
 {
     static const char what[] = "its thread ends";
-    /* relaxed: a thread that the end of the process cuts short owes nothing */
+    /* relaxed: a thread that the end of the process cuts short need not close anything */
     if (atomic_load_explicit(&pen_api_root.end, memory_order_relaxed) != PEN_END_NONE ||
         !pen_api_checks(PEN_CHECK_END))
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll.c: collectives of GASNet-EX, and our own. */
+/* coll.c: collectives of GASNet-EX, and Penstock's additions. */
 #include "api/coll.h"
 
 #include "rma/watch.h"
@@ -24,7 +24,8 @@ static pen_thread *enter(const char *call, const pen_team *team, gex_Flags_t fla
     return thread;
 }
 
-/* Checked builds: the client has to synchronise it, also when it is over already. */
+/* Checked builds: the client has to synchronise the event, even if the collective is done already.
+ */
 static gex_Event_t begun(pen_thread *thread, const char *call, pen_event *event)
 {
     if (!PEN_CHECKED)
@@ -62,7 +63,7 @@ gex_Event_t pen_api_coll_move(const char *call, pen_thread *thread, pen_team *te
     return begun(thread, call, pen_coll_move_nb(thread, team, move));
 }
 
-/* With a root; the others have PEN_COLL_ALL. */
+/* Begins a collective with a root; collectives without one pass PEN_COLL_ALL. */
 static gex_Event_t move_rooted(const char *call, pen_team *team, gex_Flags_t flags,
                                const pen_coll_move *move)
 {
@@ -110,7 +111,7 @@ gex_Event_t pen_Coll_AllToAllNB(gex_TM_t team, void *dst, const void *src, size_
 
 /* ---- reducing -------------------------------------------------------------------------------- */
 
-/* By bit of GEX_DT_... */
+/* Sizes, indexed by the bit of GEX_DT_... */
 static const uint8_t type_lens[] = { 4, 4, 8, 8, 4, 8 };
 
 static void check_type(const char *call, const pen_reduction *reduction)
@@ -143,8 +144,8 @@ static void check_operation(const char *call, pen_reduction *reduction)
                        "GEX_OP_USER_NC",
                        operation);
     if (!pen_coll_can_combine(reduction->type, operation))
-        pen_api_misuse(call, "op 0x%x is none that a reduction has for dt 0x%x", operation,
-                       reduction->type);
+        pen_api_misuse(call, "op 0x%x: no reduction with this operation exists for dt 0x%x",
+                       operation, reduction->type);
     reduction->function = NULL;
 }
 
@@ -157,7 +158,7 @@ void pen_api_coll_check_reduction(const char *call, pen_reduction *reduction)
                        reduction->count, reduction->element_len);
 }
 
-/* Elements are read and written as what they are. */
+/* Elements are read and written in their own type. */
 static void check_elements(const char *call, const char *what, const void *memory,
                            const pen_reduction *reduction)
 {

@@ -9,46 +9,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct image_slot { /* what one image brought */
+typedef struct image_slot { /* arguments of one image */
     char *dest;
     const char *source;
     pen_event *event;
 } image_slot;
 
 typedef enum image_stage {
-    IMAGE_GATHERS, /* not all images of this rank have called */
+    IMAGE_GATHERS, /* waits for the remaining images of this rank */
     IMAGE_READY,
     IMAGE_MOVES, /* the collective among ranks is under way */
-    IMAGE_LEAVES /* the barrier behind it is */
+    IMAGE_LEAVES /* the barrier after it is under way */
 } image_stage;
 
 typedef struct image_op {
-    struct image_op *next; /* the next younger one */
+    struct image_op *next; /* the next younger collective */
     uint32_t number, arrived;
     image_stage stage;
-    const char *call; /* of the first image that came */
+    const char *call; /* arguments of the first image that called */
     pen_coll_move move;
     pen_reduction reduction;
     bool has_reduction, leaves_together;
-    pen_event *event; /* of the stage that is under way */
-    char *in, *out;   /* what this rank gives and gets; NULL: nothing, or a client's own buffer */
+    pen_event *event; /* event of the stage that is under way */
+    char *in,
+        *out; /* this rank's source and destination; NULL: no data, or a client's own buffer */
     image_slot slots[];
 } image_op;
 
 typedef struct pen_images {
-    pthread_mutex_t lock; /* guards everything below that changes */
+    pthread_mutex_t lock; /* guards all members below that change */
     pen_job *job;
     pen_team *team;   /* made by the last image that joined */
-    uint32_t *first;  /* by rank: the number of its first image; behind the last rank: of all */
+    uint32_t *first;  /* by rank: the number of its first image; after the last rank: the number of
+                         all images */
     uint32_t count;   /* on this rank */
     uint32_t most;    /* on any rank */
-    uint32_t joined;  /* of this rank's */
-    uint32_t *begun;  /* by place: how many collectives an image has begun */
-    bool *taken;      /* by place: a thread is that image */
+    uint32_t joined;  /* first image of this rank */
+    uint32_t *begun;  /* by place: number of collectives that an image has begun */
+    bool *taken;      /* by place: a thread has taken this image */
     image_op *oldest; /* in the order of their numbers */
 } pen_images;
 
-/* Which image the thread is, from 1 on, in which job. */
+/* The thread's image, counted from 1, and its job. */
 static _Thread_local uint32_t image_here, image_here_era;
 
 /* ---- who is who ------------------------------------------------------------------------------ */
@@ -119,11 +121,11 @@ static void check_same(const char *call, const pen_images *images, const gasnet_
 {
     for (uint32_t rank = 0; rank < images->job->size; rank++)
         if (counts[rank] != count_of(images, rank))
-            pen_api_misuse(call, "images[%u] is %u, and another image of this rank said %u", rank,
+            pen_api_misuse(call, "images[%u] is %u, and another image of this rank passed %u", rank,
                            counts[rank], count_of(images, rank));
 }
 
-/* Answers whether this was the last image of the rank. */
+/* Returns whether this was the last image of the rank. */
 static bool join(const char *call, pen_images *images, uint32_t mine)
 {
     const uint32_t place = mine - first_here(images);
@@ -194,14 +196,14 @@ static char *buffer_of(const pen_images *images, const image_op *op, size_t part
     return buffer;
 }
 
-/* Parts of one image each stand in a buffer by rank, with room for the most images at each rank. */
+/* Position of an image's part in a buffer by rank, with room for the most images at each rank. */
 static size_t at_rank(const pen_images *images, uint32_t rank, uint32_t place)
 {
     return (size_t)rank * images->most + place;
 }
 
-/* Parts that one image sends another: by the other's rank, the sender's place, the other's place;
- * or by the sender's rank, and so on. */
+/* Position of a part that one image sends to another. rank is the receiver's rank, from the
+ * sender's place, to the receiver's place; or rank is the sender's rank. */
 static size_t at_pair(const pen_images *images, uint32_t rank, uint32_t from, uint32_t to)
 {
     return ((size_t)rank * images->most + from) * images->most + to;
@@ -222,7 +224,7 @@ static void close_up(const pen_images *images, char *by_image, const char *by_ra
                by_rank + at_rank(images, rank, 0) * len, count_of(images, rank) * len);
 }
 
-/* The place of the root among this rank's images; count: it is on another rank. */
+/* Returns the place of the root among this rank's images; count: it is on another rank. */
 static uint32_t root_place(const pen_images *images, const image_op *op)
 {
     const uint32_t place = op->move.root - first_here(images);
@@ -271,7 +273,7 @@ static void prepare_exchange(pen_images *images, image_op *op, pen_coll_move *mo
     move->len *= (size_t)images->most * images->most;
 }
 
-/* The elements of this rank's images in one, lower images on the left. */
+/* Combines the elements of this rank's images, lower images on the left. */
 static void combine(pen_images *images, image_op *op)
 {
     const pen_reduction *reduction = &op->reduction;
@@ -364,7 +366,7 @@ static bool event_is_over(image_op *op)
     return true;
 }
 
-/* Answers whether it is over. */
+/* Returns whether the collective is over. */
 static bool op_step(pen_images *images, pen_thread *thread, image_op *op)
 {
     if (op->stage == IMAGE_READY)
@@ -379,7 +381,7 @@ static bool op_step(pen_images *images, pen_thread *thread, image_op *op)
     return op->stage == IMAGE_LEAVES && event_is_over(op);
 }
 
-/* Under the lock. Makes no call that needs it. */
+/* Called under the lock. Makes no call that needs it. */
 static void step(pen_images *images, pen_thread *thread)
 {
     image_op **link = &images->oldest;
@@ -391,7 +393,7 @@ static void step(pen_images *images, pen_thread *thread)
                 pen_event_finish(op->slots[place].event);
             op_free(op);
         } else if (op->leaves_together && op->stage != IMAGE_LEAVES) {
-            return; /* its barrier comes before anything of the next */
+            return; /* its barrier precedes all stages of the next collective */
         } else {
             link = &op->next;
         }
@@ -403,7 +405,7 @@ bool pen_api_images_step(void)
     pen_images *images = pen_api_root.images;
     if (images == NULL)
         return false;
-    if (pthread_mutex_trylock(&images->lock) == 0) { /* else somebody else does it */
+    if (pthread_mutex_trylock(&images->lock) == 0) { /* else another thread drives them */
         step(images, pen_api_thread(images->job));
         (void)pthread_mutex_unlock(&images->lock);
     }
@@ -424,7 +426,7 @@ static image_op *op_make(pen_images *images, const char *call, uint32_t number)
     return op;
 }
 
-/* That with this number, made if this image is the first to come. */
+/* Returns the collective with this number; the first image that calls makes it. */
 static image_op *op_of(pen_images *images, const char *call, uint32_t number,
                        const pen_coll_move *move, const pen_reduction *reduction)
 {
@@ -491,7 +493,8 @@ gex_Event_t pen_api_images_begin(const char *call, pen_thread *thread, const pen
 
 /* ---- the barrier ----------------------------------------------------------------------------- */
 
-static _Thread_local gex_Event_t barrier_here; /* this image's; GEX_EVENT_INVALID: not notified */
+static _Thread_local gex_Event_t
+    barrier_here; /* this image's event; GEX_EVENT_INVALID: not notified */
 
 void pen_api_images_notify(const char *call, pen_thread *thread)
 {

@@ -19,8 +19,8 @@ enum {
 
 static bool one_bit(int flags) { return flags != 0 && (flags & (flags - 1)) == 0; }
 
-/* What they say about when data may move: PEN_COLL_..._TOGETHER. Without such flags a client
- * promises and asks for nothing. */
+/* Translates the flags about when data may move: PEN_COLL_..._TOGETHER. Without these flags neither
+ * side waits. */
 static unsigned together_of(const char *call, int flags)
 {
     if (pen_api_checks(PEN_CHECK_ARGUMENT) &&
@@ -58,14 +58,14 @@ static gex_Event_t begin_rooted(const char *call, pen_team *team, pen_coll_move 
     return begin(call, team, move, flags);
 }
 
-/* Of a list of addresses, the caller's. */
+/* Returns the caller's address in a list of addresses. */
 static void *own(const char *call, const pen_team *team, void *const list[], int flags)
 {
     (void)pen_api_coll_enter(call, team);
     if (!one_bit(flags & LIST_FLAGS))
         pen_api_misuse(call,
                        "flags 0x%x: GASNET_COLL_SINGLE or GASNET_COLL_LOCAL is needed, to tell "
-                       "lists of everybody's addresses from lists of one's own",
+                       "lists of the addresses of all ranks from lists of this rank's",
                        flags);
     if (list == NULL)
         pen_api_misuse(call, "a list of addresses is NULL");
@@ -234,7 +234,7 @@ void gasnet_coll_exchangeM(gasnet_team_handle_t team, void *const dstlist[], voi
 
 /* ---- start and teams ------------------------------------------------------------------------- */
 
-/* Functions for reductions, by number. */
+/* The functions for reductions, by number. */
 struct pen_coll_functions {
     size_t count;
     gasnet_coll_fn_entry_t entries[];
@@ -281,7 +281,7 @@ static void check_images(const char *call, const pen_job *job, const gasnet_imag
                        my_image, job->rank);
 }
 
-/* Keeps the functions; each image of a rank brings the same. */
+/* Stores the functions; each image of a rank passes the same. */
 static void keep_functions(const char *call, const gasnet_coll_fn_entry_t *table, size_t count,
                            bool several)
 {
@@ -341,12 +341,12 @@ gasnet_image_t gasnet_coll_team_size(gasnet_team_handle_t team) { return gex_TM_
 
 /* ---- reducing -------------------------------------------------------------------------------- */
 
-/* The client's function under the contract of pen_reduction.function. */
+/* Adapts the client's function to the contract of pen_reduction.function. */
 static void call_entry(const void *left, void *right_and_result, size_t count, const void *self)
 {
     const pen_reduction *reduction = self;
     const gasnet_coll_fn_entry_t *entry = reduction->context;
-    if (count == 0) /* steps remain that keep the ranks together */
+    if (count == 0) /* further steps keep the ranks together */
         return;
     entry->fnptr(right_and_result, count, left, count, right_and_result, reduction->element_len,
                  (int)entry->flags, reduction->argument);
@@ -363,7 +363,7 @@ static const gasnet_coll_fn_entry_t *entry_of(const char *call, gasnet_coll_fn_h
     return &functions->entries[func];
 }
 
-/* Elements of no type that we know. */
+/* Elements of a type that the library does not know. */
 static pen_reduction reduction_of(const char *call, gasnet_coll_fn_handle_t func, int func_arg,
                                   size_t elem_size, size_t elem_count)
 {
@@ -382,7 +382,7 @@ static pen_reduction reduction_of(const char *call, gasnet_coll_fn_handle_t func
     };
 }
 
-/* Where in src the part to combine begins. */
+/* Returns the first byte of src to combine. */
 static void *part_of(const char *call, void *src, size_t block, size_t offset,
                      const pen_reduction *reduction)
 {
@@ -550,7 +550,7 @@ int gasnet_coll_barrier_try(gasnet_team_handle_t team, int name, int flags)
     if (is_of_images(team, flags))
         return pen_api_images_try(call) ? GASNET_OK : GASNET_ERR_NOT_READY;
     int result = result_of(pen_team_barrier_try(team, name, flags));
-    if (result == GASNET_ERR_NOT_READY) /* it has polled, and may be called in a loop */
+    if (result == GASNET_ERR_NOT_READY) /* this call has polled, and may stand in a loop */
         pen_poller_count(&thread->job->progress, &thread->poller, 0);
     return result;
 }

@@ -16,7 +16,7 @@ const pen_knob pen_api_knobs[] = {
     { "GASNET_QUIET", PEN_KNOB_BOOL, "0", offsetof(pen_api_config, quiet),
       "Whether warnings are left out." },
     { "PENSTOCK_LOG", PEN_KNOB_STRING, "warn", offsetof(pen_api_config, log_level),
-      "The most voluble messages shown: error, warn or info." },
+      "The least important messages to print: error, warn or info." },
     { "GASNET_CATCH_EXIT", PEN_KNOB_BOOL, "1", offsetof(pen_api_config, catch_exit),
       "Whether exit() with a status other than 0 ends the whole job with it." },
     { "GASNET_NO_CATCH_SIGNAL", PEN_KNOB_STRING, NULL, offsetof(pen_api_config, no_catch),

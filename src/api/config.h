@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.h: the variables that api/ reads, apart from the rest of it, so that `penstock info` can
- * list them without becoming a client. */
+/* config.h: the variables that api/ reads. Separate from the rest of api/, so that `penstock info`
+ * can list them without becoming a client. */
 #ifndef PEN_API_CONFIG_H
 #define PEN_API_CONFIG_H
 
@@ -25,7 +25,7 @@ typedef struct pen_api_table {
     const pen_knob *knobs;
 } pen_api_table;
 
-/* The tables of all variables that this build reads; how many there are. */
+/* Returns the tables of all variables that this build reads, and their number. */
 enum { PEN_API_TABLES_MAX = 24 };
 size_t pen_api_tables(pen_api_table *out, size_t most);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crash.c: which call of the client's a bad access in the library comes from. The calls that
- * communicate do not ask whether their team, token, domain or event is one: that would cost each of
- * them instructions. What is none crashes at once, in the library's code, and from there the call
- * is found on the stack. Only exported functions have names at run time. */
+/* crash.c: finds the client's call behind a bad access in the library.
+ *
+ * Calls that communicate do not check whether their team, token, domain or event exists, because
+ * that would cost instructions on each call. An argument that does not exist crashes at once in the
+ * library's code, and the call is found on the stack. Only exported functions have names at run
+ * time. */
 #include "api/api.h"
 
 #include <dlfcn.h>
@@ -15,7 +17,8 @@
 
 enum { FRAMES_MAX = 48 };
 
-/* Exported functions whose names begin like this; call NULL: clients know it by its own name. */
+/* Exported functions whose names begin like this. call NULL: clients know the function by its own
+ * name. */
 static const struct named {
     const char *begin, *call, *argument;
 } names[] = {
@@ -45,8 +48,8 @@ static const struct named {
     { "gasnet_", NULL, "argument" },
 };
 
-/* Functions that a call jumps to, so that only they are on the stack; and before which nothing of
- * their arguments is used. */
+/* Functions that a call jumps to, so that only they are on the stack. The calls do not use their
+ * arguments before the jump. */
 static const struct jumped {
     int (*function)(pen_team *, uint32_t, uint8_t, const void *, size_t, uint32_t, unsigned,
                     uint64_t *);
@@ -54,7 +57,7 @@ static const struct jumped {
 } jumped[] = {
     { pen_am_request_medium, { "gex_AM_RequestMedium", "team" } },
 };
-enum { JUMPED_LEN = 64 }; /* bytes in which they look at their team */
+enum { JUMPED_LEN = 64 }; /* bytes of code in which they read their team */
 
 static uintptr_t pc_of(const void *context)
 {
@@ -69,7 +72,8 @@ static uintptr_t pc_of(const void *context)
 #endif
 }
 
-/* Is the address in the library's code? name: of the exported function it is in, or NULL. */
+/* Whether the address is in the library's code. name: the exported function that contains it, or
+ * NULL. */
 static bool is_ours(uintptr_t address, const char **name)
 {
     Dl_info here, there;
@@ -109,7 +113,7 @@ bool pen_api_find_bad_call(const void *context, pen_api_bad_call *out)
 #if PEN_HAVE_BACKTRACE
     void *frames[FRAMES_MAX];
     int count = backtrace(frames, FRAMES_MAX), i = 0;
-    while (i < count && (uintptr_t)frames[i] != pc) /* ours and the kernel's, of this signal */
+    while (i < count && (uintptr_t)frames[i] != pc) /* frames of this handler and of the kernel */
         i++;
     for (; i < count && is_ours((uintptr_t)frames[i] - 1, &name); i++)
         if (find_call(name, out))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* debug.c: what variables ask of a rank for those who look for a mistake: its stack, or to stop for
- * a debugger, when the job starts, at an error, or on a signal. */
+/* debug.c: variables that help to find a mistake: they make a rank print its stack, or stop for a
+ * debugger, when the job starts, at an error, or on a signal. */
 #include "api/tools.h"
 
 #include "boot/signal_name.h"
@@ -19,7 +19,7 @@ static bool can_be_caught(int64_t number)
     return number > 0 && number < NSIG && number != SIGKILL && number != SIGSTOP;
 }
 
-/* "SIGUSR1", "usr1" or "10"; 0: none that can be caught. */
+/* Reads a signal: "SIGUSR1", "usr1" or "10"; 0: no signal that can be caught. */
 static int signal_of(const char *text)
 {
     const size_t prefix_len = sizeof "SIG" - 1;
@@ -48,7 +48,7 @@ static pen_status read_signal(pen_log *log, const char *variable, const char *te
     return PEN_ERR_ARGUMENT;
 }
 
-/* Whether this rank is one of those that print stacks. */
+/* Whether this rank prints stacks. */
 static pen_status read_ranks(pen_job *job, const char *text, bool *is_one)
 {
     *is_one = true;
@@ -77,7 +77,7 @@ static void on_debug(int number)
     errno = kept;
 }
 
-/* Who asks for it by a variable wants it more than what else the signal is for. */
+/* Replaces any earlier handler, because the user asked for this use of the signal. */
 static pen_status catch_one(pen_log *log, int number)
 {
     struct sigaction action = { .sa_handler = on_debug, .sa_flags = SA_RESTART };
@@ -115,7 +115,8 @@ pen_status pen_api_debug_open(pen_job *job, const pen_api_config *config)
 {
     pen_root *root = &pen_api_root;
     pen_log *log = &job->log;
-    pen_status status = pen_api_tools_open(); /* handlers of signals cannot read variables */
+    pen_status status =
+        pen_api_tools_open(); /* copied, because signal handlers cannot read variables */
     if (status == PEN_OK)
         status = read_ranks(job, config->backtrace_nodes, &root->prints_stacks);
     if (status == PEN_OK)

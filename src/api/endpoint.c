@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* endpoint.c: making endpoints, binding segments to them, making both known, and asking for
- * peers'. */
+/* endpoint.c: makes endpoints, binds segments to them, publishes both, and answers questions about
+ * peers' endpoints. */
 #include "api/api.h"
 #include "team/team.h"
 
@@ -86,7 +86,8 @@ int gex_EP_PublishBoundSegment(gex_TM_t team, gex_EP_t *endpoints, size_t count,
 
 /* ---- peers' segments ------------------------------------------------------------------------ */
 
-/* Of our own endpoints what is bound, of others' what they published. */
+/* Finds the segment of an endpoint: of this process, the bound segment; of a peer, the published
+ * one. */
 static pen_remote_segment bound_segment(const pen_job *job, uint16_t index, uint32_t jobrank)
 {
     if (jobrank == job->rank && index < PEN_ENDPOINTS_MAX && job->endpoints[index] != NULL) {
@@ -119,7 +120,7 @@ gex_Event_t gex_EP_QueryBoundSegmentNB(gex_TM_t team, gex_Rank_t rank, void **ow
         *local = row.mapped ? (void *)(base + (uintptr_t)row.delta) : NULL;
     if (len != NULL)
         *len = (uintptr_t)row.len;
-    return GEX_EVENT_INVALID; /* every rank knows what was published */
+    return GEX_EVENT_INVALID; /* published segments are known on every rank */
 }
 
 int gex_Segment_QueryBound(gex_TM_t team, gex_Rank_t rank, void **owner, void **local,

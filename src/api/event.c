@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* event.c: synchronising events and implicit operations. */
+/* event.c: synchronises events and implicit operations. */
 #include "rma/event.h"
 
 #include "api/api.h"
@@ -105,11 +105,11 @@ static pen_thread *here(const char *call)
     return pen_api_thread(job);
 }
 
-/* Checked builds: a mask that names no category, or one that there is not. */
+/* Checked builds: refuses a mask that names no category, or an unknown one. */
 static pen_thread *here_for(const char *call, gex_EC_t mask)
 {
     pen_thread *thread = here(call);
-    const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_RMW; /* a put has GEX_EC_LC, too */
+    const unsigned known = GEX_EC_GET | GEX_EC_PUT | GEX_EC_RMW; /* a put contains GEX_EC_LC, too */
     if (pen_api_checks(PEN_CHECK_ARGUMENT) && (unsigned)mask != GEX_EC_ALL &&
         ((unsigned)mask & ~known) != 0)
         pen_api_misuse(call, "mask 0x%x: 0x%x is no event category", (unsigned)mask,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exit.c: the ends of a process: gasnet_exit, exit() and return from main, and being told to end.
+/* exit.c: the end of a process: gasnet_exit, exit(), return from main, and an end that the
+ * supervisor asks for.
  *
- * Whoever begins the end tells the supervisor first, then leaves through exit(), so that buffered
- * output, coverage and leak data survive. A deadline stands behind it: what gets stuck (an exit
- * handler that waits for a peer, a stream that another thread has locked) is cut short. */
+ * The thread that begins the end first tells the supervisor, then leaves through exit(), so that
+ * buffered output, coverage and leak data are kept. If an exit handler waits for a peer, or another
+ * thread has locked a stream, the process is stuck; a deadline then ends it. */
 #include "api/api.h"
 
 #include "boot/departed.h"
@@ -18,7 +19,7 @@
 
 enum { POLLS_PER_LOOK = 4 };
 
-/* True for the first only. */
+/* Returns true for the first caller only. */
 static bool begin_end(int code)
 {
     int end = atomic_load_explicit(&pen_api_root.end, memory_order_relaxed);
@@ -28,7 +29,7 @@ static bool begin_end(int code)
     } while (!atomic_compare_exchange_weak_explicit(&pen_api_root.end, &end, PEN_END_BEGUN,
                                                     memory_order_relaxed, memory_order_relaxed));
     pen_api_ends_here = true;
-    /* relaxed: read by signal handlers, which need no other data with it */
+    /* relaxed: signal handlers read it, and need no other data with it */
     atomic_store_explicit(&pen_api_root.end_code, code, memory_order_relaxed);
     return true;
 }
@@ -44,7 +45,7 @@ double pen_api_exit_timeout(const pen_job *job)
 
 static void say_goodbye(pen_job *job)
 {
-    /* relaxed: peers that are lost from now on are no news */
+    /* relaxed: peers that are lost from now on need no report */
     atomic_store_explicit(&job->ending, true, memory_order_relaxed);
     if (job->config.stats)
         pen_job_print_counters(job);
@@ -59,8 +60,8 @@ void pen_api_finish(int code)
     exit(code);
 }
 
-/* The end was begun before: by this thread, whose exit handlers have come back here, or by another
- * one, which will end us. */
+/* The end was begun before: by this thread, whose exit handlers called this again, or by another
+ * thread, which will end this one. */
 static _Noreturn void end_again(void)
 {
     while (!pen_api_ends_here)
@@ -73,7 +74,7 @@ void gasnet_exit(int code)
 {
     pen_job *job = pen_api_root.job;
     if (job == NULL || getpid() != pen_api_root.pid)
-        exit(code); /* no rank, or a child process of one */
+        exit(code); /* no rank, or a child process of a rank */
     if (PEN_CHECKED &&
         atomic_load_explicit(&pen_api_root.end, memory_order_relaxed) < PEN_END_BEGUN)
         code = pen_api_check_end(job, code, "gasnet_exit(0) is called");
@@ -107,7 +108,7 @@ void pen_api_idle(void *ctx)
     }
     if (end >= PEN_END_BEGUN && pen_api_ends_here) {
         if (pen_api_root
-                .leaves) /* who waits for the others to leave hears everything else itself */
+                .leaves) /* the thread that waits for other threads receives all reports itself */
             return;
         end_again(); /* an exit handler waits for peers that end as well */
     }
@@ -116,12 +117,12 @@ void pen_api_idle(void *ctx)
 
 /* ---- exit() and return from main ------------------------------------------------------------ */
 
-/* Serves peers while we wait for them to leave, and rests as any wait does. */
+/* Serves peers while this rank waits for them to leave, and sleeps as any wait does. */
 static bool serve(void *ctx)
 {
     pen_waiter *waiter = ctx;
     pen_job *job = pen_api_root.job;
-    /* exit() was called in a handler: nothing may poll below it. Checked builds keep the depth. */
+    /* exit() was called in a handler: nested polls are illegal. Checked builds track the depth. */
     if (!pen_progress_may_poll(&job->progress) || pen_api_thread(job)->handler_depth != 0)
         return false;
     unsigned polls = 0;
@@ -131,20 +132,20 @@ static bool serve(void *ctx)
     return true;
 }
 
-/* Peers that wait for this rank in a collective that it has not entered need not wait on. */
+/* Peers in a collective that this rank has not entered can stop waiting for it. */
 static void depart(pen_job *job)
 {
     pen_departed *record = pen_departed_row(job->boot.page, job->rank);
     pen_host_rank *row = pen_host_row(job->boot.page, job->rank);
     if (record == NULL || job->coll == NULL)
         return;
-    /* relaxed: our own */
+    /* relaxed: only this thread writes it */
     record->meetings = atomic_load_explicit(&row->meetings, memory_order_relaxed);
     pen_coll_depart(job, record);
 }
 
-/* Registered when the job starts, so that exit handlers which the client registers later have run
- * by now: they could still communicate. */
+/* Registered when the job starts, so that exit handlers which the client registered later have
+ * already run: they could still communicate. */
 static void leave(int status, void *unused)
 {
     (void)unused;
@@ -158,7 +159,7 @@ static void leave(int status, void *unused)
     pen_boot_leave(&job->boot, pen_api_root.catch_exit ? owed & 0xff : 0, serve, &waiter);
     pen_api_root.leaves = false;
     say_goodbye(job);
-    if (owed != status) { /* which exit() alone would not make the process's own */
+    if (owed != status) { /* exit() alone would not release it */
         (void)fflush(NULL);
         _exit(owed);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* finalize.c: leaving the job without ending the process. Everything that start-up made is undone
- * in reverse, so that it can be made again; what stays is a pair of descriptors by which a rank
- * under a supervisor joins once more, and the exit handler, which does nothing without a job. */
+/* finalize.c: leaves the job without ending the process. Everything that start-up made is undone in
+ * reverse, so that it can be made again. Two things stay: a pair of descriptors by which a rank
+ * under a supervisor joins again, and the exit handler, which does nothing without a job. */
 #include "api/api.h"
 #include "api/coll_images.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The ranks meet, so that nobody still wants something of us, and what we owe others has gone. */
+/* Meets the remaining ranks, so that no rank needs this one any more and all of its messages have
+ * been sent. */
 static void quiesce(pen_job *job)
 {
     pen_thread *thread = pen_api_thread(job);
@@ -18,7 +19,7 @@ static void quiesce(pen_job *job)
     pen_wait what = pen_wait_for(PEN_CALL_FINALIZE, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
     pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     for (uint32_t i = 0; i < job->progress.port_count; i++) {
-        /* relaxed: this thread polls until it sees it; nothing is passed with it */
+        /* relaxed: this thread polls until it sees it; no other data depends on it */
         while (atomic_load_explicit(&job->progress.ports[i].backlog.count, memory_order_relaxed) !=
                0)
             pen_wait_step(&waiter);
@@ -62,16 +63,16 @@ int pen_finalize(void)
     if (!pen_nbi_test(pen_api_thread(job), ~0u))
         pen_api_misuse(call, "implicit operations are under way; wait for them first");
     quiesce(job);
-    /* relaxed: peers that are lost from now on are no news */
+    /* relaxed: peers that are lost from now on need no report */
     atomic_store_explicit(&job->ending, true, memory_order_relaxed);
     if (job->config.stats)
         pen_job_print_counters(job);
     job->config.stats = false;   /* said */
-    pen_world = &pen_api_nobody; /* before what inline code reads of it goes */
+    pen_world = &pen_api_nobody; /* before the data that inline code reads is freed */
     job->is_orderly = true;      /* all ranks have met above */
     pen_api_close_modules(job);
     if (pen_boot_resign(&job->boot) != PEN_OK)
-        pen_api_end_with_job(); /* a rank ended meanwhile */
+        pen_api_end_with_job(); /* a rank ended in the meantime */
     root->resigned = job->boot;
     root->has_resigned = job->boot.control_fd >= 0;
     forget(root);

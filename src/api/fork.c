@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fork.c: processes that a rank forks. They inherit the library as it is, and are no ranks: their
- * end is nobody's business, and what they call has no effect on the job. */
+/* fork.c: processes that a rank forks. They inherit the library's state, but are no ranks: their
+ * end and their calls have no effect on the job. */
 #include "api/api.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static void in_child(void)
         return;
     pen_job_orphan(job);
     pen_api_root.parents_job = job;
-    pen_api_root.job = NULL; /* calls that need one look here, and say who they are */
+    pen_api_root.job = NULL; /* calls that need a job look here and report themselves */
 }
 
 pen_status pen_api_watch_forks(pen_job *job)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hsl.c: handler-safe locks: waiting for one that is held, and all of it with checks. A waiter
- * never polls; it sleeps in the end, so that the holder and threads that poll have the processor.
+/* hsl.c: handler-safe locks: waiting for a lock that is held, and all calls with checks. A waiter
+ * never polls. After a while it sleeps, so that the holder and threads that poll get the processor.
  */
 #include "api/api.h"
 
@@ -14,7 +14,7 @@ static _Atomic uint32_t *word_of(pen_hsl *lock) { return (_Atomic uint32_t *)&lo
 static bool take(pen_hsl *lock)
 {
     uint32_t free_word = 0;
-    /* acquire: pairs with the release of whoever dropped it */
+    /* acquire: pairs with the release of the thread that dropped the lock */
     return atomic_compare_exchange_strong_explicit(word_of(lock), &free_word, 1,
                                                    memory_order_acquire, memory_order_relaxed);
 }
@@ -23,7 +23,7 @@ void pen_api_hsl_wait(pen_hsl *lock)
 {
     for (unsigned i = 0; i < SPINS_MAX; i++) {
         pen_cpu_relax();
-        /* relaxed: only a hint that taking it may succeed now */
+        /* relaxed: a hint that taking the lock may succeed now */
         if (atomic_load_explicit(word_of(lock), memory_order_relaxed) == 0 && take(lock))
             return;
     }
@@ -51,19 +51,20 @@ static bool in_handler(void)
 
 static void taken(pen_hsl *lock)
 {
-    __atomic_store_n(&lock->owner, pen_api_me(), __ATOMIC_RELAXED); /* others only compare it */
+    __atomic_store_n(&lock->owner, pen_api_me(),
+                     __ATOMIC_RELAXED); /* other threads only compare it */
     lock->below = pen_api_locks;
     pen_api_locks = lock;
 }
 
-/* What a lock's word is after gex_HSL_Destroy. */
+/* The word of a lock after gex_HSL_Destroy. */
 enum { HSL_DESTROYED = 0xdead };
 
 static void refuse_no_lock(const char *call, const pen_hsl *lock)
 {
     if (lock == NULL)
         pen_api_misuse(call, "the lock is NULL");
-    /* relaxed: a value that no lock has stays as it is */
+    /* relaxed: a value that no lock has does not change */
     uint32_t word = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
     if (word == HSL_DESTROYED)
         pen_api_misuse(call, "the lock at %p was destroyed; initialise it again by gex_HSL_Init",
@@ -76,7 +77,7 @@ static void refuse_no_lock(const char *call, const pen_hsl *lock)
 static void refuse_recursion(const char *call, const pen_hsl *lock)
 {
     if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) ==
-        pen_api_me()) /* ours stays so meanwhile */
+        pen_api_me()) /* relaxed: only this thread writes its own name */
         pen_api_misuse(call, "this thread holds the lock at %p already", (const void *)lock);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* init.c: how this process becomes a rank: the program's object files are compared, the job is
- * joined, modules are opened from the bottom up, and the process's end is watched. */
+/* init.c: makes this process a rank: compares the program's object files, joins the job, opens the
+ * modules from the bottom up, and watches for the end of the process. */
 #include "api/api.h"
 #include "api/program.h"
 
@@ -58,7 +58,7 @@ static void show_config(const pen_job *job)
         }
 }
 
-/* Names that nobody knows, but that resemble one of ours. */
+/* Warns of unknown variables whose names resemble a known one. */
 static void warn_of_unknown(pen_job *job)
 {
     pen_api_table tables[PEN_API_TABLES_MAX];
@@ -70,7 +70,7 @@ static void warn_of_unknown(pen_job *job)
     pen_knob_warn_unknown(&job->log, job->boot.environment, knobs);
 }
 
-/* Once per job. */
+/* Called once per job. */
 static void say_start(pen_job *job)
 {
     if (job->rank != 0)
@@ -86,7 +86,7 @@ static void say_start(pen_job *job)
 
 /* ---- opening the job ------------------------------------------------------------------------ */
 
-/* Checked builds: a handler must not keep a lock. */
+/* Checked builds: reports a handler that returns with a lock held. */
 static void deliver_checked(void *ctx, pen_peer from, pen_lane lane, const void *head,
                             uint32_t head_len, void *body, uint32_t body_len)
 {
@@ -104,11 +104,11 @@ static void trace_locks(const pen_job *job)
     pen_hsl_traced = PEN_CHECKED && (job->checks_off & PEN_CHECK_LOCK) == 0;
 }
 
-/* What decides how the job is opened. */
+/* Facts that decide how the job is opened. */
 typedef struct opening {
     const pen_build *build;
     pen_program program;
-    uint32_t ranks; /* that the program's arguments ask for; 0: they do not */
+    uint32_t ranks; /* from the program's arguments; 0: not given */
 } opening;
 
 static pen_status join_job(pen_job *job, const opening *how)
@@ -123,7 +123,7 @@ static pen_status join_job(pen_job *job, const opening *how)
                        : gasnet_max_segsize != 0      ? preset
                                                       : NULL,
         .deliver = PEN_CHECKED ? deliver_checked : pen_am_deliver,
-        /* In a checked build everything goes the way with the checks. */
+        /* In a checked build every message takes the path with checks. */
         .deliver_head = { PEN_CHECKED ? NULL : pen_am_deliver_request,
                           PEN_CHECKED ? NULL : pen_am_deliver_reply },
         .poll_view = PEN_CHECKED ? NULL : &pen_poll,
@@ -205,7 +205,7 @@ static pen_status find_neighbours(pen_job *job)
     return PEN_OK;
 }
 
-/* The job is joined: from now on this process is a rank, and its end is the job's business. */
+/* The job is joined: from now on this process is a rank, and its end concerns the job. */
 static pen_status settle(pen_job *job, const pen_api_config *config)
 {
     pen_api_root.job = job;
@@ -232,7 +232,7 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
     if (status != PEN_OK)
         return status;
     pen_world = &job->world;
-    if (job->boot.page != NULL) /* relaxed: a picture for people */
+    if (job->boot.page != NULL) /* relaxed: for display only */
         atomic_store_explicit(&pen_host_row(job->boot.page, job->rank)->phase, PEN_HOST_RUNNING,
                               memory_order_relaxed);
     return pen_boot_barrier(&job->boot);
@@ -242,7 +242,8 @@ static pen_status open_job(pen_job *job, const opening *how)
 {
     const pen_boot_needs needs = { .conduit_len = pen_conduit_shared_max, .ranks = how->ranks };
     pen_api_config config;
-    pen_status status = read_config(job, &config); /* how voluble to be until the job is joined */
+    pen_status status =
+        read_config(job, &config); /* the messages to print until the job is joined */
     if (status != PEN_OK)
         return status;
     status = pen_api_root.has_resigned
@@ -251,13 +252,13 @@ static pen_status open_job(pen_job *job, const opening *how)
     pen_api_root.has_resigned = false;
     if (status != PEN_OK)
         return status;
-    status = read_config(job, &config); /* as the console says */
+    status = read_config(job, &config); /* as the console's environment asks */
     if (status == PEN_OK)
         status = open_modules(job, how);
     return status == PEN_OK ? settle(job, &config) : status;
 }
 
-/* A child process of one that had resigned is no rank of its parent's job. */
+/* A child of a process that had resigned is no rank of its parent's job. */
 static void leave_parent(void)
 {
     if (!pen_api_root.has_resigned || pen_api_root.pid == (int)getpid())
@@ -281,12 +282,12 @@ static int start(const char *call, const pen_build *build, int *argc, char ***ar
     memset(job, 0, len);
     pen_log_init(&job->log, "");
     opening how = { build, pen_api_program_check(&job->log, build), 0 };
-    if (!pen_api_root.has_resigned) /* else the job goes on, and the argument was removed */
+    if (!pen_api_root.has_resigned) /* otherwise the job continues, and the argument was removed */
         how.ranks = pen_api_program_ranks(&how.program, argc, argv);
     pen_status status = open_job(job, &how);
     if (status == PEN_ERR_PEER_LOST)
         pen_api_end_with_job();
-    if (status != PEN_OK) /* whoever decided that has said why */
+    if (status != PEN_OK) /* the reason has been printed already */
         return pen_api_code(status);
     if (how.ranks != 0 && job->boot.from_arguments)
         pen_api_program_drop_ranks(argc, argv);
@@ -327,7 +328,7 @@ int pen_api_client_init(const pen_build *build, gex_Client_t *client, gex_EP_t *
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "the name has to have 1 to %zu letters",
                               sizeof job->client.name - 1);
     if ((flags & ~(GEX_FLAG_USES_GASNET1 | GEX_FLAG_DEFER_THREADS)) != 0)
-        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: there are no such flags",
+        return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: these flags do not exist",
                               flags);
     if (!args_agree(argc, argv))
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "argc and argv: give both or neither");

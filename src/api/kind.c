@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kind.c: memory kinds: which device answers for a class, and questions to kinds. */
+/* kind.c: memory kinds: finds the device for a class, and answers questions about kinds. */
 #include "api/api.h"
 
 #include <gasnet_mk.h>
@@ -16,7 +16,7 @@ enum { NAMES_LEN_MAX = 128 };
 
 static const char *const class_names[PEN_KIND_CLASSES] = { "HOST", "CUDA_UVA", "HIP", "ZE" };
 
-/* Which device this build has, for whoever asked for another. */
+/* Lists this build's devices, for the message that refuses another device. */
 static void list_devices(char *out, size_t out_len, unsigned class)
 {
     size_t len = 0;
@@ -58,7 +58,7 @@ static pen_device_args device_args(const gex_MK_Create_args_t *args)
     return out;
 }
 
-/* What no device can do without; an error code. */
+/* Checks arguments that every device needs. Returns an error code. */
 static int check_args(const char *call, gex_Client_t client, const gex_MK_Create_args_t *args,
                       gex_Flags_t flags)
 {
@@ -71,7 +71,7 @@ static int check_args(const char *call, gex_Client_t client, const gex_MK_Create
     if (class == PEN_KIND_HOST || class >= PEN_KIND_CLASSES)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "class %u: %s", class,
                               class == PEN_KIND_HOST ? "host memory is GEX_MK_HOST"
-                                                     : "there is none of that number");
+                                                     : "there is no class with that number");
     return GASNET_OK;
 }
 

@@ -24,7 +24,7 @@ int pen_api_poll(void)
 void pen_api_take_turn(pen_job *job)
 {
     pen_stores = PEN_GO_ON_EVERY;
-    if (job->mode != PEN_MODE_PAR) /* threads would take the line from each other */
+    if (job->mode != PEN_MODE_PAR) /* threads would take the cache line from each other */
         pen_poll.stores = PEN_GO_ON_EVERY;
     if (pen_progress_may_poll(&job->progress))
         (void)pen_progress_poll(&job->progress);
@@ -37,9 +37,9 @@ void pen_api_block(pen_block *block)
         pen_api_check_context("GASNET_BLOCKUNTIL");
     pen_thread *thread = pen_api_thread(job);
     pen_waiter *waiter = (pen_waiter *)(void *)block;
-    /* Zero, from the macro: the first step. What nobody wakes us for comes by a put of a peer's
-     * into memory that it sees; where all comes through the link's socket, one may sleep on that.
-     */
+    /* Zero, as the macro sets it, marks the first step. A put of a peer into memory that it maps
+     * wakes no thread. If everything arrives through the link's socket, the wait may sleep on the
+     * socket. */
     if (waiter->progress == NULL) {
         thread->block =
             pen_wait_for(PEN_CALL_BLOCKUNTIL, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
@@ -63,7 +63,8 @@ int gasnet_set_waitmode(int mode)
 
 void *pen_api_thread_info(void) { return pen_api_thread(pen_api_job("GASNET_GET_THREADINFO")); }
 
-/* Handlers run in calls that poll, so there is nothing to hold back; only misuse is noticed. */
+/* Handlers run only in calls that poll, so there is nothing to hold back; checked builds report
+ * misuse. */
 void gasnet_hold_interrupts(void)
 {
     if (!PEN_CHECKED)

@@ -42,7 +42,8 @@ static const char *file_name(const char *path)
     return path == NULL ? "the program" : slash != NULL ? slash + 1 : path;
 }
 
-/* A program that is wrongly put together cannot run, whatever it does with an error code. */
+/* Ends the process: a program made of files that disagree cannot run, whatever it does with an
+ * error code. */
 static PEN_COLD _Noreturn void refuse_program(const pen_log *log, const char *file,
                                               const char *what, const char *other_file,
                                               const char *other_what)
@@ -62,7 +63,7 @@ static PEN_COLD _Noreturn void refuse_headers(pen_log *log, const char *file, ui
     exit(EXIT_FAILURE);
 }
 
-/* Files without a name fit all others. */
+/* A file without a conduit's name fits all others. */
 static void note_name(pen_log *log, const pen_unit *unit, pen_program *out)
 {
     if (unit->name == PEN_NAME_ANY || unit->name == out->name)
@@ -73,7 +74,7 @@ static void note_name(pen_log *log, const pen_unit *unit, pen_program *out)
     *out = (pen_program){ unit->name, unit->file };
 }
 
-/* Records lie one behind the other; each begins with what even another version can read. */
+/* Records lie one after another; the first members of each are the same in every version. */
 static void check_units(pen_log *log, const pen_build *build, pen_program *out)
 {
     const char *at = (const char *)build->units, *end = (const char *)build->units_end;
@@ -121,7 +122,8 @@ pen_status pen_api_program_fits(pen_job *job, const pen_program *program)
             "conduit (pkg-config penstock), or set PENSTOCK_ALLOW_OTHER_CONDUIT=1 if it "
             "works between hosts",
             job->conduit->name, file_name(program->file), far);
-    (void)pen_boot_barrier(&job->boot); /* else another rank's end may end rank 0 before this */
+    (void)pen_boot_barrier(
+        &job->boot); /* otherwise the end of another rank may end rank 0 before this message */
     return PEN_ERR_UNUSABLE;
 }
 
@@ -137,12 +139,12 @@ uint32_t pen_api_program_ranks(const pen_program *program, const int *argc, char
     size_t len = strspn(text, "0123456789");
     if (len == 0 || len > DIGITS_MAX || text[len] != '\0')
         return 0;
-    return (uint32_t)strtoul(text, NULL, 10); /* 0 is no number of ranks either */
+    return (uint32_t)strtoul(text, NULL, 10); /* 0 is not accepted either */
 }
 
 void pen_api_program_drop_ranks(int *argc, char ***argv)
 {
-    for (int i = 1; i < *argc; i++) /* the last one moved is the NULL at the end */
+    for (int i = 1; i < *argc; i++) /* the last element moved is the NULL at the end */
         (*argv)[i] = (*argv)[i + 1];
     (*argc)--;
 }

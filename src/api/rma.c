@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma.c: puts and gets that the headers' inline bodies pass on. */
+/* rma.c: puts and gets that the inline bodies of the headers pass on. */
 #include "rma/rma.h"
 
 #include "api/api.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an event argument says about the source buffer. */
+/* Translates an event argument for the source buffer. */
 static pen_local local_of(const char *call, const gex_Event_t *local, bool may_leaf, bool may_group)
 {
     if (local == GEX_EVENT_NOW)
@@ -26,7 +26,8 @@ static pen_local local_of(const char *call, const gex_Event_t *local, bool may_l
 
 /* ---- checked builds: what a call is about to use --------------------------------------------- */
 
-/* Checks a call's place and arguments, and that nothing it uses is in use. */
+/* Checked builds: checks the place and the arguments of a call, and that no outstanding operation
+ * uses the same memory. */
 static void watch(pen_watch_call *call, gex_TM_t team, gex_Rank_t rank, gex_Flags_t flags)
 {
     pen_api_check_peer(call->name, team, rank, flags & ~PEN_FLAG_GASNET1);
@@ -38,8 +39,8 @@ static void watch(pen_watch_call *call, gex_TM_t team, gex_Rank_t rank, gex_Flag
     pen_watch_begin(call);
 }
 
-/* What puts and gets begin with: the calling thread, after the checks. The name is that of
- * GASNet-EX; of GASNet-1's call, which flags tell of, it becomes the other. */
+/* Begins a put or get: checks the call and returns the calling thread. what->name is the GASNet-EX
+ * name; if the flags tell of a GASNet-1 call, it becomes gasnet1_name. */
 static pen_thread *enter(pen_watch_call *what, const char *gasnet1_name, gex_TM_t team,
                          gex_Rank_t rank, gex_Flags_t flags)
 {
@@ -82,7 +83,7 @@ int pen_api_get(gex_TM_t team, void *dest, gex_Rank_t rank, const void *source, 
     return pen_rma_get(thread, team, dest, rank, source, len, flags & GEX_FLAG_IMMEDIATE);
 }
 
-/* Long ones count more. */
+/* Counts long copies as several short ones. */
 void pen_api_copy(void *to, const void *from, size_t len)
 {
     const size_t weight = len / (PEN_COPY_CALL_MIN * 8);
@@ -168,7 +169,7 @@ int pen_api_get_nbi(gex_TM_t team, void *dest, gex_Rank_t rank, const void *sour
 
 /* ---- GASNet-1 only -------------------------------------------------------------------------- */
 
-/* A memset is a put of bytes that are nowhere. */
+/* Begins a memset: a put of bytes that have no address. */
 static pen_watch_call set_of(const char *name, gex_TM_t team, gex_Rank_t rank, void *dest,
                              int value, size_t len)
 {
@@ -220,7 +221,7 @@ void pen_api_set_nbi(gex_TM_t team, gex_Rank_t rank, void *dest, int value, size
         pen_watch_implicit(&what, PEN_EC_PUT);
 }
 
-/* A get whose destination is ours until somebody asks for the value. */
+/* A get into memory of the library, until the client asks for the value. */
 struct pen_valget_op {
     gex_RMA_Value_t value;
     gex_Event_t event;

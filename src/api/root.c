@@ -16,7 +16,8 @@ __thread int32_t pen_stores;
 
 gex_TM_t pen_world = &pen_api_nobody;
 static const uint32_t nothing;
-/* Never idle: the library has to say that there is no job, and looks for itself when it checks. */
+/* Never idle: the library has to report that there is no job, and polls itself in checked builds.
+ */
 pen_poll_view pen_poll = { .words = { &nothing, &nothing, &nothing, &nothing, &nothing },
                            .sum = 1 };
 unsigned char pen_hsl_traced = PEN_CHECKED;

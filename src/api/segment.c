@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* segment.c: segments of this rank, and the one that attaching makes. */
+/* segment.c: segments of this rank, and the segment that attaching makes. */
 #include "api/api.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int count)
 
 /* ---- making segments ------------------------------------------------------------------------ */
 
-/* mem/ says what is wrong. device: NULL: host memory. */
+/* Makes a segment. device NULL: host memory. On failure mem/ has printed the reason. */
 static int create(pen_job *job, pen_device *device, void *addr, uintptr_t len, pen_segment **out)
 {
     pen_log log = pen_api_log(job);
@@ -58,7 +58,7 @@ int pen_api_published(pen_job *job, pen_status status)
         return pen_api_code(status);
     pen_api_root.attach_owed = false;
     pen_host_page *page = job->boot.page;
-    if (page != NULL) /* relaxed: a picture for people */
+    if (page != NULL) /* relaxed: for display only */
         atomic_store_explicit(&pen_host_row(page, job->rank)->phase, PEN_HOST_ATTACHED,
                               memory_order_relaxed);
     return GASNET_OK;
@@ -87,7 +87,8 @@ static int attach(const char *call, pen_job *job, uintptr_t len, pen_segment **o
         return code;
     code = pen_api_published(job, pen_job_publish(job, segment));
     if (code != GASNET_OK) {
-        /* relaxed: we told of it, or nobody did; once peers may know it, it stays */
+        /* relaxed: this thread published it, or no thread did. A segment that peers may know stays.
+         */
         if (segment != NULL &&
             atomic_load_explicit(&job->mem.exposed[segment->number], memory_order_relaxed) == NULL)
             pen_mem_destroy(&job->mem, segment);

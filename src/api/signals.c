@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* signals.c: what becomes of a rank that crashes or is told to stop. Signals that the client or a
- * tool handles already are left to it, except for a handler of SIGQUIT: that signal ends the ranks
- * of a job, and runtimes of languages (Fortran's) have a handler of it that reports a crash.
+/* signals.c: a rank that crashes or is told to stop.
  *
- * A crash prints one line, tells the supervisor, and goes on to the default action, so that the
- * status is the true one and a core dump is made. A request to stop is noted: a thread that waits
- * in the library sees it and leaves in an orderly way; if none does within a moment, the process is
- * computing, and the handler of the deadline writes out what it can. */
+ * Signals that the client or a tool handles already keep their handlers. SIGQUIT is an exception:
+ * it ends the ranks of a job, and runtimes of languages (Fortran) have a handler for it that
+ * reports a crash.
+ *
+ * A crash prints one line, tells the supervisor, and continues with the default action, so that the
+ * exit status is the true one and a core dump is made. A request to stop is recorded. A thread that
+ * waits in the library sees it and leaves in an orderly way. If no thread does so within a moment,
+ * the process is computing; the handler of the deadline then writes the buffers it can. */
 #include "api/api.h"
 
 #include "os/os.h"
@@ -19,8 +21,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define NOTICE_S 0.25 /* for a waiting thread to see that a signal asked for the end */
-#define FLUSH_S  1.0  /* for writing out buffers from a handler */
+#define NOTICE_S 0.25 /* time for a waiting thread to see that a signal asked for the end */
+#define FLUSH_S  1.0  /* time for writing buffers from a handler */
 enum { CRASH_STACK_LEN = 64 * 1024, US_PER_S = 1000000, LOW_ADDRESS = 4096 };
 
 #define SIGNAL_LIST(X) \
@@ -60,7 +62,7 @@ static void reset(int number)
 
 /* ---- crashes -------------------------------------------------------------------------------- */
 
-/* Says what happened; answers the signal to end by. */
+/* Prints what happened. Returns the signal to end by. */
 static int say_crash(pen_job *job, int number, const siginfo_t *info, const void *context)
 {
     const char *hint = pen_api_root.backtrace ? "" : "; GASNET_BACKTRACE=1 shows where";
@@ -69,10 +71,11 @@ static int say_crash(pen_job *job, int number, const siginfo_t *info, const void
     pen_api_bad_call bad;
     if (is_access && pen_api_find_bad_call(context, &bad)) {
         pen_log_error(&job->log,
-                      "%s: its %s is none, or has ended, or it was given memory that is not there: "
+                      "%s: the %s does not exist or has ended, or the call was given memory that "
+                      "is not mapped: "
                       "bad access at address %p; the checked build says which",
                       bad.call, bad.argument, info->si_addr);
-        return SIGABRT; /* as for other misuse */
+        return SIGABRT; /* as for misuse in other calls */
     }
     if (is_access && (uintptr_t)info->si_addr < LOW_ADDRESS)
         pen_log_error(&job->log,
@@ -90,7 +93,7 @@ static int say_crash(pen_job *job, int number, const siginfo_t *info, const void
 static void on_crash(int number, siginfo_t *info, void *context)
 {
     for (size_t i = 0; i < SIGNALS;
-         i++) /* a crash in here, or of another thread, ends us at once */
+         i++) /* a crash in this handler, or of another thread, ends the process at once */
         if (signals[i].crash)
             reset(signals[i].number);
     pen_job *job = pen_api_root.job;
@@ -99,7 +102,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
         pen_api_debug_error(job);
         pen_boot_abort_note(&job->boot, "see its message above");
     }
-    (void)raise(number); /* blocked until we return, but for another signal */
+    (void)raise(number); /* blocked until the handler returns, except for another signal */
 }
 
 /* ---- requests to stop ----------------------------------------------------------------------- */
@@ -111,11 +114,11 @@ static int status_now(void)
                       : atomic_load_explicit(&pen_api_root.end_code, memory_order_relaxed);
 }
 
-/* The end by this signal, from its handler, of a process without a supervisor. */
+/* Ends a process without a supervisor by this signal, from its handler. */
 static void stop_alone(int number)
 {
     atomic_store_explicit(&pen_api_root.end, PEN_END_FORCED, memory_order_relaxed);
-    pen_api_set_deadline(FLUSH_S); /* the stream may be locked by whom we interrupted */
+    pen_api_set_deadline(FLUSH_S); /* the interrupted thread may have locked the stream */
     (void)fflush(stdout);
     reset(number);
     (void)raise(number);
@@ -132,17 +135,18 @@ static void on_stop(int number)
                                                        memory_order_relaxed)) {
         pen_job *job = pen_api_root.job;
         int code = 128 + number;
-        (void)pen_boot_check(&job->boot, &code); /* the job's status, if it is the supervisor's */
+        (void)pen_boot_check(&job->boot,
+                             &code); /* the job's status, if the supervisor decides it */
         atomic_store_explicit(&pen_api_root.end_asked, code + 1, memory_order_relaxed);
         atomic_store_explicit(&job->ending, true, memory_order_relaxed);
         if (job->boot.control_fd < 0) {
             stop_alone(number);
         } else {
-            /* If the supervisor sent it, it has decided the status already. */
+            /* If the supervisor sent the signal, it has decided the status already. */
             pen_boot_abort_note(&job->boot, name_of(number));
             pen_boot_exit_job(&job->boot, 128 + number);
             pen_api_set_deadline(NOTICE_S);
-            /* relaxed: a waiting thread had better look soon */
+            /* relaxed: a waiting thread should look soon */
             atomic_store_explicit(&job->progress.on_idle_next_ns, 0, memory_order_relaxed);
         }
     }
@@ -180,7 +184,7 @@ void pen_api_set_deadline(double seconds)
 
 /* ---- installing ----------------------------------------------------------------------------- */
 
-/* Is the signal in a list like "SEGV,SIGBUS,15", or the list "*"? */
+/* Whether the signal is in a list like "SEGV,SIGBUS,15", or the list is "*". */
 static bool listed(const char *list, const caught *row)
 {
     char number[12];
@@ -197,13 +201,14 @@ static bool listed(const char *list, const caught *row)
     return false;
 }
 
-/* The crash of a stack that ran over needs another one; only the first thread gets it. */
+/* Gives the first thread an alternate stack, which the handler of a stack overflow needs. Further
+ * threads get no alternate stack. */
 static void give_crashes_a_stack(pen_log *log)
 {
     stack_t now;
     const char *call = sigaltstack(NULL, &now) != 0 ? "sigaltstack" : NULL;
     if (call == NULL && (now.ss_flags & SS_DISABLE) == 0)
-        return; /* somebody has seen to it */
+        return; /* the program has installed a stack already */
     void *memory = call == NULL ? malloc(CRASH_STACK_LEN) : NULL;
     stack_t stack = { .ss_sp = memory, .ss_size = CRASH_STACK_LEN };
     if (call == NULL && memory == NULL)
@@ -254,8 +259,8 @@ static void take_back_stack(void)
 {
     stack_t now;
     const stack_t none = { .ss_flags = SS_DISABLE };
-    /* Another thread than the first has none of ours: then it stays where it is, for the next job.
-     */
+    /* If another thread calls this, the stack stays installed on the first thread, for the next
+     * job. */
     if (pen_api_root.crash_stack == NULL || sigaltstack(NULL, &now) != 0 ||
         now.ss_sp != pen_api_root.crash_stack || sigaltstack(&none, NULL) != 0)
         return;
@@ -272,9 +277,9 @@ void pen_api_uncatch_signals(void)
         bool ours = signals[i].crash
                         ? (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_crash
                         : (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_stop;
-        if (ours && signals[i].number == SIGQUIT) /* zeros are the default action */
+        if (ours && signals[i].number == SIGQUIT) /* zeros mean the default action */
             (void)sigaction(SIGQUIT, &pen_api_root.earlier_quit, NULL);
-        else if (ours) /* it was the default action when we came */
+        else if (ours) /* before the job it had the default action */
             reset(signals[i].number);
     }
     take_back_stack();

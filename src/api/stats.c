@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stats.c: what programs may ask of us to report on themselves. The library's own list
+/* stats.c: counters for programs that report on themselves. The library's own list
  * (diag/counters.h) may change with every release; the struct of <penstock/stats.h> only grows. */
 #include "api/api.h"
 
@@ -23,7 +23,7 @@ int pen_stats_read(pen_stats *out, size_t len)
         .get_shm = counters->get_shm,
         .get_net = counters->get_net,
     };
-    if (len > sizeof(stats)) { /* of a later release: what we do not count is zero */
+    if (len > sizeof(stats)) { /* a counter of a later release stays zero */
         memset(out, 0, len);
         len = sizeof(stats);
     }
@@ -31,7 +31,7 @@ int pen_stats_read(pen_stats *out, size_t len)
     return GASNET_OK;
 }
 
-/* True: the counters. Another thread may be about to send, for a moment. */
+/* Returns true and the counters. For a moment, another thread may still be counting a send. */
 static bool read_peer(pen_job *job, uint32_t jobrank, pen_peer_counters *out)
 {
     enum { TRIES = 1000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* system.c: error names, the environment, who is near, and threads. */
+/* system.c: error names, the environment, near ranks, and threads. */
 #include "api/api.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ const char *gasnet_ErrorDesc(int code)
     }
 }
 
-/* relaxed: a preference, nothing else is passed with it */
+/* relaxed: a preference; no other data depends on it */
 int gex_System_GetVerboseErrors(void)
 {
     return atomic_load_explicit(&pen_api_root.verbose_errors, memory_order_relaxed);
@@ -58,14 +58,14 @@ char *gasnet_getenv(const char *name)
     const pen_job *job = pen_api_job("gasnet_getenv");
     if (PEN_CHECKED)
         pen_api_check_context("gasnet_getenv");
-    /* C clients expect what getenv answers; they do not write there either. */
+    /* C clients expect the type of getenv; they do not write to the string. */
     return name == NULL ? NULL : (char *)(uintptr_t)pen_boot_getenv(&job->boot, name);
 }
 
 /* ---- who is near ---------------------------------------------------------------------------- */
 
-/* The ranks of a host reach each other through memory, all or none: then each is a neighbourhood of
- * its own. */
+/* Finds the neighbourhoods. Either all ranks of a host reach each other through memory, or no two
+ * do: then each is a neighbourhood of its own. */
 static gex_Rank_t nbrhd_of(const pen_job *job, uint32_t rank)
 {
     return pen_api_root.nbrhd_count == pen_api_root.host_count ? pen_boot_host_of(&job->boot, rank)
@@ -168,8 +168,8 @@ pen_thread *pen_api_enter_thread(pen_job *job)
                       job->threads_max);
     pen_api_here = thread;
     pen_api_here_era = pen_api_root.era;
-    /* Should this fail, the slot is not given back when the thread ends: no reason to end the job.
-     */
+    /* If this fails, the slot is not returned when the thread ends; that does not justify ending
+     * the job. */
     (void)pthread_setspecific(pen_api_root.thread_key, thread);
     return thread;
 }

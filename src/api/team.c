@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team.c: making and ending teams, questions to them, and translation of ranks. */
+/* team.c: makes and ends teams, answers questions about them, and translates ranks. */
 #include "team/team.h"
 
 #include "api/api.h"
@@ -12,7 +12,7 @@ _Static_assert(PEN_TEAM_RANK_NONE == GEX_RANK_INVALID, "no rank is the same numb
 
 /* ---- scratch memory, of which we use none --------------------------------------------------- */
 
-/* What we ask for when we are asked: a size of 0 might be taken for a failure to allocate. */
+/* The scratch size that clients are told: a size of 0 might look like a failed allocation. */
 enum { SCRATCH_LEN = PEN_CACHE_LINE };
 
 #define SIZE_FLAGS (GEX_FLAG_TM_SCRATCH_SIZE_MIN | GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED)
@@ -22,7 +22,7 @@ enum { SCRATCH_LEN = PEN_CACHE_LINE };
 
 static bool many(gex_Flags_t flags) { return (flags & (flags - 1)) != 0; }
 
-/* Notes what the client lends a team, for gex_TM_Destroy. */
+/* Records the scratch memory that the client lends a team, for gex_TM_Destroy. */
 static void lend(const char *call, pen_team *team, void *scratch, size_t len, gex_Flags_t flags)
 {
     const pen_segment *segment = team->endpoint->segment;
@@ -52,14 +52,14 @@ static pen_thread *enter(const char *call, const pen_team *team)
         pen_api_misuse(call, "the team is %s",
                        team == NULL ? "GEX_TM_INVALID"
                                     : "the result of gex_TM_Pair, which is "
-                                      "none");
+                                      "no team");
     return pen_api_thread(job);
 }
 
 static void check_flags(const char *call, gex_Flags_t flags, gex_Flags_t known)
 {
     if ((flags & ~known) != 0)
-        pen_api_misuse(call, "flags 0x%x: 0x%x is none this call takes", flags, flags & ~known);
+        pen_api_misuse(call, "flags 0x%x: this call does not accept 0x%x", flags, flags & ~known);
     if (many(flags & SIZE_FLAGS))
         pen_api_misuse(call, "flags 0x%x: ask for one size, the smallest or the recommended one",
                        flags);
@@ -102,7 +102,7 @@ size_t gex_TM_Dup(gex_TM_t *team, gex_TM_t old, void *scratch, size_t scratch_si
     return 0;
 }
 
-/* The list by job ranks, NULL when it is empty; the caller frees it. */
+/* Returns the list as job ranks, NULL if it is empty; the caller frees it. */
 static gex_EP_Location_t *by_jobrank(const char *call, const pen_team *parent,
                                      const gex_EP_Location_t *members, size_t count,
                                      gex_Flags_t flags)
@@ -139,14 +139,14 @@ static void check_kind(const char *call, const gex_Addr_t *scratch, size_t scrat
         pen_api_misuse(call, "%zu bytes of scratch, but no addresses", scratch_size);
 }
 
-/* Of a list of addresses, each new team's. */
+/* Records the scratch memory of each new team, from a list of addresses. */
 static void lend_all(const char *call, gex_TM_t *teams, size_t team_count,
                      const gex_Addr_t *scratch, size_t scratch_size, gex_Flags_t flags)
 {
     for (size_t i = 0; i < team_count; i++) {
         void *mine = NULL;
         if (scratch_size == 0 || (flags & GEX_FLAG_TM_NO_SCRATCH))
-            ; /* it may have no addresses */
+            ; /* the list may have no addresses */
         else if (flags & GEX_FLAG_TM_GLOBAL_SCRATCH)
             mine = scratch[teams[i]->view.rank];
         else
@@ -165,7 +165,7 @@ size_t gex_TM_Create(gex_TM_t *teams, size_t team_count, gex_TM_t parent,
     static const char call[] = "gex_TM_Create";
     pen_thread *thread = enter(call, parent);
     check_flags(call, flags, CREATE_FLAGS);
-    if (member_count == 0) /* the caller is in no new team, whatever it says of their number */
+    if (member_count == 0) /* the caller is in no new team, so its team_count is ignored */
         team_count = 0;
     if (many(flags & KIND_FLAGS) || (team_count != 0 && (flags & SIZE_FLAGS) == 0))
         check_kind(call, scratch, scratch_size, flags);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools.c: what the tools library keeps in a process (like root.c, which keeps the job), and its
- * numbers and names of the machine. */
+/* tools.c: the state of the tools library in a process (like root.c, which has the job's), and
+ * figures and names of the machine. */
 #include "api/tools.h"
 
 #include "os/os.h"
@@ -15,7 +15,7 @@ static struct {
     pthread_once_t config_once, host_once, program_once;
     pen_tools_config config;
     pen_status config_status;
-    pen_log log; /* of a process without a job; its host's name is valid in every process */
+    pen_log log; /* for a process without a job; the host's name is valid in every process */
     char program[PATH_MAX];
 } tools = { .config_once = PTHREAD_ONCE_INIT,
             .host_once = PTHREAD_ONCE_INIT,
@@ -58,7 +58,7 @@ pen_status pen_api_tools_open(void)
 const pen_tools_config *pen_api_tools_config(void)
 {
     if (pen_api_tools_open() != PEN_OK)
-        abort(); /* the line is out; what else a fatal error does wants this very table */
+        abort(); /* the line is printed; the rest of a fatal error needs this table */
     return &tools.config;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools.h: what the files of the tools library share. It works in a process without a job: then it
- * has a log and an environment of its own. */
+/* tools.h: shared by the files of the tools library. It works in a process without a job, with a
+ * log and an environment of its own. */
 #ifndef PEN_API_TOOLS_H
 #define PEN_API_TOOLS_H
 
@@ -11,11 +11,12 @@
 #include <stdarg.h>
 
 const pen_tools_config *pen_api_tools_config(void); /* read by the first call */
-pen_status pen_api_tools_open(void);                /* reads it now; else a wrong value aborts */
-pen_log *pen_api_tools_log(void);                   /* the job's, if there is one */
-const char *pen_api_tools_getenv(const char *name); /* the job's, if there is one */
+pen_status
+pen_api_tools_open(void);         /* reads the configuration now; otherwise a wrong value aborts */
+pen_log *pen_api_tools_log(void); /* the job's log, if there is a job */
+const char *pen_api_tools_getenv(const char *name); /* the job's environment, if there is a job */
 
-/* Ends the process over a mistake of the client's or the user's. */
+/* Ends the process over a mistake of the client or the user. */
 PEN_COLD _Noreturn void pen_api_tools_fatal(const char *format, ...) PEN_PRINTF(1, 2);
 
 #endif

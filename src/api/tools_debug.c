@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools_debug.c: fatal errors of the client's, waiting for the debugger, stacks, signals. */
+/* tools_debug.c: fatal errors of the client, waiting for the debugger, stacks, signals. */
 #include "api/tools.h"
 
 #include "os/os.h"
@@ -18,7 +18,7 @@ __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user = { NULL, 
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* What prints a stack loads a library when it is first used, so it is used once before. */
+/* The function that prints a stack loads a library at its first use, so use it once here. */
 void gasnett_backtrace_init(const char *program)
 {
     (void)program;
@@ -35,7 +35,8 @@ static const struct {
     bool (*print)(int fd);
 } ways[] = { { "EXECINFO", pen_backtrace }, { "GDB", by_gdb } };
 
-/* By a way that GASNET_BACKTRACE_TYPE may name; others may have it there, and we do not. */
+/* Prints by a method that GASNET_BACKTRACE_TYPE names. Returns false if this build does not have
+ * it. */
 static bool print_by(const char *name, size_t len, int fd)
 {
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
@@ -134,15 +135,16 @@ void gasnett_killmyprocess(int code) { _exit(code); }
 /* ---- the debugger ---------------------------------------------------------------------------- */
 
 static volatile int go_on;
-static _Atomic unsigned continued; /* how often SIGCONT came to those that wait */
+static _Atomic unsigned continued; /* how often SIGCONT arrived */
 
 static void on_continue(int number)
 {
     (void)number;
-    atomic_fetch_add_explicit(&continued, 1, memory_order_relaxed); /* stands for itself */
+    atomic_fetch_add_explicit(&continued, 1,
+                              memory_order_relaxed); /* relaxed: no other data depends on it */
 }
 
-/* False: somebody else has plans for it. */
+/* Catches SIGCONT. Returns false if the client handles the signal. */
 static bool catch_continue(struct sigaction *kept)
 {
     struct sigaction action = { .sa_handler = on_continue };
@@ -154,7 +156,7 @@ static bool catch_continue(struct sigaction *kept)
 /* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes there */
 void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name)
 {
-    /* relaxed, all: they stand for themselves, and a debugger knows no order */
+    /* relaxed, all accesses: no other data depends on them, and a debugger gives no order */
     const unsigned before = atomic_load_explicit(&continued, memory_order_relaxed);
     struct sigaction kept;
     const bool caught = catch_continue(&kept);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools_diagnostics.c: the tools check themselves on the client's machine: what a new compiler,
- * kernel or processor could break. */
+/* tools_diagnostics.c: checks of the tools on the client's machine, for faults that a new compiler,
+ * kernel or processor could bring. */
 #include "api/tools.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void expect(trial *t, bool good, const char *what)
     if (good)
         return;
     gasnett_strongatomic64_increment(&t->failures, GASNETT_ATOMIC_NONE);
-    pen_log_error(pen_api_tools_log(), "gasnett_run_diagnostics: %s: it is not so here", what);
+    pen_log_error(pen_api_tools_log(), "gasnett_run_diagnostics: %s: this check failed", what);
 }
 
 /* ---- A: atomics ------------------------------------------------------------------------------ */
@@ -123,8 +123,8 @@ static void judge_nothing(trial *t) { (void)t; }
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef struct section {
-    void (*run)(trial *t);   /* by all threads */
-    void (*judge)(trial *t); /* by one, when they are done */
+    void (*run)(trial *t);   /* called by all threads */
+    void (*judge)(trial *t); /* called by one thread when all are done */
 } section;
 
 static const section sections[] = { { change_atomics, judge_atomics },
@@ -152,7 +152,8 @@ static void *run_sections(void *argument)
     return NULL;
 }
 
-/* Threads that do not start would leave the others waiting: nothing to do but say so and end. */
+/* Ends the process with a message if a thread does not start, because the started threads would
+ * wait for it. */
 static void run_on_threads(trial *t, const char *wanted)
 {
     static const char what[] = "gasnett_run_diagnostics: cannot start a thread";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools_environment.c: the client's variables, shown like the library's own. */
+/* tools_environment.c: the client's variables, printed like the library's own. */
 #include "api/tools.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 enum { NUMBER_LEN_MAX = 64 };
 
-/* C clients expect what getenv answers; they do not write there either. */
+/* C clients expect the type of getenv; they do not write to the string. */
 static char *as_getenv_does(const char *value) { return (char *)(uintptr_t)value; }
 
 char *gasnett_getenv(const char *name)
@@ -66,7 +66,7 @@ void gasnett_envdbl_display(const char *name, double value, int is_default)
 
 /* ---- with defaults --------------------------------------------------------------------------- */
 
-/* Set, and not only to nothing: that is how a script unsets. */
+/* Whether it is set and not empty: scripts unset a variable by an empty value. */
 static const char *number_text(const char *name)
 {
     const char *value = pen_api_tools_getenv(name);

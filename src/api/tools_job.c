@@ -38,8 +38,8 @@ static const bit_name fields[] = {
 
 typedef struct writer {
     char *at;    /* NULL: nowhere */
-    size_t size; /* of what is left, with the 0 */
-    size_t len;  /* of all that was to be written, without it */
+    size_t size; /* room that is left, with the terminating 0 */
+    size_t len;  /* length of the whole text, without the 0 */
 } writer;
 
 static void PEN_PRINTF(2, 3) put(writer *out, const char *format, ...)
@@ -58,7 +58,7 @@ static void PEN_PRINTF(2, 3) put(writer *out, const char *format, ...)
     out->size -= written;
 }
 
-/* The names of the bits that are set; what has no name, as a number. */
+/* Writes the names of the bits that are set, and bits without a name as a number. */
 static void put_bits(writer *out, uint32_t bits, const bit_name *names)
 {
     const char *between = "";
@@ -73,7 +73,7 @@ static void put_bits(writer *out, uint32_t bits, const bit_name *names)
         put(out, "%s%#" PRIx32, between, bits);
 }
 
-/* A thread's latest texts. All names of the longest table fit into one. */
+/* A thread's latest texts. All names of the longest table fit into one text. */
 enum { TEXTS = 8, TEXT_LEN_MAX = 512 };
 typedef struct texts {
     unsigned next_i;
@@ -86,7 +86,7 @@ static bool has_texts_key;
 
 static void make_texts_key(void) { has_texts_key = pthread_key_create(&texts_key, free) == 0; }
 
-/* This thread's. NULL: there is no memory. */
+/* Returns this thread's texts; NULL: no memory. */
 static texts *texts_here(void)
 {
     (void)pthread_once(&texts_once, make_texts_key);
@@ -121,7 +121,7 @@ char *gasnett_format_ti(gex_TI_t wanted) { return format_bits(wanted, fields); }
 
 /* ---- lists of memory ------------------------------------------------------------------------- */
 
-/* Bytes that one entry, and what stands around a list, take at most. */
+/* Bytes that one entry, and the text around a list, need at most. */
 enum { ENTRY_LEN_MAX = 64, AROUND_LEN_MAX = 128 };
 
 static size_t put_memvecs(writer *out, size_t count, const gex_Memvec_t *list)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools_thread.c: the client's locks, conditions and barriers of threads, on those of the system.
- * A lock knows its holder, so that a program that would deadlock ends with a message instead.
+/* tools_thread.c: the client's locks, conditions and barriers of threads, made of those of the
+ * system.
  *
- * The words that name a holder are relaxed atomics: each thread only looks whether they name
- * itself, and what it wrote there it sees. */
+ * A lock records its holder, so that a program that would deadlock ends with a message instead. The
+ * words that name a holder are relaxed atomics: each thread only tests whether they name itself,
+ * and a thread sees its own writes. */
 #include "api/tools.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static void name_owner(uint64_t *owner, uint64_t who)
     __atomic_store_n(owner, who, __ATOMIC_RELAXED);
 }
 
-/* What the system answers to a call that can only fail by misuse. */
+/* Reports an error of a system call that fails only by misuse. */
 static void expect_success(int error, const char *call, const void *object)
 {
     if (pen_unlikely(error != 0))

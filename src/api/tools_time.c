@@ -20,10 +20,10 @@
 #define NS_PER_US 1000
 #define US_PER_S  UINT64_C(1000000)
 #define FINAL_NS  NS_PER_S       /* over this distance the rate is known well enough */
-#define LEAST_NS  UINT64_C(5000) /* over a shorter distance nothing can be measured */
+#define LEAST_NS  UINT64_C(5000) /* a shorter distance cannot be measured */
 enum { TRIES = 8, READINGS = 1000, COUNTER = 1, CLOCK = 2, DISTANCE_STEP = 8 };
 
-/* Counter and clock at one moment. The counter was read within window_ns round ns. */
+/* Counter and clock at one moment. The counter was read within window_ns around ns. */
 typedef struct tick_sample {
     uint64_t ticks, ns, window_ns;
 } tick_sample;
@@ -37,7 +37,7 @@ static struct {
     uint64_t again_ticks; /* distance from start at which to measure again; UINT64_MAX: never */
 } ticks = { .decide_once = PTHREAD_ONCE_INIT, .measure_once = PTHREAD_ONCE_INIT };
 
-/* Takes the reading with the shortest window of some. */
+/* Takes several readings and keeps the one with the shortest window. */
 static tick_sample take_sample(void)
 {
     tick_sample best = { .window_ns = UINT64_MAX };
@@ -57,7 +57,7 @@ static void decide(void)
     unsigned char source = CLOCK;
     if (pen_tools_counter_usable(NULL) && pen_tick_counter() > ticks.start.ticks)
         source = COUNTER;
-    /* relaxed: whoever reads it needs nothing that was written before it */
+    /* relaxed: a reader needs no data that was written before it */
     __atomic_store_n(&pen_tick_source, source, __ATOMIC_RELAXED);
 }
 
@@ -69,8 +69,8 @@ static bool is_counter(void)
 
 uint64_t pen_api_ticks(void) { return is_counter() ? pen_tick_counter() : pen_now_ns(); }
 
-/* A reading that is at least LEAST_NS after the first. A process that converts its first ticks
- * within microseconds after it was started spins here for the rest of them. */
+/* Returns a reading at least LEAST_NS after the first. If a process converts its first ticks within
+ * microseconds after its start, this spins until then. */
 static tick_sample second_sample(void)
 {
     tick_sample end;
@@ -80,7 +80,7 @@ static tick_sample second_sample(void)
     return end;
 }
 
-/* What is known of the rate now, with its relative error at most. */
+/* Returns the best estimate of the rate now, with a bound of its relative error. */
 static pen_tools_rate rate_now(const tick_sample *end)
 {
     double distance_ns = (double)(end->ns - ticks.start.ns);
@@ -88,7 +88,7 @@ static pen_tools_rate rate_now(const tick_sample *end)
         .hz = (double)(end->ticks - ticks.start.ticks) * (double)NS_PER_S / distance_ns,
         .bound = (double)(end->window_ns + ticks.start.window_ns) / 2 / distance_ns,
     };
-    if (rate.bound <= PEN_TOOLS_STATED_BOUND) /* the processor knows it no better */
+    if (rate.bound <= PEN_TOOLS_STATED_BOUND) /* the processor states its rate no more exactly */
         return rate;
     return pen_tools_rate_choose(rate, pen_tools_counter_stated_hz());
 }
@@ -97,7 +97,7 @@ static void use_rate(const tick_sample *end, double hz)
 {
     const uint64_t distance = end->ticks - ticks.start.ticks;
     const bool is_final = end->ns - ticks.start.ns >= FINAL_NS;
-    /* relaxed: each word stands for itself */
+    /* relaxed: each word is independent */
     __atomic_store_n(&ticks.factor, pen_tools_tick_factor(hz), __ATOMIC_RELAXED);
     __atomic_store_n(&ticks.again_ticks, is_final ? UINT64_MAX : distance * DISTANCE_STEP,
                      __ATOMIC_RELAXED);
@@ -111,10 +111,10 @@ static void measure(void)
     pen_tools_rate rate = rate_now(&end);
     double hz = pen_tools_counter_hz(config, rate, NULL, log);
     use_rate(&end, hz);
-    if (hz != rate.hz) /* somebody named this rate: it stays */
+    if (hz != rate.hz) /* the rate was given by the user or the processor, so it stays */
         __atomic_store_n(&ticks.again_ticks, UINT64_MAX, __ATOMIC_RELAXED);
     if (config->tsc_verbose) {
-        pen_log voluble = *log; /* who asks is told, whatever else is shown */
+        pen_log voluble = *log; /* the user asked for this message, so it ignores the log level */
         voluble.level = PEN_LOG_INFO;
         pen_log_info(&voluble,
                      "ticks are the processor's counter, at %.0f Hz (measured: %.0f Hz, within "
@@ -123,10 +123,10 @@ static void measure(void)
     }
 }
 
-/* One thread measures; the others go on with the factor that there is. */
+/* Measures again, in one thread; meanwhile all threads use the present factor. */
 static PEN_COLD void measure_again(uint64_t seen)
 {
-    /* relaxed: only one thread may go on, and it reads nothing that another has written */
+    /* relaxed: only one thread continues, and it reads no data of another */
     if (!__atomic_compare_exchange_n(&ticks.again_ticks, &seen, UINT64_MAX, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
         return;
@@ -161,7 +161,7 @@ double gasnett_tick_granularityus(void)
         if (second - first < least)
             least = second - first;
     }
-    /* The least step is often less than a nanosecond: scale before converting. */
+    /* Scale before converting, because the least step is often less than a nanosecond. */
     return (double)gasnett_ticks_to_ns(least * NS_PER_US) / NS_PER_US / NS_PER_US;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vis.c: put and get of memory in pieces: each call's arguments in one form. */
+/* vis.c: put and get of memory in pieces: brings the arguments of each call into one form. */
 #include "vis/vis.h"
 
 #include "api/api.h"
@@ -9,7 +9,7 @@
 
 _Static_assert(GEX_VIS_MAX_PEERCOMPLETION == PEN_VIS_PAYLOAD_MAX, "the payload's bound is public");
 
-/* What all calls begin with. */
+/* Begins every call: checks, and the calling thread. */
 static pen_thread *enter(pen_vis_call *call, uint32_t flags)
 {
     pen_job *job = pen_api_job(call->name);
@@ -23,7 +23,7 @@ static pen_thread *enter(pen_vis_call *call, uint32_t flags)
     return pen_api_thread(job);
 }
 
-/* Checked builds: which memory the pieces are in is not compared with other operations. */
+/* Checked builds: does not compare the memory of the pieces with outstanding operations. */
 static pen_watch_call watched(pen_thread *thread, const pen_vis_call *call)
 {
     return (pen_watch_call){ .name = call->name, .thread = thread, .kind = PEN_WATCH_OTHER };
@@ -48,7 +48,7 @@ static int implicit(pen_thread *thread, const pen_vis_call *call)
     return refused;
 }
 
-/* The parameters of a call of each shape, which have the same names in all six. */
+/* The parameters of a call of each shape, with the same names in all six calls. */
 #define VECTOR_CALL(call_name, puts)                           \
     {                                                          \
         .name = (call_name),                                   \
@@ -248,7 +248,7 @@ void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source
     if (PEN_CHECKED)
         pen_api_check_context(call);
     if (pen_api_checks(PEN_CHECK_ARGUMENT) && flags != 0)
-        pen_api_misuse(call, "flags 0x%x: this call takes none", flags);
+        pen_api_misuse(call, "flags 0x%x: must be 0", flags);
     if (handler < GEX_AM_INDEX_BASE)
         pen_api_misuse(call, "handler index %u: a client's are %u to 255", handler,
                        GEX_AM_INDEX_BASE);

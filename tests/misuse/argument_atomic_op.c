@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* argument_atomic_op.c: an atomic operation that its domain does not have.
  *
- * EXPECT: gex_AD_OpNB_U64: operation 0x[0-9a-f]+ is none of those the domain was made for
+ * EXPECT: gex_AD_OpNB_U64: operation 0x[0-9a-f]+: the domain was made for the operations
  *
  * PEN_RANKS: 2
  * PEN_MODE: seq */

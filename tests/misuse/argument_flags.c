@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* argument_flags.c: a get with a flag that gets do not have.
  *
- * EXPECT: gex_RMA_GetBlocking: flags 0x400: 0x400 is none this call takes
+ * EXPECT: gex_RMA_GetBlocking: flags 0x400: this call does not accept 0x400
  *
  * PEN_RANKS: 1
  * PEN_MODE: seq */

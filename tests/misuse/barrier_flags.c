@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barrier_flags.c: a barrier flag that there is not.
  *
- * EXPECT: gasnet_barrier_notify: flags 0x40: 0x40 is none this call takes
+ * EXPECT: gasnet_barrier_notify: flags 0x40: this call does not accept 0x40
  *
  * PEN_RANKS: 1
  * PEN_MODE: seq */

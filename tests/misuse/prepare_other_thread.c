@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prepare_other_thread.c: another thread commits.
  *
- * EXPECT: gex_AM_CommitRequestMedium: the descriptor is none that this thread has prepared
+ * EXPECT: gex_AM_CommitRequestMedium: the descriptor is not one that this thread has prepared
  *
  * PEN_RANKS: 2
  * PEN_MODE: par */

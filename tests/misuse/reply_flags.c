@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reply_flags.c: a reply with a flag that replies do not have.
  *
- * EXPECT: AMReplyShort: flags 0x400: 0x400 is none this call takes
+ * EXPECT: AMReplyShort: flags 0x400: this call does not accept 0x400
  *
  * PEN_RANKS: 1
  * PEN_MODE: seq */

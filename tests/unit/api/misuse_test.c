@@ -81,7 +81,7 @@ static void start_wrongly(void)
 static void wrong_arguments_do_not_use_the_start_up(void **state)
 {
     (void)state;
-    assert_says(start_wrongly, "flags 0x100000: there are no such flags");
+    assert_says(start_wrongly, "flags 0x100000: these flags do not exist");
 }
 
 static void attach_wrongly(void)
@@ -352,7 +352,7 @@ static void checked_builds_notice_calls_in_wrong_places(void **state)
     assert_refused(send_before_attach, "called after gasnet_init but before gasnet_attach");
     assert_refused(send_nowhere, "there is no rank 1 in a team of 1");
     assert_refused(send_to_another_endpoint, "to endpoint 3 of rank 0: active messages go");
-    assert_refused(put_with_odd_flags, "0x400 is none this call takes");
+    assert_refused(put_with_odd_flags, "this call does not accept 0x400");
 }
 
 static void lock_rightly(void)
