@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lists.c: vector and indexed: two lists of the same length in bytes, each cut in its own way.
- * Lists of pieces of one length, and such a list against contiguous memory, have loops of their
- * own; all others are walked with a cursor on each side. */
+/* lists.c: vector and indexed: two lists of the same length in bytes, each with its own pieces. Two
+ * lists of pieces of one length have a fast loop, as has such a list with contiguous memory. All
+ * further pairs are walked with a cursor on each side. */
 #include "vis/vis_internal.h"
 
 #include "base/copy.h"
@@ -25,7 +25,7 @@ size_t vis_lists_len(const pen_vis_call *call, pen_job *job)
 {
     size_t dest_len, source_len;
     if (!side_len(call, &call->dest, &dest_len) || !side_len(call, &call->source, &source_len))
-        pen_job_fatal(job, "%s: a list makes more bytes than memory has; check counts and lengths",
+        pen_job_fatal(job, "%s: a list has more bytes than memory; check counts and lengths",
                       call->name);
     if (dest_len != source_len)
         pen_job_fatal(job,
@@ -41,10 +41,10 @@ typedef struct list_cursor {
     const pen_vis_side *side;
     size_t next; /* entry */
     char *at;
-    size_t len; /* left of the current entry */
+    size_t len; /* bytes left of the current entry */
 } list_cursor;
 
-/* Goes on to the next entry that is not empty, if this one is over; false: there is none. */
+/* Moves to the next entry that is not empty if this one is used up; false: no entry is left. */
 static inline bool cursor_ready(list_cursor *cursor)
 {
     const pen_vis_side *side = cursor->side;
@@ -63,7 +63,7 @@ static inline bool cursor_ready(list_cursor *cursor)
     return true;
 }
 
-/* The next run that is in one part on both sides; false: all have been. */
+/* Finds the next run that is contiguous on both sides; false: no run is left. */
 static inline bool next_run(list_cursor *dest, list_cursor *source, vis_run *run)
 {
     if (!cursor_ready(dest) || !cursor_ready(source))
@@ -108,10 +108,10 @@ static void cursors_copy(const pen_vis_call *call, const vis_reach *reach)
     }
 }
 
-/* Pieces of one length, from list to list, or between a list and contiguous memory. */
+/* Copies pieces of one length, from list to list, or between a list and contiguous memory. */
 typedef struct pieces {
     void *const *dest_list, *const *source_list;
-    intptr_t dest_delta, source_delta; /* to be added to an entry */
+    intptr_t dest_delta, source_delta; /* added to the address of an entry */
     size_t count;
 } pieces;
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* strided.c: boxes of elements: brings a box into its simplest form, and walks it: the innermost
- * two levels as a loop nest, those above them by counting like an odometer. */
+/* strided.c: boxes of elements: brings a box into its simplest form, and walks it. The innermost
+ * two levels are a loop nest; the levels above them count like an odometer. */
 #include "vis/vis_internal.h"
 
 #include "base/copy.h"
 
 /* ---- the simplest form ----------------------------------------------------------------------- */
 
-/* An address at a distance, negative ones as large numbers; wrong arguments may make it wrap. */
+/* Adds a distance to an address; negative distances are large numbers. Wrong arguments may make it
+ * wrap. */
 static inline char *at(const char *base, size_t distance)
 {
     return (char *)((uintptr_t)base + distance);
 }
 
-/* Puts a level in its place by the destination's stride, which is negative only on its way in: the
- * level is then walked from its other end. */
+/* Inserts a level in the order of the destination's stride. If that stride is negative, the level
+ * is walked from its far end. */
 static void level_add(vis_box *box, vis_level level)
 {
     if (level.dest < 0) {
@@ -82,8 +83,8 @@ bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box)
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
-/* Runs of the same length on each side, two to a turn: a loop's own work is as much as moving a
- * cache line. */
+/* Runs of the same length on each side, two per round: a loop's overhead is as large as the copy of
+ * a cache line. */
 static inline __attribute__((always_inline)) void level_copy(char *dest, const char *source,
                                                              const vis_level *level, size_t len)
 {
@@ -97,7 +98,7 @@ static inline __attribute__((always_inline)) void level_copy(char *dest, const c
         pen_copy(dest, source, len);
 }
 
-/* The innermost two levels. */
+/* Copies the innermost two levels. */
 typedef struct plane {
     char *dest;
     const char *source;
@@ -117,7 +118,7 @@ static inline __attribute__((always_inline)) void plane_copy(const void *ctx, si
     }
 }
 
-/* The innermost level alone. */
+/* Copies the innermost level alone. */
 static inline __attribute__((always_inline)) void line_copy(const void *ctx, size_t len)
 {
     const plane *p = ctx;
@@ -125,7 +126,7 @@ static inline __attribute__((always_inline)) void line_copy(const void *ctx, siz
     level_copy(p->dest, p->source, &inner, len);
 }
 
-/* The next place of the levels from `first` on; false: there is none. */
+/* Moves to the next position of the levels from `first` on; false: no position is left. */
 static bool advance(const vis_box *box, unsigned first, size_t *index, size_t *dest_offset,
                     size_t *source_offset)
 {
@@ -156,8 +157,8 @@ static void planes_copy(const vis_box *box, plane p)
     } while (advance(box, 2, index, &dest_offset, &source_offset));
 }
 
-/* The lowest and the length of the addresses from base on that the peer's side touches; false: no
- * address space has them. */
+/* Finds the lowest address, and the length of the range, that the peer's side touches from base on;
+ * false: the range fits no address space. */
 static bool box_span(const vis_box *box, bool dest, uintptr_t *low_out, size_t *len_out)
 {
     uintptr_t low = (uintptr_t)(dest ? box->dest : box->source);
@@ -198,7 +199,8 @@ bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach 
 #if defined(__x86_64__)
 typedef long long wide __attribute__((vector_size(32), aligned(1), may_alias));
 
-/* Lines of 64 bytes by half as many moves as compilers make for every processor of the family. */
+/* Copies lines of 64 bytes with half as many instructions as compilers use for the baseline
+ * processor. */
 static __attribute__((target("avx"))) void line_copy_64(const plane *p)
 {
     char *dest = p->dest;
@@ -233,7 +235,8 @@ static bool line_copy_wide(const plane *p, size_t len)
 }
 #endif
 
-/* The bytes from the first run to the end of the last; false: it is no line with gaps. */
+/* Finds the bytes from the first run to the end of the last; false: the side is no line with gaps.
+ */
 static inline bool line_span(size_t count, size_t len, size_t stride, size_t *span_out)
 {
     return count != 0 && len != 0 && stride > len && stride <= PTRDIFF_MAX &&

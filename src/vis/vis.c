@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vis.c: the calls: what can be done at once, how pieces travel that cannot, how their completion
- * is reported; and the message that a put's target may be sent when all of it has arrived. */
+/* vis.c: the calls: what is copied at once, how the remaining pieces travel, how their completion
+ * is reported; and the message that a put's target receives when all of it has arrived. */
 #include "vis/vis.h"
 
 #include "am/am.h"
@@ -27,7 +27,7 @@ static bool start_run(vis_mover *mover, const vis_run *run)
     return true;
 }
 
-/* Adds memory to a list, whose last entry it may continue. */
+/* Adds memory to a list; contiguous memory extends the last entry. */
 static size_t list_add(struct iovec *list, size_t count, const char *at, size_t len)
 {
     if (count > 0) {
@@ -85,7 +85,7 @@ bool vis_move(vis_mover *mover, char *dest, char *source, size_t len)
 
 static void check_rank(const pen_thread *thread, const pen_vis_call *call)
 {
-    PEN_ASSERT(thread->handler_depth == 0); /* no put or get in a handler */
+    PEN_ASSERT(thread->handler_depth == 0); /* put and get are illegal in a handler */
     const pen_team *team = call->team;
     uint32_t size = team->view.size != 0 ? team->view.size : thread->job->size;
     if (pen_unlikely(call->rank >= size))
@@ -122,7 +122,7 @@ static vis_reach reach_of(const pen_job *job, uint32_t ep_index, uint32_t jobran
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-/* What a thread has set for its next put. */
+/* The handler that a thread has chosen for its next put. */
 struct pen_vis_peer {
     bool is_set;
     uint8_t handler;
@@ -153,7 +153,8 @@ static bool peer_is_told(const pen_thread *thread, const pen_vis_call *call)
 
 static PEN_COLD void tell_peer(pen_thread *thread, const pen_vis_call *call)
 {
-    /* A copy: sending polls, and a handler's poll must find the thread's state settled. */
+    /* Copied first, because sending polls, and a handler's poll needs the thread's state complete.
+     */
     struct pen_vis_peer peer = *thread->vis;
     thread->vis->is_set = false;
     pen_am_tell(thread->job, pen_team_jobrank(call->team, call->rank), peer.handler, peer.payload,
@@ -166,7 +167,7 @@ typedef enum outcome { NOTHING_LEFT, STARTED, REFUSED } outcome;
 static outcome begin_pieces(pen_thread *thread, const pen_vis_call *call, const vis_box *box,
                             uint32_t jobrank)
 {
-    vis_mover mover; /* not initialised as a whole: it is long */
+    vis_mover mover; /* not initialised as a whole, because it is long */
     mover.call = call;
     mover.thread = thread;
     mover.jobrank = jobrank;
@@ -179,7 +180,7 @@ static outcome begin_pieces(pen_thread *thread, const pen_vis_call *call, const 
     return started && vis_move_rest(&mover) ? STARTED : REFUSED;
 }
 
-/* The same, in an event of their own if one is wanted. */
+/* Begins every piece in one event, if an event is wanted. */
 static outcome begin_far(pen_thread *thread, const pen_vis_call *call, const vis_box *box,
                          uint32_t jobrank, pen_event **event)
 {
@@ -200,17 +201,17 @@ static void copied(pen_job *job, bool is_put)
     pen_job_count(job, is_put ? &job->counters.put_shm : &job->counters.get_shm);
 }
 
-/* What most calls are, before anything else is looked at. */
+/* The path of most calls, tried before all further tests. */
 static bool done_at_once(pen_thread *thread, const pen_vis_call *call)
 {
-    PEN_ASSERT(thread->handler_depth == 0); /* no put or get in a handler */
+    PEN_ASSERT(thread->handler_depth == 0); /* put and get are illegal in a handler */
     if (call->shape != PEN_VIS_STRIDED || !vis_line_copy(call))
         return false;
     copied(thread->job, call->is_put);
     return true;
 }
 
-/* event: NULL: the pieces are to be the thread's implicit operations. */
+/* event NULL: the pieces are implicit operations of the thread. */
 static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **event)
 {
     pen_job *job = thread->job;

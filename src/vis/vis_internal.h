@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vis_internal.h: what vis/'s files share: the peer's memory as this process sees it, the walks
+/* vis_internal.h: shared by the files of vis/: the peer's memory as this process sees it, the walks
  * that copy, and the walks that hand pieces to rma/. */
 #ifndef PEN_VIS_VIS_INTERNAL_H
 #define PEN_VIS_VIS_INTERNAL_H
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* The peer's memory that we can load and store: its addresses [base, base + len) are ours + delta.
- */
+/* The peer's memory that this process can load and store: add delta to an address in [base, base +
+ * len) to get the local one. */
 typedef struct vis_reach {
     uintptr_t base;
     size_t len; /* 0: none */
@@ -22,7 +22,7 @@ static inline bool vis_reaches(const vis_reach *reach, const void *addr, size_t 
     return offset < reach->len && len <= reach->len - offset;
 }
 
-/* How far our addresses of each side are from those in the call. */
+/* Distances from the call's addresses of each side to local addresses. */
 static inline intptr_t vis_dest_delta(const pen_vis_call *call, const vis_reach *reach)
 {
     return call->is_put ? reach->delta : 0;
@@ -35,8 +35,8 @@ static inline intptr_t vis_source_delta(const pen_vis_call *call, const vis_reac
 
 /* ---- lengths whose moves the compiler writes out --------------------------------------------- */
 
-/* Calls copy, which has to be an always inlined function, with a constant where the length is one
- * of these. 1 and 2 are here because clients share small words and expect them whole. */
+/* Calls copy, which must be an always inlined function, with a constant if the length is one of
+ * these. 1 and 2 are here because clients share small words and expect single accesses. */
 static inline __attribute__((always_inline)) void
 vis_specialise(size_t len, void (*copy)(const void *ctx, size_t len), const void *ctx)
 {
@@ -69,7 +69,7 @@ vis_specialise(size_t len, void (*copy)(const void *ctx, size_t len), const void
 
 /* ---- strided: a box in its simplest form ----------------------------------------------------- */
 
-/* Levels with one index are dropped and no box has 2^64 bytes, so there are never more. */
+/* Levels with one index are dropped and no box has 2^64 bytes, so this is the most. */
 enum { VIS_LEVELS_MAX = 64 };
 
 typedef struct vis_level {
@@ -77,8 +77,9 @@ typedef struct vis_level {
     size_t count;           /* at least 2 */
 } vis_level;
 
-/* By rising strides of the destination, none of them negative; levels that continue one another on
- * both sides are one, and contiguous ones belong to the run. */
+/* A box in its simplest form: levels have rising strides of the destination, which are not
+ * negative. Levels that continue one another on both sides are merged, and contiguous levels belong
+ * to the run. */
 typedef struct vis_box {
     char *dest, *source;
     size_t run_len;
@@ -86,19 +87,19 @@ typedef struct vis_box {
     vis_level levels[VIS_LEVELS_MAX];
 } vis_box;
 
-/* False: nothing to move. */
+/* Returns false if the box is empty. */
 bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box);
 
-/* Copies it, if the peer's side is all within reach. */
+/* Copies the box if all of the peer's side is mapped. */
 bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach *reach);
 
-/* The commonest shape, runs at one stride, without a box; false: it is another one, or not all of
- * the peer's side is mapped. */
+/* Copies the most frequent shape, runs at one stride, without a box. Returns false for another
+ * shape, or if a part of the peer's side is not mapped. */
 bool vis_line_copy(const pen_vis_call *call);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Bytes to move; ends the job when the sides differ. */
+/* Returns the bytes to move; ends the job if the sides differ. */
 size_t vis_lists_len(const pen_vis_call *call, pen_job *job);
 bool vis_lists_copy(const pen_vis_call *call, const vis_reach *reach);
 
@@ -121,9 +122,10 @@ typedef struct vis_mover {
     vis_run runs[VIS_RUNS_MAX];
 } vis_mover;
 
-/* All walks: false: immediate, and the first piece found no room; nothing happened. */
+/* All walks return false if the call is immediate and the first piece found no room; then nothing
+ * happened. */
 bool vis_move(vis_mover *mover, char *dest, char *source, size_t len);
-bool vis_move_rest(vis_mover *mover); /* what was collected and not yet moved */
+bool vis_move_rest(vis_mover *mover); /* moves the runs that were collected and not yet moved */
 bool vis_box_move(vis_mover *mover, const vis_box *box);
 bool vis_lists_move(vis_mover *mover);
 
