@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* apply.c: one operation on memory of this process, by the CPU's atomic instructions: directly
- * where there is one, else by comparing and swapping until nobody came between. */
+/* apply.c: performs one operation on memory of this process, by an atomic instruction of the CPU if
+ * there is one; otherwise by a compare-and-swap loop, until no other change comes between. */
 #include "atomic/atomic.h"
 
 #include <string.h>
 
-/* The client's words are of whatever type it says. */
+/* The client declares its words with its own type. */
 typedef uint32_t __attribute__((__may_alias__)) word32;
 typedef uint64_t __attribute__((__may_alias__)) word64;
 
 enum { FETCHING_SHIFT = 15 };
-#define OPS_PLAIN   ((GEX_OP_CAS << 1) - 1) /* those without a fetching bit, GET apart */
+#define OPS_PLAIN                                                                   \
+    ((GEX_OP_CAS << 1) - 1) /* operations without the fetching bit; GET is separate \
+                             */
 #define OPS_BITWISE (GEX_OP_AND | GEX_OP_OR | GEX_OP_XOR)
 #define OPS_ALL     (OPS_PLAIN | GEX_OP_TO_FETCHING(OPS_PLAIN) | GEX_OP_GET)
 
@@ -67,7 +69,8 @@ static uint64_t word_add(void *at, bool wide, uint64_t value)
                 : __atomic_fetch_add((word32 *)at, (uint32_t)value, __ATOMIC_ACQ_REL);
 }
 
-/* True: swapped. *expected becomes what was there. A failure acquires, too: it is a read. */
+/* Returns true if it swapped. *expected becomes the old value. A failure acquires, too: it is a
+ * read. */
 static bool word_cas(void *at, bool wide, uint64_t *expected, uint64_t desired)
 {
     if (wide)
@@ -82,9 +85,9 @@ static bool word_cas(void *at, bool wide, uint64_t *expected, uint64_t desired)
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
-/* Of op and operand: what the target becomes. MIN and MAX keep what is there beside a NaN and a
- * zero of the other sign. It serves floats too: sum, difference and product of two floats become
- * the same float whether or not they are rounded to a double on the way, which has more than twice
+/* Returns the new value of the target. MIN and MAX keep the old value if it or the operand is a
+ * NaN, or if both are zeros. Serves floats too: sum, difference and product of two floats become
+ * the same float whether or not they are rounded to a double in between, which has more than twice
  * a float's bits. */
 static double compute_real(uint32_t op, double old, double operand)
 {
@@ -118,7 +121,7 @@ static bool less(uint32_t type, uint64_t left, uint64_t right)
     }
 }
 
-/* Of integers; low bits of a product do not depend on sign or width. */
+/* Computes integers; low bits of a product do not depend on sign or width. */
 static uint64_t compute_integer(uint32_t type, uint32_t op, uint64_t old, uint64_t operand)
 {
     switch (op) {
@@ -167,7 +170,7 @@ static uint64_t change(void *target, uint32_t type, uint32_t op, uint64_t operan
 
 /* ---- the operations -------------------------------------------------------------------------- */
 
-/* Those that move bits, of any type. */
+/* Operations that move bits, of any type. */
 static uint64_t move(void *target, bool wide, uint32_t op, const uint64_t operands[2])
 {
     uint64_t old = operands[0];

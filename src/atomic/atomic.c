@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic.c: domains, the way to the target, and completion as the caller wants it. */
+/* atomic.c: domains, the path to the target, and the report of completion. */
 #include "atomic/atomic.h"
 
 #include "atomic/atomic_internal.h"
@@ -73,7 +73,7 @@ PEN_COLD _Noreturn void atomic_refuse(pen_job *job, const atomic_place *place)
                   (unsigned long long)(segment->base + segment->len));
 }
 
-/* The target's memory as this process sees it, or NULL. */
+/* Returns the target's memory as this process sees it, or NULL. */
 static void *mapped_alias(const pen_job *job, const atomic_place *place)
 {
     const pen_mapped *rows = job->mapped[place->ep_index];
@@ -92,14 +92,14 @@ static void *mapped_alias(const pen_job *job, const atomic_place *place)
 }
 
 #if defined(__x86_64__) || defined(__i386__)
-enum { CAS_RELEASES = 1 }; /* also one that fails */
+enum { CAS_RELEASES = 1 }; /* a compare-and-swap that fails, too */
 #else
 enum { CAS_RELEASES = 0 };
 #endif
 
-/* A plain load orders nothing that came before it, a plain store nothing that comes after: where
- * the client wants that of them, a read-modify-write does the same work. A compare-and-swap that
- * fails is a load; whether it will is not known before, so a fence comes first. */
+/* A plain load does not order what came before it, a plain store not what comes after. If the
+ * client wants that order, a read-modify-write does the same work. A compare-and-swap that fails is
+ * a load; the result is not known before, so a fence comes first. */
 static uint64_t apply(void *target, const pen_atomic_call *call)
 {
     const bool wide = pen_atomic_len(call->type) == sizeof(uint64_t);
@@ -126,7 +126,7 @@ static bool done_now(pen_job *job, const atomic_place *place, const pen_atomic_c
     return true;
 }
 
-/* Checks what no way can do without. */
+/* Checks what every path requires. */
 static atomic_place place_of(pen_job *job, const pen_atomic_domain *domain,
                              const pen_atomic_call *call)
 {
@@ -143,7 +143,8 @@ static atomic_place place_of(pen_job *job, const pen_atomic_domain *domain,
     return place;
 }
 
-/* Starts what cannot be done now. The caller holds a count of op, so op cannot end meanwhile. */
+/* Starts an operation that cannot be done now. The caller holds a count of op, so op cannot end
+ * meanwhile. */
 static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call *call, pen_op *op)
 {
     uint64_t offset;
@@ -200,7 +201,8 @@ int pen_atomic_nbi(pen_thread *thread, const pen_atomic_domain *domain, const pe
 
 pen_status pen_atomic_open(pen_job *job)
 {
-    struct pen_atomic *atomic = pen_job_calloc(job, 1, sizeof *atomic, "what remote atomics need");
+    struct pen_atomic *atomic =
+        pen_job_calloc(job, 1, sizeof *atomic, "the state of remote atomics");
     if (atomic == NULL)
         return PEN_ERR_MEMORY;
     pen_lock_init(&atomic->lock, job->concurrency);

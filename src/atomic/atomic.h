@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atomic.h: atomic operations on a peer's memory, and the domains they belong to.
+/* atomic.h: atomic operations on a peer's memory, and their domains.
  *
- * All operations on a location are instructions of some CPU on the same memory, whoever makes them:
- * the initiator's own where the target's memory is mapped here, else those of the target, asked for
- * by a message. So operations that take different ways to one location are atomic to one another,
- * and ranks of a domain need not agree on a way. A float is changed by comparing and swapping its
- * bits.
+ * Every operation on a location is an instruction of a CPU on the same memory. If the target's
+ * memory is mapped here, the initiator's CPU executes it; otherwise a message asks the target to do
+ * it. So operations that take different paths to one location are atomic to one another, and ranks
+ * of a domain need not agree on a path. A float is changed by comparing and swapping its bits.
  *
- * Each operation is acquire and release: what its initiator did before is visible to whoever sees
- * its effect. Targets lie in the bound segment (EVERYTHING: anywhere) and are aligned to their
- * size; an operation on any other ends the job with a line that names the address. Never from a
+ * Each operation is acquire and release: a rank that sees its effect also sees what its initiator
+ * did before. Targets lie in the bound segment (EVERYTHING: anywhere) and are aligned to their
+ * size; for any other target, the job ends with a line that names the address. Never call it from a
  * handler. */
 #ifndef PEN_ATOMIC_ATOMIC_H
 #define PEN_ATOMIC_ATOMIC_H
@@ -25,38 +24,41 @@ typedef struct pen_atomic_domain { /* gex_AD_t */
     pen_job *job;
     const void *cdata;
     uint32_t type, ops, flags;      /* one bit of GEX_DT_...; bits of GEX_OP_...; as given */
-    struct pen_atomic_domain *next; /* all of the job's; guarded by the module's lock */
+    struct pen_atomic_domain *next; /* list of the job's domains; guarded by the module's lock */
 } pen_atomic_domain;
 
-/* After pen_rma_open and before any poll. Not collective. */
+/* Call after pen_rma_open and before any poll. Not collective. */
 pen_status pen_atomic_open(pen_job *job);
-void pen_atomic_close(pen_job *job); /* frees the domains that are left */
+void pen_atomic_close(pen_job *job); /* frees the remaining domains */
 
-/* Local: no member needs another's domain. NULL: no memory, which a line has said. */
+/* Makes a domain, locally: no member needs the domain of another. Returns NULL if memory is short;
+ * the reason has been printed. */
 pen_atomic_domain *pen_atomic_create(pen_team *team, uint32_t type, uint32_t ops, uint32_t flags);
 void pen_atomic_destroy(pen_atomic_domain *domain);
 
-/* Whether this is one type that domains may have; and the operations they may have of it. */
+/* Tests whether this is one type that domains may have; returns the operations that the type
+ * allows. */
 bool pen_atomic_type_is_valid(uint32_t type);
 uint32_t pen_atomic_ops_of(uint32_t type);
-/* Bytes of a value; whether the operation (one of the above) brings the old value. */
+/* Return the bytes of a value, and whether the operation (one of the above) fetches the old value.
+ */
 size_t pen_atomic_len(uint32_t type);
-uint32_t pen_atomic_category(uint32_t op); /* of an implicit one: PEN_EC_... */
+uint32_t pen_atomic_category(uint32_t op); /* category of an implicit operation: PEN_EC_... */
 bool pen_atomic_fetches(uint32_t op);
 
-/* Begins one operation: call->rank is of the domain's team, type and op are a pair that may be. The
- * answers are those of put and get: DONE when it is over, NO_OP or non-zero when immediate found no
- * room, and then nothing happened. Implicit ones count as PUT (set), GET (get) or RMW. */
+/* Begin one operation: call->rank is a rank in the domain's team, type and op a legal pair. They
+ * return what put and get return: DONE when it is over, NO_OP or non-zero if immediate found no
+ * room, and then nothing happened. Implicit operations count as PUT (set), GET (get) or RMW. */
 pen_event *pen_atomic_nb(pen_thread *thread, const pen_atomic_domain *domain,
                          const pen_atomic_call *call);
 int pen_atomic_nbi(pen_thread *thread, const pen_atomic_domain *domain,
                    const pen_atomic_call *call);
 
-/* One operation on memory of this process: answers the old value. Values are bits, 32-bit ones in
- * the low half. target is aligned. */
+/* Performs one operation on memory of this process, and returns the old value. Values are bits;
+ * 32-bit values are in the low half. target is aligned. */
 uint64_t pen_atomic_apply(void *target, uint32_t type, uint32_t op, const uint64_t operands[2]);
 
-/* Writes such a value where a client wants it. */
+/* Writes a value to the client's memory. */
 static inline void pen_atomic_store_result(void *result, size_t len, uint64_t bits)
 {
     const uint32_t low = (uint32_t)bits;

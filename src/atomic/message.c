@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message.c: atomic operations on memory that only its owner can reach.
+/* message.c: atomic operations on memory that only its owner can reach. The target's handler
+ * performs the operation and answers with the old value.
  *
- * The target's handler applies the operation and answers with the old value. A request is named by
- * its number in the initiator's table and the number's generation, never by a pointer; an answer
- * that fits no live request to that peer is counted and dropped. A target keeps nothing. */
+ * A request is named by its number in the initiator's table and the number's generation, never by a
+ * pointer. An answer that fits no live request to that peer is counted and dropped. The target
+ * keeps no state. */
 #include "am/am.h"
 #include "atomic/atomic_internal.h"
 
@@ -66,7 +67,7 @@ static void request_close(struct pen_atomic *atomic, uint32_t i)
     atomic->request_free = i;
 }
 
-/* The live request that an answer names, or NULL. */
+/* Returns the live request that an answer names, or NULL. */
 static atomic_request *request_find(struct pen_atomic *atomic, const int32_t *args, pen_peer from)
 {
     uint32_t i = (uint32_t)args[0];
@@ -130,7 +131,7 @@ static void handle_done(pen_token *token, const int32_t *args, unsigned arg_coun
     }
     if (args[2] != ANSWER_OK)
         atomic_refuse(job, &request->place);
-    /* Under the lock: a second answer must not write after the operation has ended. */
+    /* Under the lock, because a second answer must not write after the operation has ended. */
     if (request->result != NULL)
         pen_atomic_store_result(request->result, request->place.len, pen_am_arg_u64(&args[3]));
     pen_op *op = request->op;
@@ -141,7 +142,7 @@ static void handle_done(pen_token *token, const int32_t *args, unsigned arg_coun
 
 /* ---- at the target --------------------------------------------------------------------------- */
 
-/* One operation that exists, of a type that has it. */
+/* Checks that the operation exists for the type. */
 static bool is_operation(uint32_t type, uint32_t op)
 {
     return pen_atomic_type_is_valid(type) && op != 0 && (op & (op - 1)) == 0 &&
@@ -173,7 +174,7 @@ static void handle_atomic(pen_token *token, const int32_t *args, unsigned arg_co
                                answer, NULL, 0);
 }
 
-/* For reports: the request that an operation waits for. */
+/* Returns the request that an operation waits for, for reports. */
 static bool explain(pen_job *job, const void *object, pen_wait_note *note)
 {
     struct pen_atomic *atomic = job->atomic;
