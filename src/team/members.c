@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* members.c: the members of a team to be, and their order. */
+/* members.c: the members of a new team, and their order. */
 #include "team/team_internal.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ uint32_t pen_team_order(const team_offer *offers, uint32_t count, int32_t color,
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-/* FNV-1a by words of 64 bits, and a last mixing so that every bit counts everywhere. */
+/* FNV-1a over words of 64 bits, and a final mixing so that every bit affects all others. */
 uint64_t pen_team_digest(const gex_EP_Location_t *members, uint32_t count)
 {
     uint64_t digest = UINT64_C(0xcbf29ce484222325);
@@ -77,7 +77,7 @@ bool pen_team_twice(const gex_EP_Location_t *members, uint32_t count, const uint
                     uint32_t *second)
 {
     _Static_assert(PEN_ENDPOINTS_MAX <= 64, "a bit for each endpoint of a rank");
-    uint64_t seen = 0; /* of one rank's endpoints */
+    uint64_t seen = 0; /* endpoints of one rank */
     for (uint32_t i = 0; i < count; i++) {
         const gex_EP_Location_t *member = &members[order[i]];
         if (i != 0 && members[order[i - 1]].gex_rank != member->gex_rank)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* publish.c: making the segments of any number of endpoints known within a team: one all-gather
- * tells how many each member has to tell of, a second what. Nobody leaves it before all have come,
- * since each needs every other's part. */
+/* publish.c: publishes the segments of any number of endpoints within a team. A first all-gather
+ * tells how many descriptions each member has, a second brings them. All members return after all
+ * have entered, because each needs the part of every member. */
 #include "coll/coll.h"
 #include "team/team.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct publish_head { /* of what a member tells */
+typedef struct publish_head { /* header of a member's descriptions */
     uint32_t count;
-    uint32_t failed; /* it could not make its segments known, and has said why */
+    uint32_t failed; /* the member could not publish its segments, and has printed the reason */
 } publish_head;
 
 typedef struct publish_call {
     pen_thread *thread;
     pen_team *team;
-    size_t told_len; /* of one description */
-    uint32_t most;   /* descriptions that a member tells; others' are padded */
+    size_t told_len; /* length of one description */
+    uint32_t most;   /* the most descriptions of a member; shorter lists are padded */
     unsigned char *mine, *all;
 } publish_call;
 
@@ -28,7 +28,7 @@ static void gather(const publish_call *call, void *all, const void *mine, size_t
                    PEN_CALL_PUBLISH);
 }
 
-/* Who tells how much; every member comes to the same verdict. */
+/* Finds the most descriptions of a member. Every member reaches the same result. */
 static pen_status compare(publish_call *call, const publish_head *heads)
 {
     pen_job *job = call->thread->job;
@@ -91,7 +91,7 @@ static pen_status publish(publish_call *call, publish_head *heads, pen_endpoint 
     if (status != PEN_OK || call->most == 0)
         return status;
     size_t part_len = call->most * call->told_len;
-    /* Nobody can stay away from now on: without memory the job cannot go on. */
+    /* All members take part from here on, so a lack of memory ends the job. */
     call->all = calloc(call->team->view.size, part_len);
     if (call->all == NULL)
         pen_job_fatal(job,

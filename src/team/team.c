@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* team.c: making teams, by color and key or from lists, and ending them. */
+/* team.c: makes teams, by color and key or from lists, and ends them. */
 #include "team/team.h"
 
 #include "coll/coll.h"
@@ -16,8 +16,8 @@ static const char create_call[] = "gex_TM_Create";
 
 static PEN_COLD _Noreturn void no_memory(pen_job *job, const char *call, uint32_t count)
 {
-    pen_job_fatal(job, "%s: no memory for what %u members take: calloc: %s; make fewer teams", call,
-                  count, strerror(errno));
+    pen_job_fatal(job, "%s: no memory for the data of %u members: calloc: %s; make fewer teams",
+                  call, count, strerror(errno));
 }
 
 static void *table(pen_job *job, const char *call, uint32_t count, size_t len)
@@ -28,8 +28,8 @@ static void *table(pen_job *job, const char *call, uint32_t count, size_t len)
     return memory;
 }
 
-/* Every call takes a number, whether it becomes part of an id or not, so that calls on different
- * teams may overlap. */
+/* Every call takes a number, even if it becomes part of no id, so that calls on different teams may
+ * overlap. */
 static uint32_t number_next(pen_job *job)
 {
     pen_lock_take(&job->threads_lock);
@@ -83,8 +83,8 @@ static void team_free(pen_team *team)
     free(team);
 }
 
-/* The team is one of the job's, and shows what is published, from now on. False: no memory, which a
- * line has said. */
+/* Makes the team one of the job's, with the published segments. Returns false if memory is short;
+ * the reason has been printed. */
 static bool team_join(pen_team *team)
 {
     pen_job *job = team->job;
@@ -107,14 +107,14 @@ static void team_leave(pen_team *team)
     pen_lock_drop(&job->threads_lock);
 }
 
-/* Who will be in a team, by rank in it. */
+/* The members of a new team, by rank in it. */
 typedef struct team_members {
     const gex_EP_Location_t *members;
-    const pen_coll_offer *scratch; /* what they offer */
+    const pen_coll_offer *scratch; /* scratch memory that they offer */
     uint32_t count;
 } team_members;
 
-/* The team of these members as the one with this rank sees it, ready for use. */
+/* Makes the team as its member with this rank sees it, ready for use. */
 static pen_team *make(pen_endpoint *endpoint, const char *call, const team_members *all,
                       uint32_t rank, uint64_t id)
 {
@@ -145,7 +145,8 @@ static pen_team *make(pen_endpoint *endpoint, const char *call, const team_membe
 
 /* ---- by color and key ----------------------------------------------------------------------- */
 
-/* Of what all of the parent told, the team of those with the caller's color. */
+/* Makes the team of the members with the caller's color, from the offers of the parent's members.
+ */
 static pen_team *make_of_color(pen_team *parent, const char *call, const team_offer *offers)
 {
     pen_job *job = parent->job;
@@ -190,7 +191,7 @@ pen_team *pen_team_split(pen_thread *thread, pen_team *parent, bool joins, int c
 
 /* ---- from lists ----------------------------------------------------------------------------- */
 
-/* What a rank can see without asking anybody. */
+/* Checks what a rank can see without asking another. */
 static void check_members(pen_job *job, const gex_EP_Location_t *members, uint32_t count)
 {
     uint32_t first, stride, second;
@@ -231,7 +232,7 @@ static void check_own(pen_job *job, const gex_EP_Location_t *members, uint32_t c
             continue;
         own++;
         if (own_endpoint(job, members[i].gex_ep_index) == NULL)
-            pen_job_fatal(job, "%s: member %u is endpoint %u of this process, which has none such",
+            pen_job_fatal(job, "%s: member %u is endpoint %u of this process, which does not exist",
                           create_call, i, members[i].gex_ep_index);
     }
     if (own != out_count)
@@ -241,8 +242,8 @@ static void check_own(pen_job *job, const gex_EP_Location_t *members, uint32_t c
                       create_call, out_count, own);
 }
 
-/* That all whom the list names gave the same list. Answers the id of their team; scratch: what they
- * offer, by rank in it. */
+/* Checks that all listed members gave the same list. Returns the id of their team; scratch: their
+ * offers, by rank in it. */
 static uint64_t check_claims(pen_team *parent, const team_members *all, const team_claim *claims,
                              const team_claim *mine, pen_coll_offer *scratch)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* translate.c: from job ranks to ranks of a team. */
+/* translate.c: translates job ranks to ranks of a team. */
 #include "team/team.h"
 
-/* Job ranks that follow a rule: undo it. */
+/* Translates job ranks with a constant stride. */
 static uint32_t rank_by_rule(const pen_team *team, uint32_t size, uint32_t jobrank)
 {
     int64_t distance = (int64_t)jobrank - (int64_t)team->first;
