@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* event.c: explicit events: their pools, and synchronising them alone and in arrays.
  *
- * The owner of a pool takes events from its private list. Whoever synchronises an event gives it
- * back: with one thread straight to that list, else by a push on the pool's second list, which the
- * owner takes whole with one exchange when the first is empty, so no push ever meets a pop. */
+ * The owner of a pool takes events from its private list. The thread that synchronises an event
+ * returns it: in a client with one thread straight to that list, otherwise by a push on the pool's
+ * second list. When the first list is empty, the owner takes the whole second list with one
+ * exchange, so a push never meets a pop. */
 #include "rma/event.h"
 
 #include "job/checks.h"
@@ -31,7 +32,8 @@ static PEN_COLD void pool_grow(pen_event_pool *pool)
             pool->job,
             "cannot make an event: aligned_alloc: %s; keep fewer operations in flight at once",
             strerror(errno));
-    slab->next = atomic_load_explicit(&pool->slabs, memory_order_relaxed); /* written by us alone */
+    slab->next =
+        atomic_load_explicit(&pool->slabs, memory_order_relaxed); /* only this thread writes it */
     for (uint32_t i = SLAB_EVENTS; i-- > 0;) {
         pen_event_root *root = &slab->events[i];
         *root = (pen_event_root){ .pool = pool, .next = pool->free };
@@ -43,7 +45,7 @@ static PEN_COLD void pool_grow(pen_event_pool *pool)
 
 void pen_event_pool_close(pen_event_pool *pool)
 {
-    /* relaxed: nobody uses the pool any more */
+    /* relaxed: the pool is unused now */
     pen_event_slab *slab = atomic_load_explicit(&pool->slabs, memory_order_relaxed);
     while (slab != NULL) {
         pen_event_slab *next = slab->next;
@@ -64,7 +66,7 @@ pen_event_root *pen_event_take(pen_event_pool *pool)
     }
     pen_event_root *root = pool->free;
     pool->free = root->next;
-    /* relaxed: nobody else knows this event yet */
+    /* relaxed: the event is private until it is returned */
     atomic_store_explicit(&root->op.incomplete, 1, memory_order_relaxed);
     atomic_store_explicit(&root->op.source_busy, 0, memory_order_relaxed);
     root->op.shared = pool->job->concurrency != PEN_ALONE;
@@ -139,7 +141,8 @@ static bool checks_events(const pen_event *event)
     return (pen_event_root_of(event)->pool->job->checks_off & PEN_CHECK_EVENT) == 0;
 }
 
-/* Checked builds: a handle whose event was synchronised, and perhaps taken again, since. */
+/* Checked builds: tests for a handle whose event was synchronised, and perhaps taken again, since.
+ */
 static void event_check(const pen_event *event)
 {
     if (PEN_CHECKED && pen_unlikely(is_stale(event)) && checks_events(event))
@@ -225,10 +228,9 @@ void pen_event_wait(pen_job *job, pen_event *event, pen_call call)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* An array may hold a root together with its leaf, in any order, and the root may end while we
- * look. So the roots that are done are claimed first, then leaves are judged, those of claimed
- * roots as done, and only then the claimed roots are freed: no leaf outlives its root in the array.
- */
+/* An array may hold a root together with its leaf, in any order, and the root may end during this
+ * call. So roots that are done are claimed first. Then leaves are tested; leaves of claimed roots
+ * are done. Then the claimed roots are freed: no leaf outlives its root in the array. */
 
 static void array_claim(pen_event **events, size_t count)
 {
@@ -256,7 +258,8 @@ static size_t array_clear_leaves(pen_event **events, size_t count)
     return cleared;
 }
 
-/* Frees what is done and clears its slots; answers how many, and how many events are left. */
+/* Frees events that are done and clears their slots. Returns how many; *left: events that are left.
+ */
 static size_t array_sweep(pen_event **events, size_t count, size_t *left_out)
 {
     array_claim(events, count);
@@ -269,7 +272,7 @@ static size_t array_sweep(pen_event **events, size_t count, size_t *left_out)
             left++;
             continue;
         }
-        event_check(events[i]); /* the same event twice in the array: it went just now */
+        event_check(events[i]); /* the array holds the event twice: it was freed just now */
         pen_event_give(root);
         events[i] = PEN_EVENT_DONE;
         cleared++;
@@ -291,7 +294,7 @@ bool pen_event_test_some(pen_event **events, size_t count)
     return array_sweep(events, count, &left) != 0 || left == 0;
 }
 
-/* For reports: the operation of an event of the array; NULL: it is done. */
+/* Returns the operation of an event of the array, for reports; NULL: it is done. */
 static const pen_op *array_op(const void *events, size_t i)
 {
     const pen_event *event = ((pen_event *const *)events)[i];

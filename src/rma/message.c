@@ -3,14 +3,16 @@
  * only its owner can reach.
  *
  * A transfer is named on the wire by its number in the initiator's table and the number's
- * generation, never by a pointer; an answer that fits no live transfer with that peer is counted
+ * generation, never by a pointer. An answer that fits no live transfer with that peer is counted
  * and dropped. The target checks (segment, offset, length) of every piece and answers each on the
- * reply lane. A put is cut and sent within the initiating call, which polls while there is no room;
- * its bodies are copied, or read later if the client has left them to us until it is told. A get
- * has a bounded number of pieces in flight; the rest is asked for as answers come, from the poll
- * loop. Memory on a device goes through a buffer of one piece's length on its way out, and straight
- * from the frame on its way in.
- */
+ * reply lane.
+ *
+ * A put is cut and sent within the initiating call, which polls while there is no room. Its bodies
+ * are copied, or read later if the client leaves the source unchanged until it is done. A get has a
+ * bounded number of pieces in flight; as answers arrive, the poll loop requests further pieces.
+ *
+ * Memory on a device goes through a buffer of one piece's length on its way out, and straight from
+ * the frame on its way in. */
 #include "am/am.h"
 #include "base/copy.h"
 #include "rma/rma_internal.h"
@@ -22,7 +24,7 @@
 #define NONE UINT32_MAX
 
 enum {
-    SET_PIECE_LEN = 1 << 20,    /* of memset: what a handler may take its time for */
+    SET_PIECE_LEN = 1 << 20,    /* memset: the most bytes that a handler may set in one message */
     GET_WINDOW_LEN = 256 << 10, /* bytes of one get in flight ... */
     GET_WINDOW_MIN = 2,         /* ... within these numbers of pieces */
     GET_WINDOW_MAX = 32,
@@ -32,14 +34,14 @@ enum {
 struct rma_transfer {
     pen_op *op; /* NULL: this number is free */
     char *remote, *local;
-    pen_device *device; /* that local is an address of; NULL: host memory */
-    uint64_t offset;    /* of remote in the target's segment */
+    pen_device *device; /* device that local is an address of; NULL: host memory */
+    uint64_t offset;    /* offset of remote in the target's segment */
     size_t len, sent;
-    uint32_t generation;               /* of this number: one more each time it is freed */
-    uint32_t next;                     /* in the free or the stalled list */
+    uint32_t generation; /* generation of this number: one more each time it is freed */
+    uint32_t next;       /* next in the free or the stalled list */
     uint32_t jobrank, segment, pieces; /* in flight */
     uint16_t ep_index;
-    bool lends; /* local may be read until op says that its source is free */
+    bool lends; /* local may be read until op reports that its source is free */
     int value;
     rma_kind kind;
 };
@@ -108,7 +110,7 @@ static void transfer_close(pen_rma *rma, uint32_t i)
     rma->transfer_free = i;
 }
 
-/* The live transfer that an answer names, or NULL. */
+/* Returns the live transfer that an answer names, or NULL. */
 static rma_transfer *transfer_find(pen_rma *rma, const int32_t *args, pen_peer from, bool is_get)
 {
     uint32_t i = (uint32_t)args[0];
@@ -121,8 +123,8 @@ static rma_transfer *transfer_find(pen_rma *rma, const int32_t *args, pen_peer f
     return fits ? transfer : NULL;
 }
 
-/* One piece was answered: the operation that has ended with it, or NULL. Its count is the caller's
- * to lower, without the lock. */
+/* Counts the answer to one piece. Returns the operation that has ended with it, or NULL. The caller
+ * lowers its count, without the lock. */
 static pen_op *transfer_answered(pen_rma *rma, rma_transfer *transfer)
 {
     transfer->pieces--;
@@ -140,8 +142,8 @@ static size_t piece_max(const pen_rma *rma, const rma_transfer *transfer)
     return transfer->kind == RMA_SET ? SET_PIECE_LEN : rma->piece_len;
 }
 
-/* Where a piece lies between a device and a frame. Frames are copied as they are posted, and nobody
- * polls with the lock held, so there is one of these. */
+/* The buffer of a piece between a device and a frame. Posting copies the frame, and no thread polls
+ * with the lock held, so one buffer is enough. */
 static PEN_COLD char *stage(pen_job *job, pen_device *device, const char *at, size_t len)
 {
     pen_rma *rma = job->rma;
@@ -167,7 +169,7 @@ static int put_piece_send(pen_job *job, const rma_transfer *transfer, const int3
                                 args, body, len);
 }
 
-/* Non-zero: no room. */
+/* Returns non-zero if there is no room. */
 static int piece_send(pen_job *job, uint32_t i, const rma_transfer *transfer, uint32_t len)
 {
     int32_t args[GET_ARGS] = { (int32_t)i, (int32_t)transfer->generation,
@@ -188,7 +190,7 @@ static int piece_send(pen_job *job, uint32_t i, const rma_transfer *transfer, ui
     }
 }
 
-/* Sends pieces while there is room and the window allows; answers how many. */
+/* Sends pieces while there is room and the window allows. Returns how many. */
 static unsigned transfer_pump(pen_job *job, uint32_t i)
 {
     pen_rma *rma = job->rma;
@@ -219,14 +221,14 @@ static void stall(pen_job *job, uint32_t i)
     rma->stalled_last = i;
 }
 
-/* The poll loop's call: asks for more pieces of gets that could not ask for all at once. */
+/* Called by the poll loop: requests further pieces of gets that could not request all at once. */
 static unsigned stalled_poll(void *ctx)
 {
     pen_job *job = ctx;
     pen_rma *rma = job->rma;
     unsigned pieces = 0;
     if (!pen_lock_try(&rma->lock))
-        return 0; /* whoever holds it is here for the same reason, or adds to the list */
+        return 0; /* the holder does this work, or adds to the list */
     uint32_t i = rma->stalled_first;
     rma->stalled_first = rma->stalled_last = NONE;
     while (i != NONE) {
@@ -263,7 +265,7 @@ static void send_rest(pen_job *job, uint32_t i)
         bool all_sent = rma->transfers[i].sent == rma->transfers[i].len;
         pen_lock_drop(&rma->lock);
         if (all_sent)
-            break; /* the transfer is its answers' now: not to be touched */
+            break; /* answers own the transfer now: do not touch it */
         pen_job_count(job, &job->counters.again_room);
         pen_wait_step(&waiter);
     }
@@ -296,8 +298,8 @@ bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset
 
 /* ---- at the target --------------------------------------------------------------------------- */
 
-/* The piece's memory, and the device it is on (NULL: the host's); NULL: not ours to touch, and
- * counted. */
+/* Returns the piece's memory, and the device it is on (NULL: host memory). If the piece is outside
+ * all segments of this rank, counts it and returns NULL. */
 static char *piece_resolve(pen_job *job, const int32_t *args, uint64_t len, pen_device **device)
 {
     uint32_t number = (uint32_t)args[2];
@@ -338,7 +340,7 @@ static void handle_put(pen_token *token, const int32_t *args, unsigned arg_count
     if (pen_unlikely(device != NULL))
         device_write(job, device, to, body, body_len);
     else if (to != NULL && body_len == sizeof(uint64_t))
-        memcpy(to, body, sizeof(uint64_t)); /* clients expect a word whole */
+        memcpy(to, body, sizeof(uint64_t)); /* clients expect a single access of a word */
     else if (to != NULL && body_len != 0)
         pen_copy(to, body, body_len);
     answer_done(token, args, to != NULL);
@@ -356,7 +358,7 @@ static void handle_set(pen_token *token, const int32_t *args, unsigned arg_count
     }
     pen_device *device;
     char *to = piece_resolve(job, args, (uint32_t)args[5], &device);
-    if (device != NULL) /* no call of a client's gets here */
+    if (device != NULL) /* no call of a client reaches this */
         to = NULL;
     if (to != NULL)
         memset(to, args[6], (uint32_t)args[5]);
@@ -414,7 +416,7 @@ static void handle_done(pen_token *token, const int32_t *args, unsigned arg_coun
         pen_op_done(op);
 }
 
-/* Is this a piece we may have asked for? */
+/* Whether this is a piece that this rank may have requested. */
 static bool piece_fits(const pen_rma *rma, const rma_transfer *transfer, uint64_t at,
                        uint32_t body_len)
 {
@@ -441,8 +443,8 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
         pen_am_drop(job);
         return;
     }
-    /* Under the lock: a second answer to the same piece must not write after the operation has
-     * ended. */
+    /* Under the lock, because a second answer to the same piece must not write after the operation
+     * has ended. */
     if (pen_unlikely(transfer->device != NULL))
         device_write(job, transfer->device, transfer->local + at, body, body_len);
     else
@@ -453,7 +455,7 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
         pen_op_done(op);
 }
 
-/* For reports: the first transfer that an operation waits for. */
+/* Returns the first transfer that an operation waits for, for reports. */
 static bool explain(pen_job *job, const void *object, pen_wait_note *note)
 {
     pen_rma *rma = job->rma;

@@ -3,7 +3,7 @@
  *
  * A set is one pen_op in which any number of operations count: incomplete for the category,
  * source_busy of the puts for local completion. An access region is an event with the same counts,
- * made only when an operation in it is not done at once. */
+ * made only if an operation in it is not done at once. */
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
 
@@ -72,7 +72,7 @@ bool pen_nbi_test(pen_thread *thread, uint32_t categories)
     return true;
 }
 
-/* For reports: the operations that a wait is for. */
+/* Collects the operations that a wait is for, for reports. */
 typedef struct nbi_wait {
     pen_rma_thread *mine;
     uint32_t categories;
@@ -94,7 +94,7 @@ void pen_nbi_wait(pen_thread *thread, uint32_t categories)
     what.count = 3;
     pen_waiter waiter = pen_waiter_for(&thread->job->progress, true, &what);
     while (!pen_nbi_test(thread, categories)) {
-        PEN_ASSERT(thread->handler_depth == 0); /* a handler may ask when nothing is outstanding */
+        PEN_ASSERT(thread->handler_depth == 0); /* a handler may ask when all operations are done */
         pen_wait_step(&waiter);
     }
     pen_wait_end(&waiter);

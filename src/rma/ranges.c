@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranges.c: a treap of ranges. Priorities are a counter's hash, so the tree is balanced whatever
- * order a client's addresses come in. */
+/* ranges.c: a treap of ranges. Priorities are a counter's hash, so the tree is balanced for any
+ * order of the client's addresses. */
 #include "rma/ranges.h"
 
 #include "base/compiler.h"
 
 #include <stddef.h>
 
-/* Ranges may begin at the same address: the node's own address tells them apart. */
+/* Ranges may begin at the same address: then the node's own address decides. */
 static bool stands_before(const pen_range *a, const pen_range *b)
 {
     return a->first != b->first ? a->first < b->first : (uintptr_t)a < (uintptr_t)b;
@@ -28,7 +28,7 @@ static void sum_up(pen_range *range)
     }
 }
 
-/* Takes a tree apart: what stands before the range, and what after it. */
+/* Splits a tree into the part before the range and the part after it. */
 static void split(pen_range *tree, const pen_range *at, pen_range **before, pen_range **after)
 {
     if (tree == NULL) {
@@ -44,7 +44,7 @@ static void split(pen_range *tree, const pen_range *at, pen_range **before, pen_
     }
 }
 
-/* Puts two trees together; all of the first stands before the second. */
+/* Joins two trees; all of the first is before the second. */
 static pen_range *join(pen_range *before, pen_range *after)
 {
     if (before == NULL || after == NULL)
@@ -74,7 +74,7 @@ static pen_range *insert(pen_range *tree, pen_range *range)
 
 static pen_range *drop(pen_range *tree, pen_range *range)
 {
-    PEN_INVARIANT(tree != NULL); /* it was added and not removed since */
+    PEN_INVARIANT(tree != NULL); /* the range was added, and not removed since */
     if (tree == range)
         return join(tree->before, tree->after);
     pen_range **side = stands_before(range, tree) ? &tree->before : &tree->after;
@@ -85,7 +85,7 @@ static pen_range *drop(pen_range *tree, pen_range *range)
 
 void pen_ranges_add(pen_ranges *ranges, pen_range *range)
 {
-    /* a full-period generator, of which the high bits are good enough */
+    /* a full-period generator, whose high bits are good enough */
     ranges->seed = ranges->seed * UINT32_C(1664525) + UINT32_C(1013904223);
     range->priority = ranges->seed ^ ranges->seed >> 15;
     range->before = range->after = NULL;
@@ -106,7 +106,8 @@ pen_range *pen_ranges_find(const pen_ranges *ranges, uintptr_t first, uintptr_t 
         uintptr_t reach = before == NULL ? 0
                           : only_writes  ? before->write_last_max
                                          : before->last_max;
-        /* If something on the left reaches us, then it overlaps or all on the right is too far. */
+        /* If a range on the left reaches `first`, then it overlaps, or all ranges on the right are
+         * too far. */
         if (before != NULL && reach >= first)
             range = range->before;
         else if ((range->writes || !only_writes) && range->first <= last && range->last >= first)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma.c: put, get and set: picks the way to the target and reports completion as the caller wants
- * it.
+/* rma.c: put, get and set: chooses the path to the target and reports completion as the caller
+ * wants it.
  *
- * Ways, best first: this rank's own memory or a peer's mapped segment (a copy, done on return); the
- * kernel's copy between processes where any address is legal; the link's own put and get; messages.
- * Only the last two make an event. An immediate call is refused only when its first piece finds no
- * room: later pieces wait for room by polling, so a refused call has never had an effect. */
+ * Paths, best first: this rank's own memory or a peer's mapped segment (a copy, done on return);
+ * the kernel's copy between processes where any address is legal; the link's own put and get;
+ * messages. Only the last two make an event. An immediate call is refused only if its first piece
+ * finds no room: later pieces wait for room by polling, so a refused call has had no effect. */
 #include "rma/rma.h"
 
 #include "base/copy.h"
@@ -20,8 +20,8 @@
 
 /* ---- memory we can reach ourselves ----------------------------------------------------------- */
 
-/* Clients share words by 1-, 2-, 4- and 8-byte puts and expect them whole, so those are single
- * moves. */
+/* Clients share words by 1-, 2-, 4- and 8-byte puts and expect single accesses, so these lengths
+ * are single moves. */
 static void copy(void *to, const void *from, size_t len)
 {
     switch (len) {
@@ -93,7 +93,7 @@ static void count_route(const rma_call *call, bool shared_memory)
         pen_job_count(call->job, shared_memory ? &counters->put_shm : &counters->put_net);
 }
 
-/* The target's memory as this process sees it, or NULL. */
+/* Returns the target's memory as this process sees it, or NULL. */
 static char *mapped_alias(const rma_call *call)
 {
     const pen_job *job = call->job;
@@ -111,8 +111,8 @@ static char *mapped_alias(const rma_call *call)
     return mine != NULL && !mine->is_device ? call->remote : NULL;
 }
 
-/* Our own memory on a device, at the far side of the call: from and to host memory, and within the
- * device. Two devices meet in a frame. */
+/* Copies to and from this rank's own device memory at the far side of the call: from and to host
+ * memory, and within the device. A copy between two devices goes through a frame. */
 static bool own_device_try(const rma_call *call)
 {
     pen_mem *mem = &call->job->mem;
@@ -147,8 +147,8 @@ static bool has_device(const rma_call *call)
 
 /* ---- the kernel's copy between processes ----------------------------------------------------- */
 
-/* The process to ask the kernel about, where any address is legal and the peer is on this host; 0:
- * another way is needed. */
+/* Returns the process to name to the kernel, where any address is legal and the peer is on this
+ * host; 0: take another path. */
 static pid_t cma_pid(const pen_job *job, uint32_t jobrank)
 {
     if (!job->mem.everything || !job->routes[jobrank].same_host)
@@ -161,21 +161,21 @@ static pid_t cma_pid(const pen_job *job, uint32_t jobrank)
     return row == NULL ? 0 : (pid_t)atomic_load_explicit(&row->pid, memory_order_acquire);
 }
 
-/* What became of the kernel's copy: true: done. A kernel that refuses is not asked again; an
- * address that is not there is the client's error. */
+/* Handles the result of the kernel's copy; true: done. If the kernel refuses, it is not asked
+ * again. An address that does not exist is the client's error. */
 static bool cma_done(pen_job *job, pen_status status, const char *name, uint32_t jobrank,
                      const void *remote, size_t len)
 {
     if (status == PEN_OK) {
-        atomic_thread_fence(memory_order_acq_rel); /* as after a copy of our own */
+        atomic_thread_fence(memory_order_acq_rel); /* as after a copy by this process */
         return true;
     }
     if (errno == EFAULT)
-        pen_job_fatal(
-            job,
-            "%s of %zu bytes at %p of rank %u: that rank, or this one, has no such memory; "
-            "check the address and the length",
-            name, len, remote, jobrank);
+        pen_job_fatal(job,
+                      "%s of %zu bytes at %p of rank %u: that memory does not exist on that rank, "
+                      "or the local memory does not exist; "
+                      "check the address and the length",
+                      name, len, remote, jobrank);
     atomic_store_explicit(&job->rma->cma_refused, true, memory_order_relaxed);
     pen_log_info(&job->log,
                  "the kernel does not let ranks copy each other's memory: %s; using messages",
@@ -215,7 +215,7 @@ bool pen_rma_move_lists(pen_job *job, uint32_t jobrank, bool is_put, struct iove
     return true;
 }
 
-/* Everything that is done on return. */
+/* Tries all paths that are done on return. */
 static bool done_now(const rma_call *call)
 {
     if (call->len == 0)
@@ -232,8 +232,8 @@ static bool done_now(const rma_call *call)
 
 /* ---- the link's own put and get -------------------------------------------------------------- */
 
-/* A part of an implicit operation, with counts of its own, because its source has to be waited for
- * alone. */
+/* Makes a part of an implicit operation, with separate counts, because its source has to be waited
+ * for alone. */
 static void child_ends(pen_op *op)
 {
     pen_event_root *child = pen_container_of(op, pen_event_root, op);
@@ -259,8 +259,9 @@ static pen_post link_post(const rma_call *call, const pen_remote_segment *segmen
     return result;
 }
 
-/* Posts every piece; false: immediate, and the first found no room. A piece that failed never
- * completes: the peer is lost and the job is being ended by whoever learns of it. */
+/* Posts every piece. Returns false if the call is immediate and the first piece found no room. A
+ * piece that failed never completes: the peer is lost, and the thread that learns of it ends the
+ * job. */
 static bool link_post_all(const rma_call *call, const pen_remote_segment *segment, uint64_t offset,
                           pen_op *op)
 {
@@ -297,7 +298,7 @@ static bool link_start(const rma_call *call, const pen_remote_segment *segment, 
         return link_post_all(call, segment, offset, op);
     pen_event_root *child = pen_event_take(&pen_rma_thread_of(call->thread)->pool);
     child->parent = op;
-    child->op.then = child_ends; /* our own count keeps it from ending before the last line */
+    child->op.then = child_ends; /* this count keeps it from ending before the last line */
     pen_count_raise(&op->incomplete, op->shared);
     bool started = link_post_all(call, segment, offset, &child->op);
     pen_wait what = pen_rma_wait_for(call, PEN_AWAITED_PUT);
@@ -340,8 +341,8 @@ PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t job
         (unsigned long long)(segment->base + segment->len));
 }
 
-/* Whether the link itself can move the bytes; finds the region of our side where the link wants to
- * be told. */
+/* Returns whether the link itself can move the bytes; if the link needs it, finds the region of the
+ * local side. */
 static bool link_moves(rma_call *call, const pen_link *link)
 {
     if (call->kind == RMA_SET || call->device != NULL || link->rma == NULL)
@@ -352,7 +353,8 @@ static bool link_moves(rma_call *call, const pen_link *link)
     return call->region != NULL;
 }
 
-/* Starts what cannot be done now. The caller holds one count of op, so op cannot end meanwhile. */
+/* Starts an operation that cannot be done now. The caller holds one count of op, so op cannot end
+ * meanwhile. */
 static bool start(const rma_call *call, pen_op *op)
 {
     pen_job *job = call->job;
@@ -371,7 +373,7 @@ static bool start(const rma_call *call, pen_op *op)
     return started;
 }
 
-/* The device that our side's memory is on, by the segment of our endpoint. */
+/* Returns the device that the local memory is on, by the segment of the local endpoint. */
 static PEN_COLD pen_device *device_of(pen_thread *thread, const pen_team *team, const char *local,
                                       size_t len)
 {
@@ -390,16 +392,16 @@ static PEN_COLD pen_device *device_of(pen_thread *thread, const pen_team *team, 
     return NULL;
 }
 
-/* Checks what no way can do without. */
+/* Checks what every path requires. */
 static rma_call call_of(pen_thread *thread, pen_team *team, uint32_t rank, rma_kind kind,
                         const void *remote, const void *local, size_t len)
 {
-    PEN_ASSERT(thread->handler_depth == 0); /* no put or get in a handler */
+    PEN_ASSERT(thread->handler_depth == 0); /* put and get are illegal in a handler */
     uint32_t size = team->view.size != 0 ? team->view.size : thread->job->size;
     if (pen_unlikely(rank >= size))
         pen_job_fatal(thread->job, "put or get: there is no rank %u in a team of %u", rank, size);
     pen_device *device = NULL;
-    /* relaxed: whoever made the segment has told this thread of it by its own means */
+    /* relaxed: the thread that made the segment has told this thread of it by its own means */
     if (pen_unlikely(
             atomic_load_explicit(&thread->job->mem.device_segments, memory_order_relaxed) != 0) &&
         len != 0)
@@ -531,7 +533,7 @@ int pen_rma_get(pen_thread *thread, pen_team *team, void *dest, uint32_t rank, c
 
 pen_status pen_rma_open(pen_job *job)
 {
-    pen_rma *rma = pen_job_calloc(job, 1, sizeof *rma, "what puts and gets need");
+    pen_rma *rma = pen_job_calloc(job, 1, sizeof *rma, "the state of puts and gets");
     if (rma == NULL)
         return PEN_ERR_MEMORY;
     pen_lock_init(&rma->lock, job->concurrency);

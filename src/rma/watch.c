@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch.c: checked builds: the records of outstanding operations: made when a call returns, ended
- * when the client synchronises it, told of when the job ends without that. */
+/* watch.c: checked builds: the records of outstanding operations. A record is made when a call
+ * returns, and ended when the client synchronises it; if the job ends before, it is reported. */
 #include "rma/watch.h"
 
 #include "job/checks.h"
@@ -48,7 +48,8 @@ static pen_watched *record_make(const pen_watch_call *call)
     return watched;
 }
 
-/* What tells a put's bytes from others. Those on a device we do not read: all count as alike. */
+/* Returns a hash by which the bytes of two puts are compared. Device memory is not read: all of it
+ * counts as equal. */
 static uint64_t content_of(const pen_watch_call *call)
 {
     if (pen_mem_is_device(&call->thread->job->mem, call->local, call->len))
@@ -56,7 +57,7 @@ static uint64_t content_of(const pen_watch_call *call)
     return pen_watch_content_of(call->local, call->len);
 }
 
-/* The source had to stay as it was until now. Called under the lock. */
+/* Checks that the source is unchanged since the call. Called under the lock. */
 static void source_end(pen_watched *watched)
 {
     const pen_watch_call *call = &watched->call;
@@ -81,7 +82,7 @@ static void record_free(pen_watched *watched)
     free(watched);
 }
 
-/* An access region is as deep as they get. */
+/* Regions do not nest, so this is the deepest list. */
 static void record_end(pen_watched *watched)
 {
     pen_watched *next;
@@ -110,7 +111,7 @@ pen_event *pen_watch_event(const pen_watch_call *call, pen_event *event, pen_eve
 {
     if (event == PEN_EVENT_NO_OP)
         return event;
-    if (event == PEN_EVENT_DONE) { /* the bytes are there, but the client does not know it yet */
+    if (event == PEN_EVENT_DONE) { /* the bytes have arrived, but the client does not know it yet */
         event = pen_event_new(call->thread);
         pen_event_finish(event);
     }
@@ -125,7 +126,7 @@ pen_event *pen_watch_event(const pen_watch_call *call, pen_event *event, pen_eve
     return event;
 }
 
-/* The record that may stand for one more; NULL: none. */
+/* Finds a record that may stand for one more operation, or NULL. */
 static pen_watched *record_for(pen_watched *list, const pen_watch_call *call, uint32_t category)
 {
     for (; list != NULL; list = list->next)
@@ -219,7 +220,7 @@ pen_event *pen_watch_region_end(pen_thread *thread, pen_event *event)
                                   .thread = thread,
                                   .kind = PEN_WATCH_OTHER };
     if (mine->region_watched == NULL && event == PEN_EVENT_DONE)
-        return event; /* nothing was begun in it */
+        return event; /* the region had no operations */
     event = pen_watch_event(&call, event, NULL);
     struct pen_watch *watch = watch_of(thread);
     pen_watched *region = pen_event_root_of(event)->watched;
@@ -241,7 +242,7 @@ typedef struct watch_tally {
     uint32_t count;
 } watch_tally;
 
-enum { TALLIES_MAX = 32 }; /* calls; further ones go with the last */
+enum { TALLIES_MAX = 32 }; /* number of calls; further ones are counted with the last */
 
 static void tally_add(watch_tally *tallies, const pen_watched *watched)
 {
@@ -253,7 +254,7 @@ static void tally_add(watch_tally *tallies, const pen_watched *watched)
     tallies[i].count += watched->count;
 }
 
-/* Called under the lock, on which whoever adds and removes waits. */
+/* Called under the lock: threads that add and remove records wait for it. */
 static void tally_list(watch_tally *tallies, const pen_watched *list, const pen_thread *thread)
 {
     for (; list != NULL; list = list->next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* watch_compare.c: checked builds: memory that a new operation and an outstanding one both use.
- * Addresses are compared within one rank's memory; what a put to this rank itself writes is
+ * Addresses are compared within one rank's memory. What a put to this rank itself writes is
  * compared with local buffers, too. */
 #include "job/checks.h"
 #include "rma/watch_internal.h"
@@ -57,7 +57,7 @@ static const char *role(const pen_watch_call *call, bool is_remote)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Two operations after which memory is the same in any order. */
+/* Returns whether memory is the same after the two operations in any order. */
 static bool does_the_same(const pen_watch_call *a, const pen_watch_call *b)
 {
     if (a->kind != b->kind || a->jobrank != b->jobrank || a->remote != b->remote ||
@@ -102,7 +102,7 @@ static pen_watched *compare_use(const pen_watch_call *call, const watch_use *use
     if (found == NULL)
         return NULL;
     const watch_use *other = (const watch_use *)(void *)found;
-    /* What two atomics fetch into one place differs. */
+    /* Two atomics fetch different values into one location. */
     bool is_result = call->kind == PEN_WATCH_ATOMIC && !use->is_remote;
     if (is_result || !does_the_same(call, &other->owner->call))
         refuse_overlap(call, use, other);
@@ -145,7 +145,7 @@ void pen_watch_use(pen_watched *watched)
         return;
     if (uses(call, true))
         use_begin(watched, true);
-    /* A source that was free when the call returned is nobody's business. */
+    /* A source that was free when the call returned needs no check. */
     if (uses(call, false) && (call->kind != PEN_WATCH_PUT || call->when != PEN_LOCAL_NOW))
         use_begin(watched, false);
 }

@@ -454,7 +454,7 @@ static void an_address_that_nobody_has_ends_the_job_with_a_message(void **state)
     pair p;
     open_pair(&p, (ranks_params){ .everything = true, .same_host = true });
     p.remote = (char *)4096;
-    assert_true(ranks_dies(put_outside, &p, p.job, "has no such memory"));
+    assert_true(ranks_dies(put_outside, &p, p.job, "that memory does not exist"));
     rma_ranks_close(&p.world);
 }
 
