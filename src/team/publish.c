@@ -37,7 +37,7 @@ static pen_status compare(publish_call *call, const publish_head *heads)
         if (heads[rank].failed != 0) {
             if (jobrank != job->rank)
                 pen_log_error(&job->log,
-                              "cannot publish segments: rank %u could not make its own known; see "
+                              "cannot publish segments: rank %u could not publish its own; see "
                               "its message",
                               jobrank);
             return PEN_ERR_RESOURCE;

@@ -72,7 +72,7 @@ bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box)
             continue;
         if (__builtin_mul_overflow(total, count, &total) || total > PTRDIFF_MAX)
             pen_job_fatal(job,
-                          "%s: the counts of %zu levels make more bytes than memory has; check the "
+                          "%s: the counts of %zu levels give more bytes than memory has; check the "
                           "counts",
                           call->name, call->levels);
         level_add(box, (vis_level){ call->dest.strides[i], call->source.strides[i], count });

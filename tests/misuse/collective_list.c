@@ -2,7 +2,7 @@
 /* collective_list.c: a list of addresses, and no word of whose they are.
  *
  * EXPECT: gasnet_coll_broadcastM: flags 0x12: GASNET_COLL_SINGLE or GASNET_COLL_LOCAL is needed, to
- * tell lists of everybody's addresses from lists of one's own
+ * tell lists of the addresses of all ranks from lists of this rank's
  *
  * PEN_RANKS: 2
  * PEN_MODE: seq */

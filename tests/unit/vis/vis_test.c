@@ -444,12 +444,12 @@ static void counts_that_overflow_are_refused(void **state)
     p.put.dest.strides = p.put.source.strides = strides;
     p.put.counts = counts;
     p.put.levels = 2;
-    assert_true(ranks_dies(do_call, &p, p.job, "more bytes than memory has"));
+    assert_true(ranks_dies(do_call, &p, p.job, "more bytes than memory"));
     void *places[] = { p.remote };
     p.put.shape = PEN_VIS_INDEXED;
     p.put.dest = p.put.source =
         (pen_vis_side){ .list = places, .count = SIZE_MAX / 2, .len = SIZE_MAX / 2 };
-    assert_true(ranks_dies(do_call, &p, p.job, "more bytes than memory has"));
+    assert_true(ranks_dies(do_call, &p, p.job, "more bytes than memory"));
     rma_ranks_close(&p.world);
 }
 
