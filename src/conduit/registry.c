@@ -9,8 +9,8 @@
 
 enum { REASONS_LEN_MAX = 512, NAMES_MAX = 32 };
 
-/* A conduit's name is the one that GASNet's clients know, where they know one: compat/conduits.
- * These words are understood as well. */
+/* If GASNet's clients know a conduit by a name, the conduit has that name: see compat/conduits.
+ * These words are aliases. */
 static const struct {
     const char *word, *name;
 } other_words[] = { { "shm", "smp" } };
@@ -33,7 +33,7 @@ const pen_conduit *pen_conduit_find(const char *name)
     return find_among(pen_builtin_conduits, name);
 }
 
-/* The score, at least 0; *why_not is never NULL when it is 0. */
+/* Returns the score, at least 0. If it is 0, *why_not is not NULL. */
 static int score_of(const pen_conduit *conduit, pen_peer peers, const char **why_not)
 {
     if (conduit->abi != PEN_CONDUIT_ABI) {
@@ -45,11 +45,11 @@ static int score_of(const pen_conduit *conduit, pen_peer peers, const char **why
     if (score > 0)
         return score;
     if (*why_not == NULL)
-        *why_not = "it did not say why";
+        *why_not = "it gave no reason";
     return 0;
 }
 
-/* Adds "; text" or the first text; what does not fit is left out. */
+/* Adds "; text", or "text" if it is the first. Text that does not fit is left out. */
 static void list_add(char list[REASONS_LEN_MAX], const char *between, const char *first,
                      const char *second)
 {
@@ -70,14 +70,15 @@ static void say_unknown(pen_log *log, const pen_conduit *const *table, const cha
     names[count] = NULL;
     const char *near = pen_nearest(wanted, names);
     if (near != NULL)
-        pen_log_error(log,
-                      "cannot use conduit \"%s\": this build has none of that name; did you mean "
-                      "\"%s\"? It has: %s",
-                      wanted, near, list);
+        pen_log_error(
+            log,
+            "cannot use conduit \"%s\": this build has no conduit of that name; did you mean "
+            "\"%s\"? It has: %s",
+            wanted, near, list);
     else
-        pen_log_error(log,
-                      "cannot use conduit \"%s\": this build has none of that name; it has: %s",
-                      wanted, list[0] != '\0' ? list : "none at all");
+        pen_log_error(
+            log, "cannot use conduit \"%s\": this build has no conduit of that name; it has: %s",
+            wanted, list[0] != '\0' ? list : "no conduit");
 }
 
 static pen_status choose_wanted(pen_log *log, const pen_conduit *const *table, const char *wanted,
@@ -119,7 +120,7 @@ static pen_status choose_best(pen_log *log, const pen_conduit *const *table, pen
     }
     if (best == NULL) {
         pen_log_error(log, "no conduit is usable for %u ranks: %s; see `penstock info`",
-                      (unsigned)peers, reasons[0] != '\0' ? reasons : "this build has none");
+                      (unsigned)peers, reasons[0] != '\0' ? reasons : "this build has no conduit");
         return PEN_ERR_UNUSABLE;
     }
     *out = best;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared.c: how much of the host arena to set aside before anybody knows which conduit the ranks
- * will choose. */
+/* shared.c: how much of the host arena to set aside. At that time the ranks have not yet chosen
+ * a conduit. */
 #include "conduit/conduit.h"
 #include "knob/knob.h"
 
@@ -11,7 +11,8 @@ size_t pen_conduit_shared_len(const pen_conduit *conduit, pen_peer peers)
     if (conduit->abi != PEN_CONDUIT_ABI || conduit->shared_len == NULL)
         return 0;
     uint64_t config[PEN_CONDUIT_CONFIG_MAX / sizeof(uint64_t)] = { 0 };
-    pen_log nobody = { .fd = -1, .rank = -1 }; /* a rank that reads them complains */
+    pen_log nobody = { .fd = -1,
+                       .rank = -1 }; /* the ranks read the variables as well, and report errors */
     if (conduit->knobs != NULL &&
         pen_knob_read(&nobody, conduit->knobs, config, NULL, NULL) != PEN_OK)
         return 0;
