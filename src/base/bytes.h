@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bytes.h: a cursor over bytes that came from elsewhere; it cannot overrun. A read past
- * the end answers 0 and marks the cursor failed; the caller asks once, at the end.
- * Also its counterpart for writing into a bounded buffer. Numbers are little-endian. */
+/* bytes.h: a cursor over untrusted bytes, which cannot overrun. A read past the end returns 0
+ * and marks the cursor as failed; the caller tests once, at the end. Also the counterpart that
+ * writes into a bounded buffer. Numbers are little-endian. */
 #ifndef PEN_BASE_BYTES_H
 #define PEN_BASE_BYTES_H
 
@@ -54,7 +54,7 @@ static inline uint64_t pen_bytes_u64(pen_bytes *in) { return pen_bytes_uint(in, 
 typedef struct pen_sink {
     uint8_t *start;
     size_t len, len_max;
-    bool failed; /* something did not fit; nothing after it was written */
+    bool failed; /* a value did not fit; later values were not written */
 } pen_sink;
 
 static inline pen_sink pen_sink_of(void *start, size_t len_max)

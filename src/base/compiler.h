@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* compiler.h: the few attributes, hints and assertions that all code uses. */
+/* compiler.h: the attributes, hints and assertions that all code uses. */
 #ifndef PEN_BASE_COMPILER_H
 #define PEN_BASE_COMPILER_H
 
@@ -19,14 +19,14 @@
 #define pen_container_of(ptr, type, member) \
     ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 
-/* Says where an invariant of ours broke, and aborts. */
+/* Prints the broken invariant and its place, and aborts. */
 PEN_COLD _Noreturn void pen_invariant_broken(const char *what, const char *file, int line);
 
-/* The system lacks something without which this process may not go on: says why, and ends the
- * process with status 1. */
+/* Ends the process with status 1, after printing the reason, because the system lacks a service
+ * without which it cannot continue. */
 PEN_COLD _Noreturn void pen_cannot_go_on(const char *why);
 
-/* Always on, off the fast path. Bytes from a peer are never asserted on. */
+/* Always on, but not used on the fast path. Never use it on bytes from a peer. */
 #define PEN_INVARIANT(cond)                                  \
     do {                                                     \
         if (pen_unlikely(!(cond)))                           \
@@ -50,10 +50,10 @@ static inline void pen_cpu_relax(void)
 #endif
 }
 
-/* Asks for a line that will be written soon, which somebody else may have: a store would keep those
- * behind it waiting for as long as the line takes. No address faults. GCC's builtin asks for a copy
- * to read unless the whole program is for processors that announce the instruction; those that do
- * not do nothing. */
+/* Prefetches a line that will be written soon and may be in a different core's cache. Without
+ * this, a store to it would delay later stores until the line arrives. Any address is allowed.
+ * GCC's builtin prefetches for reading unless the whole program is compiled for processors that
+ * announce the instruction. Processors without the instruction ignore it. */
 static inline void pen_prefetch_to_write(const volatile void *at)
 {
 #if defined(__x86_64__)
@@ -63,7 +63,8 @@ static inline void pen_prefetch_to_write(const volatile void *at)
 #endif
 }
 
-/* A full fence; atomic_thread_fence would draw a warning in builds with the thread sanitizer. */
+/* A full fence. It is not atomic_thread_fence, which causes a warning in builds with the thread
+ * sanitizer. */
 static inline void pen_fence(void) { __sync_synchronize(); }
 
 static inline size_t pen_align_up(size_t n, size_t to) /* to: a power of two */

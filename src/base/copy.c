@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy.c: copies of 2 KiB to 1 MiB, by the moves that suit the processor, and the reader. */
+/* copy.c: copies of 2 KiB to 1 MiB, with the moves that suit the processor and the reader. */
 #include "base/copy.h"
 
 #if defined(__x86_64__)
@@ -10,8 +10,8 @@ typedef long long wide __attribute__((vector_size(32), aligned(1), may_alias));
 
 enum { WIDE_LEN = sizeof(wide), TURN_LEN = 4 * sizeof(wide) };
 
-/* Four at a time to aligned places; before them one that reaches over the first of these, and after
- * them four that reach back over the last. */
+/* Moves four at a time to aligned places. The first move overlaps the start of these, and four
+ * moves at the end overlap their end. */
 static __attribute__((target("avx"))) void move_wide(char *to, const char *from, size_t len)
 {
     char *const last = to + len - TURN_LEN;
@@ -53,7 +53,7 @@ void pen_copy_long(void *to, const void *from, size_t len)
         memcpy(to, from, len);
 }
 
-/* Whole lines: what is left of one would be read before it is written. */
+/* Copies whole lines only, because a partly written line would be read first. */
 void pen_copy_stream(void *to, const void *from, size_t len)
 {
     enum { LINE_LEN = 64, PART_LEN = sizeof(__m128i), PARTS = LINE_LEN / PART_LEN };
@@ -74,9 +74,9 @@ void pen_copy_stream(void *to, const void *from, size_t len)
     memcpy(dest, source, len);
 }
 
-/* In ticks of the time stamp counter, of which a nanosecond has 2 to 4: measured at 2.6, 128 bytes
- * took 6 to 12 into caches of this core's, 29 to 38 where another core of the die had the lines,
- * and 127 to 180 between dies. */
+/* PERIOD: copies from one timed copy to the next. BYTES_PER_TICK: if a timed copy moves fewer bytes
+ * per tick of the time stamp counter, the lines came from a different die. A tick is 0.25 to 0.5
+ * ns; the limit lies between the rates measured within and between dies. */
 enum { PERIOD = 16, BYTES_PER_TICK = 5 };
 
 pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)

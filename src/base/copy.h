@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy.h: memcpy between buffers of clients, at addresses that they chose. That of the C library
- * copies 2 KiB and more by one string instruction on processors that say theirs is fast. AMD's say
- * so, yet it takes a fifth longer for 4 KiB than a loop of 32-byte moves, and thirty times as long
- * where the destination lies 1 to 15 bytes further in its page than the source does (64 KiB: 19 us
- * instead of 1.1). */
+/* copy.h: memcpy between clients' buffers, at any alignment. For 2 KiB and more, the C library
+ * uses one string instruction on processors that report it as fast. AMD processors report this,
+ * but the instruction is slower there than a loop of 32-byte moves, and many times slower if the
+ * destination lies 1 to 15 bytes further in its page than the source. */
 #ifndef PEN_BASE_COPY_H
 #define PEN_BASE_COPY_H
 
@@ -12,17 +11,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/* From the first length on, and below the last, the C library takes the string instruction, or may:
- * at most as much as a core's second-level cache holds. */
+/* From the first length up to the last one, the C library may use the string instruction. The
+ * last one is at most the size of a core's second-level cache. */
 #define PEN_COPY_LONG_MIN ((size_t)2048)
 #define PEN_COPY_LONG_END ((size_t)1 << 20)
 
-/* The same for lengths from PEN_COPY_LONG_MIN on: as suits the processor, and by moves of 32 bytes
- * wherever it has them. */
+/* Copies of PEN_COPY_LONG_MIN bytes and more. _long: with the moves that suit the processor.
+ * _wide: with 32-byte moves if the processor has them. */
 void pen_copy_long(void *to, const void *from, size_t len);
 void pen_copy_wide(void *to, const void *from, size_t len);
 
-/* As memcpy: the two do not overlap. */
+/* As memcpy: the buffers must not overlap. */
 static inline void pen_copy(void *to, const void *from, size_t len)
 {
     if (len - PEN_COPY_LONG_MIN < PEN_COPY_LONG_END - PEN_COPY_LONG_MIN)
@@ -33,21 +32,21 @@ static inline void pen_copy(void *to, const void *from, size_t len)
 
 /* ---- for another core ------------------------------------------------------------------------
  *
- * Into memory that another core reads next, and read before: our stores wait until each line is
- * taken from that core's caches, which between dies is five times the copy (16 KiB, to there and
- * back out of it: 8.2 us; within a die 2.0). Stores that go past the caches do not wait, but then
- * the reader finds the lines in memory (2.6, and 2.3). So the copy that tells how others go is
- * timed: slow ones go past. How far away the reader is changes while a program runs. */
+ * Copies into memory that a different core has read and will read again. Each store waits until the
+ * line is taken from that core's caches, which between dies takes several times as long as the
+ * copy. Stores that bypass the caches do not wait, but the reader then has to load the lines from
+ * memory. So one copy in a while is timed, and if it is slow, the next ones bypass the caches. The
+ * timing is repeated, because the distance of the reader changes while a program runs. */
 #define PEN_COPY_OUT_MIN ((size_t)4096)
 
-/* Of one writer into one place; zero at first. */
+/* State of one writer to one place; zero at first. */
 typedef struct pen_copy_pace {
     uint8_t count;
     bool streams;
 } pen_copy_pace;
 
-/* What is written there before the reader hears of it: one part or more, all of which go the same
- * way. pace, NULL: too short for it to matter. */
+/* A copy of one or several parts, which the reader learns of when it is complete. All parts use
+ * the same kind of stores. pace is NULL if the copy is short. */
 typedef struct pen_copy_piece {
     pen_copy_pace *pace;
     size_t len;
@@ -55,13 +54,13 @@ typedef struct pen_copy_piece {
     bool streams;
 } pen_copy_piece;
 
-/* For pieces of PEN_COPY_OUT_MIN bytes and more. */
+/* For pieces of at least PEN_COPY_OUT_MIN bytes. */
 pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len);
 void pen_copy_end_paced(const pen_copy_piece *piece);
-/* Past the caches; in no order until pen_copy_end_paced. */
+/* Bypasses the caches. The stores are ordered only by pen_copy_end_paced. */
 void pen_copy_stream(void *to, const void *from, size_t len);
 
-/* len: of all its parts. */
+/* len: of all parts together. */
 static inline pen_copy_piece pen_copy_begin(pen_copy_pace *pace, size_t len)
 {
     return len < PEN_COPY_OUT_MIN ? (pen_copy_piece){ 0 } : pen_copy_begin_paced(pace, len);
@@ -76,7 +75,7 @@ static inline void pen_copy_part(const pen_copy_piece *piece, void *to, const vo
         pen_copy(to, from, len);
 }
 
-/* Now the reader may be told. */
+/* After this, the reader may be notified. */
 static inline void pen_copy_end(const pen_copy_piece *piece)
 {
     if (piece->pace != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* invariant.c: what happens when an invariant of ours breaks: one line on stderr, then abort(), so
- * that the crash handler, a core file or a debugger sees the stack. Also the end of a process that
- * the system does not let go on. */
+/* invariant.c: the end of a process with a broken invariant: one line on stderr, then abort(),
+ * so that the crash handler, a core file or a debugger sees the stack. Also the end of a process
+ * if the system lacks a necessary service. */
 #include "base/compiler.h"
 
 #include <stdio.h>
@@ -25,12 +25,11 @@ void pen_invariant_broken(const char *what, const char *file, int line)
                  "penstock[pid %ld] error: invariant broken: %s at %s:%d; this is a defect of "
                  "Penstock, please report it\n",
                  (long)getpid(), what, file, line);
-    if (len >= (int)sizeof text) { /* cut, but still one line */
+    if (len >= (int)sizeof text) { /* truncated, but still one line */
         len = (int)sizeof text - 1;
         text[len - 1] = '\n';
     }
-    /* One write, so that the line does not mix with another process's; nothing is left to do if it
-     * fails. */
+    /* One write, so that lines of several processes do not mix. If it fails, no channel is left. */
     if (len > 0 && write(STDERR_FILENO, text, (size_t)len) < 0)
         abort();
     abort();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nearest.c: what a mistyped word may have meant. */
+/* nearest.c: suggests the word that a mistyped word may have meant. */
 #include "base/nearest.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@ enum { WORD_LEN_MAX = 64 };
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* Levenshtein's distance, row by row. */
+/* Computes Levenshtein's distance, row by row. */
 unsigned pen_distance(const char *a, const char *b)
 {
     size_t a_len = strlen(a), b_len = strlen(b);
@@ -33,10 +33,10 @@ unsigned pen_distance(const char *a, const char *b)
 
 const char *pen_nearest(const char *typed, const char *const *words)
 {
-    if (strlen(typed) < 3) /* a word of one or two letters resembles too many */
+    if (strlen(typed) < 3) /* too many words resemble a word of one or two letters */
         return NULL;
     const char *best = NULL;
-    unsigned best_distance = (unsigned)strlen(typed) / 3 + 1; /* farther is another word */
+    unsigned best_distance = (unsigned)strlen(typed) / 3 + 1; /* farther is a different word */
     for (; *words != NULL; words++) {
         unsigned d = pen_distance(typed, *words);
         bool begins = strncmp(*words, typed, strlen(typed)) == 0;

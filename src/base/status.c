@@ -17,7 +17,7 @@ static const status_row status_rows[] = {
 static const status_row *status_find(pen_status status)
 {
     static const status_row unknown = { "unknown status", "" };
-    size_t i = (size_t)status; /* a negative one becomes too large */
+    size_t i = (size_t)status; /* a negative status becomes too large */
     return i < sizeof status_rows / sizeof status_rows[0] ? &status_rows[i] : &unknown;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kind.c: the kinds of device memory that this build has. */
+/* kind.c: the kinds of device memory in this build. */
 #include "mem/kind.h"
 
 #include "mem/kind_standin.h"

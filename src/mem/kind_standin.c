@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kind_standin.c: each allocation is an anonymous file mapped twice: the client gets the address of
- * a mapping that nobody may touch, copies go by the other. So whoever treats a device address as
- * memory dies of it, as on a machine whose device is real. */
+/* kind_standin.c: each allocation is an anonymous file that is mapped twice. The client gets the
+ * address of a mapping without access; copies use the second mapping. So a program that treats a
+ * device address as memory crashes, as on a machine with a real device. */
 #include "mem/kind_standin.h"
 
 #include "base/compiler.h"
@@ -13,19 +13,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { STANDIN_ORDINALS = 16 }; /* devices a process may see, each any number of times */
+enum { STANDIN_ORDINALS = 16 }; /* devices a process sees; each may be opened any number of times */
 
 typedef struct standin_block {
     struct standin_block *next;
-    char *device; /* what the client sees */
-    char *host;   /* the same memory, for us */
+    char *device; /* the client's address */
+    char *host;   /* the accessible mapping of this memory */
     size_t len;
 } standin_block;
 
 typedef struct standin {
     pen_device device;
     pen_lock lock;         /* guards the list */
-    standin_block *blocks; /* of one device; few */
+    standin_block *blocks; /* allocations of one device; a short list */
 } standin;
 
 static pen_status standin_open(const pen_device_args *args, pen_concurrency concurrency,
@@ -86,7 +86,7 @@ static void *standin_alloc(pen_device *device, size_t len)
     return block->device;
 }
 
-/* Takes the block out of the list; NULL: it is not there. */
+/* Takes the block out of the list. Returns NULL if it is not there. */
 static standin_block *standin_remove(standin *mine, const void *at)
 {
     standin_block *found = NULL;
@@ -110,7 +110,7 @@ static void standin_release(pen_device *device, void *at)
     free(block);
 }
 
-/* Our address of it; NULL: not all of it is in one allocation. */
+/* Returns the accessible address, or NULL if the range is not in one allocation. */
 static char *standin_host(pen_device *device, const void *at, size_t len)
 {
     standin *mine = pen_container_of(device, standin, device);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mem.c: the table of our segments, the allocator of the arena slice, and the range checks;
+/* mem.c: the table of this rank's segments, the allocator of the arena slice, the range checks, and
  * devices.
  *
- * The slice is allocated first fit between the segments that live in it: there are few, so the
- * table itself is the free list. Memory is reserved, never touched: what a rank may reserve is its
- * share of the memory that was available when it started, and a destroyed segment's pages go back
- * at once. */
+ * The slice is allocated first fit between its live segments. These are few, so the table itself
+ * serves as free list. Memory is reserved but not touched. A rank may reserve its share of the
+ * memory that was available when it started. The pages of a destroyed segment are given back at
+ * once. */
 #include "mem/mem.h"
 
 #include "base/compiler.h"
@@ -18,7 +18,8 @@
 
 enum { MEM_MIB_SHIFT = 20, MEM_LITTLE = 16 };
 
-/* In an EVERYTHING job any address of a peer is legal; only our own we can touch ourselves. */
+/* In an EVERYTHING job any address of a peer is legal. This process can access only its own
+ * addresses directly. */
 static const pen_remote_segment mem_everywhere = { .len = UINT64_MAX };
 static const pen_remote_segment mem_everywhere_here = { .len = UINT64_MAX, .mapped = true };
 
@@ -62,7 +63,7 @@ void pen_mem_close(pen_mem *mem)
 
 static size_t mem_pages_len(size_t len) { return pen_align_up(len, PEN_SEGMENT_GRAIN); }
 
-/* The end of a segment of the slice that overlaps [offset, offset + len), or 0. */
+/* The end of a segment in the slice that overlaps [offset, offset + len), or 0. */
 static size_t mem_slice_conflict(const pen_mem *mem, size_t offset, size_t len)
 {
     for (uint32_t number = 1; number < PEN_SEGMENTS_MAX; number++) {
@@ -77,7 +78,7 @@ static size_t mem_slice_conflict(const pen_mem *mem, size_t offset, size_t len)
     return 0;
 }
 
-/* First fit; NULL: no gap is long enough. */
+/* Finds a gap, first fit. Returns NULL if no gap is long enough. */
 static char *mem_slice_take(const pen_mem *mem, size_t len)
 {
     const size_t grain =
@@ -104,9 +105,9 @@ static PEN_COLD pen_status mem_short(pen_log *log, uint64_t wanted, uint64_t ava
     return PEN_ERR_MEMORY;
 }
 
-/* Nothing is touched here: a rank may not promise itself more than its share of what the host had,
- * nor more than the host has now; to learn that takes two dozen files, so for little it is not
- * asked. */
+/* Nothing is touched here. A rank may not reserve more than its share of the memory that the
+ * host had, or more than the host has now. Reading the latter opens two dozen files, so short
+ * segments skip it. */
 static pen_status mem_check_room(const pen_mem *mem, pen_log *log, size_t len)
 {
     uint64_t share = mem->budget > mem->reserved ? mem->budget - mem->reserved : 0;
@@ -138,7 +139,7 @@ static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen
     pen_status status = mem_check_room(mem, log, len);
     if (status != PEN_OK)
         return status;
-    if (mem->slice == NULL) { /* alone: no peer will map it */
+    if (mem->slice == NULL) { /* private: no peer maps it */
         void *base = pen_map_grain(len, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
         if (base == MAP_FAILED) {
             pen_log_error(log, "cannot map a segment of %zu bytes: mmap: %m; ask for a smaller one",
@@ -161,8 +162,7 @@ static pen_status mem_allocate(const pen_mem *mem, pen_log *log, size_t len, pen
 
 static bool mem_in_slice(const pen_mem *mem, const char *base, size_t len)
 {
-    uintptr_t offset =
-        (uintptr_t)base - (uintptr_t)mem->slice; /* wraps below the slice: too large */
+    uintptr_t offset = (uintptr_t)base - (uintptr_t)mem->slice; /* wraps below the slice */
     return mem->slice != NULL && offset <= mem->slice_len && len <= mem->slice_len - offset;
 }
 
@@ -202,7 +202,7 @@ static pen_status mem_take_host(pen_mem *mem, pen_log *log, void *addr, pen_segm
     return status;
 }
 
-/* Called under the lock: everything that decides, so that the caller has one way out. */
+/* Called under the lock. Makes all decisions, so that the caller has one exit. */
 static pen_status mem_fill(pen_mem *mem, pen_log *log, void *addr, pen_segment *segment)
 {
     uint32_t number = 1;
@@ -269,7 +269,8 @@ static void mem_give_back(pen_mem *mem, const pen_segment *segment)
         atomic_fetch_sub_explicit(&mem->device_segments, 1, memory_order_relaxed);
     } else if (segment->owned) {
         mem->reserved -= len;
-        if (segment->in_arena) /* a hole in the arena's file; failing only keeps the pages */
+        if (segment->in_arena) /* makes a hole in the arena's file; a failure only keeps the
+                                * pages */
             (void)madvise(segment->base, len, MADV_REMOVE);
         else
             (void)munmap(segment->base, len);
@@ -284,7 +285,7 @@ void pen_mem_destroy(pen_mem *mem, pen_segment *segment)
         segment->link->rma->deregister_region(segment->link, segment->region);
     pen_lock_take(&mem->lock);
     mem->segments[segment->number] = NULL;
-    /* relaxed: whoever destroys an exposed segment has ended the link to those who name it */
+    /* relaxed: the caller has ended the link to the peers that can name the segment */
     atomic_store_explicit(&mem->exposed[segment->number], NULL, memory_order_relaxed);
     mem_give_back(mem, segment);
     pen_lock_drop(&mem->lock);
@@ -294,7 +295,8 @@ void pen_mem_destroy(pen_mem *mem, pen_segment *segment)
 void pen_mem_expose(pen_mem *mem, pen_segment *segment)
 {
     pen_lock_take(&mem->lock);
-    /* release: pairs with the acquire in pen_mem_resolve; the segment's fields come with it */
+    /* release: pairs with the acquire in pen_mem_resolve; the segment's fields are visible with
+     * it */
     atomic_store_explicit(&mem->exposed[segment->number], segment, memory_order_release);
     pen_lock_drop(&mem->lock);
 }
@@ -334,7 +336,7 @@ pen_region *pen_mem_region(pen_mem *mem, const pen_link *link, const void *addr,
     return NULL;
 }
 
-/* The segment that peers name so, if it has these bytes. */
+/* Returns the segment that peers name by this number, if it contains the range. */
 static const pen_segment *mem_exposed(const pen_mem *mem, uint32_t number, uint64_t offset,
                                       uint64_t len)
 {
@@ -385,7 +387,7 @@ const pen_remote_segment *pen_mem_remote(const pen_mem *mem, uint32_t ep_index, 
     uint64_t at = (uint64_t)(uintptr_t)addr;
     const pen_remote_segment *remote = pen_mem_remote_row(mem, ep_index, rank);
     if (remote != NULL) {
-        uint64_t offset = at - remote->base; /* wraps below the base: larger than any length */
+        uint64_t offset = at - remote->base; /* wraps below the base */
         if (remote->len != 0 && offset <= remote->len && len <= remote->len - offset) {
             *offset_out = offset;
             return remote;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* backtrace.c: stacks, for a crash report. The first backtrace() of a process may load a library;
- * who wants to call this from a signal handler calls it, or backtrace(), once before. */
+/* backtrace.c: prints stacks for a crash report. The first backtrace() of a process may load a
+ * library, so a program that will call this from a signal handler must call it, or backtrace(),
+ * once before. */
 #include "base/compiler.h"
 #include "os/os.h"
 
@@ -43,7 +44,7 @@ static _Noreturn void become_gdb(int fd, const char *pid, bool all_threads)
     (void)dup2(fd, STDOUT_FILENO);
     (void)dup2(fd, STDERR_FILENO);
     (void)execvp(command[0], (char *const *)(uintptr_t)command);
-    _exit(127); /* as a shell that finds no program */
+    _exit(127); /* as a shell does if it finds no program */
 }
 
 bool pen_backtrace_by_gdb(int fd, bool all_threads)
@@ -51,8 +52,9 @@ bool pen_backtrace_by_gdb(int fd, bool all_threads)
     char pid[PID_LEN_MAX];
     int status = -1;
     (void)snprintf(pid, sizeof pid, "%d", (int)getpid());
-    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* where a security module asks */
-    /* Not fork(): it takes locks that the crash may have left held, and runs handlers of others. */
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* for security modules */
+    /* fork() is not used, because it takes locks that the crash may have left held, and runs
+     * handlers that the client registered. */
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0)
         become_gdb(fd, pid, all_threads);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cgroup.c: walks from this process's control group up to the root and reads the limits it meets. A
- * file that is missing or odd is no limit: containers often show a part of the hierarchy only. */
+/* cgroup.c: walks from this process's control group up to the root and reads the limits. If a
+ * file is missing or malformed, it sets no limit, because containers often show only a part of
+ * the hierarchy. */
 #include "os/cgroup.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ typedef struct group {
 
 typedef void (*visit_fn)(const group *at, void *out);
 
-/* The first line of folder/name; false when there is none. */
+/* Reads the first line of folder/name. Returns false if there is no line. */
 static bool read_line(const char *folder, const char *name, char line[LINE_LEN_MAX])
 {
     char path[PATH_MAX];
@@ -53,7 +54,7 @@ static bool read_number(const char *folder, const char *name, uint64_t *out)
     return read_line(folder, name, line) && number_of(line, out);
 }
 
-/* The number after `key ` in folder/memory.stat, 0 if there is none. */
+/* The number after `key ` in folder/memory.stat, or 0. */
 static uint64_t read_memory_stat(const char *folder, const char *key)
 {
     char path[PATH_MAX], line[LINE_LEN_MAX];
@@ -125,13 +126,13 @@ static void visit_memory_left(const group *at, void *out)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* base/path, its parents, base itself. */
+/* Visits base/path, its parents, and base itself. */
 static void walk_up(const char *base, const char *path, bool is_v2, visit_fn visit, void *out)
 {
     char folder[PATH_MAX];
     int len = snprintf(folder, sizeof folder, "%s%s", base, path);
     size_t base_len = strlen(base);
-    /* "/../x": our group lies outside what this namespace shows */
+    /* "/../x": our group lies outside this namespace's view */
     if (len >= (int)sizeof folder || strstr(path, "/..") != NULL)
         (void)snprintf(folder, sizeof folder, "%s", base);
     for (;;) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cgroup.h: what the control groups above this process leave it, versions 1 and 2. A group limits
- * all below it, so every group from ours up to the root is asked and the tightest answer counts.
- *
- * root: where the hierarchies are mounted; NULL: /sys/fs/cgroup, with /proc/self/cgroup saying
- * which group is ours. Another root brings its own <root>/self (in the form of /proc/self/cgroup);
- * without one the root groups are asked. */
+/* cgroup.h: the limits that control groups, versions 1 and 2, set for this process. A group
+ * limits all processes below it, so every group from this process's up to the root is read, and
+ * the lowest limit counts. root: the mount point of the hierarchies. NULL means /sys/fs/cgroup,
+ * and this process's group is read from /proc/self/cgroup. For a different root, <root>/self has
+ * that file's form; if it is missing, the root groups are read. */
 #ifndef PEN_OS_CGROUP_H
 #define PEN_OS_CGROUP_H
 
@@ -13,7 +12,7 @@
 double pen_cgroup_cores(const char *root);          /* cpu quota in cores; 0: no limit */
 uint64_t pen_cgroup_memory_limit(const char *root); /* bytes; UINT64_MAX: no limit */
 
-/* What may still be used below the limit; the page cache that can be dropped counts as free.
+/* Bytes that may still be used below the limit. Page cache that can be dropped counts as free.
  * UINT64_MAX: no limit. */
 uint64_t pen_cgroup_memory_left(const char *root);
 

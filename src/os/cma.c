@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cma.c: reading and writing another process's memory (cross-memory attach). Whether the kernel
- * allows it depends on user, ptrace scope and seccomp, so it is tried, not computed. */
+/* cma.c: reading and writing a peer process's memory (cross-memory attach). The kernel's
+ * permission depends on user, ptrace scope and seccomp, so it is found by trying. */
 #include "os/os.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static pen_status cma_status(void)
     }
 }
 
-/* A list of memory, and how much of it is done: all entries before the first. */
+/* A list of memory pieces, with the amount already moved: all entries before `first`. */
 typedef struct cma_list {
     struct iovec *entries;
     size_t count;
@@ -41,11 +41,11 @@ static void list_advance(cma_list *list, size_t len)
     }
 }
 
-/* A short move ends where memory is not there, or at the most the kernel moves at once: the next
- * call says which. */
+/* A short move ends at memory that does not exist, or at the kernel's limit per call. The next
+ * call shows which. */
 static pen_status cma_move_lists(pid_t pid, cma_list here, cma_list there, bool is_write)
 {
-    list_advance(&here, 0); /* past what is empty: nothing moved has to mean an error */
+    list_advance(&here, 0); /* skip empty pieces, because a move of 0 bytes must mean an error */
     list_advance(&there, 0);
     while (here.count > 0 && there.count > 0) {
         ssize_t moved =

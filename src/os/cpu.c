@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cpu.c: how many cores we may use, and whether others want them too. */
+/* cpu.c: how many cores this process may use, and whether other threads want them. */
 #include "os/cgroup.h"
 #include "os/os.h"
 
@@ -8,9 +8,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { CPUS_MAX = 1 << 16 }; /* where the search for a large enough mask ends */
+enum { CPUS_MAX = 1 << 16 }; /* limit of the search for a large enough mask */
 
-/* Cores in the affinity mask; the kernel wants room for all its cores, however many those are. */
+/* Counts the cores in the affinity mask. The kernel wants room for all its cores, and their
+ * number is not known. */
 static unsigned cores_in_mask(void)
 {
     for (int cpus = CPU_SETSIZE; cpus <= CPUS_MAX; cpus *= 4) {

@@ -13,8 +13,8 @@ void pen_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_
 {
     struct timespec timeout = { .tv_sec = (time_t)(timeout_ns / 1000000000u),
                                 .tv_nsec = (long)(timeout_ns % 1000000000u) };
-    /* Woken, timed out, interrupted, value already different: the caller looks again in any case.
-     */
+    /* The result is not used: woken, timed out, interrupted or value different, the caller looks
+     * again. */
     (void)syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, NULL, 0);
 }
 
@@ -25,10 +25,10 @@ void pen_futex_wake(_Atomic uint32_t *word, int count)
 
 void pen_futex_rouse(_Atomic uint32_t *asked, _Atomic uint32_t *word)
 {
-    /* acq_rel: one of several takes the request; the sleeper's word is older than it */
+    /* acq_rel: one of several senders takes the request; the sleeper's word was loaded before it */
     if (atomic_exchange_explicit(asked, 0, memory_order_acq_rel) == 0)
         return;
-    /* release: a sleeper that sees the new value sees what was stored for it */
+    /* release: a sleeper that sees the new value sees the data stored before */
     atomic_fetch_add_explicit(word, 1, memory_order_release);
-    pen_futex_wake(word, INT_MAX); /* all threads of that rank that sleep */
+    pen_futex_wake(word, INT_MAX); /* all sleeping threads of that rank */
 }

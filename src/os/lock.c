@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.c: what a contended lock does: spin a little, give the core away, sleep. */
+/* lock.c: the slow path of a contended lock: spin a little, yield, sleep. */
 #include "os/lock.h"
 
 #include <linux/futex.h>
@@ -9,17 +9,17 @@
 #include <unistd.h>
 
 enum {
-    SPINS_MAX = 100, /* a few microseconds: longer than any section we guard */
+    SPINS_MAX = 100, /* a few microseconds: longer than any critical section here */
     YIELDS_MAX = 16,
-    NAP_NS = 1000000, /* bounds what a wake-up lost in pen_lock_drop costs */
+    NAP_NS = 1000000, /* bounds the delay if pen_lock_drop misses a sleeper */
 };
 
 uint16_t pen_lock_spins(void)
 {
     cpu_set_t mask;
-    /* An error means more cores than the mask has room for. */
+    /* An error means that there are more cores than bits in the mask. */
     bool alone = sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) == 1;
-    return alone ? 0 : SPINS_MAX; /* on one core the holder cannot run while we spin */
+    return alone ? 0 : SPINS_MAX; /* on one core the holder cannot run while this thread spins */
 }
 
 static bool lock_looks_free(const pen_lock *lock)
@@ -31,8 +31,7 @@ static bool lock_looks_free(const pen_lock *lock)
 static void lock_sleep(pen_lock *lock)
 {
     struct timespec nap = { .tv_nsec = NAP_NS };
-    /* seq_cst: before the kernel's look at the word, so that a holder who drops the lock later sees
-     * us */
+    /* seq_cst: before the kernel reads the word, so that a later drop sees this sleeper */
     atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
     (void)syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 1, &nap, NULL, 0);
     atomic_fetch_sub_explicit(&lock->sleepers, 1, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.h: a lock and a counter that know whether they are needed. Callers write the same
- * code in every thread mode; alone, a lock costs one predictable branch, shared and free, one
- * locked instruction, or none while the process has no second thread. */
+/* lock.h: a lock that costs little if there is no second thread. Callers write the same code in
+ * every thread mode. With PEN_ALONE a lock costs one predictable branch. A shared, free lock
+ * costs one locked instruction, or less while the process has only one thread. */
 #ifndef PEN_OS_LOCK_H
 #define PEN_OS_LOCK_H
 
@@ -17,20 +17,20 @@
 /* Fixed before the first link is opened; may be raised once, before a second thread enters. */
 typedef enum pen_concurrency {
     PEN_ALONE,      /* SEQ, PARSYNC: no two threads inside the library at once   */
-    PEN_HELPED,     /* as above, but a progress thread of ours runs as well      */
+    PEN_HELPED,     /* as PEN_ALONE, but a progress thread of the library runs as well */
     PEN_CONCURRENT, /* PAR                                                       */
 } pen_concurrency;
 
 typedef struct pen_lock {
     _Atomic uint32_t word;     /* 0 free, 1 held (futex, process-private) */
-    _Atomic uint32_t sleepers; /* threads that sleep for it or are about to */
-    uint16_t spins;            /* how often a taker looks before it yields; 0 on one core */
+    _Atomic uint32_t sleepers; /* threads that sleep on it or are about to */
+    uint16_t spins;            /* attempts before a taker yields; 0 on one core */
     bool shared;               /* copied from the job at creation */
 } pen_lock;
 
 PEN_COLD void pen_lock_take_slow(pen_lock *lock); /* bounded spin, then yields, then sleeps */
 PEN_COLD void pen_lock_wake(pen_lock *lock);
-uint16_t pen_lock_spins(void); /* of a lock made now */
+uint16_t pen_lock_spins(void); /* for a new lock */
 
 static inline void pen_lock_init(pen_lock *lock, pen_concurrency concurrency)
 {
@@ -40,8 +40,8 @@ static inline void pen_lock_init(pen_lock *lock, pen_concurrency concurrency)
     lock->spins = lock->shared ? pen_lock_spins() : 0;
 }
 
-/* Whether the C library knows of no thread but this one. It ceases to before another one begins,
- * which then sees all that this one has done. */
+/* Does the C library know of no thread but this one? The answer becomes false before a second
+ * thread begins, which then sees all earlier stores of this one. */
 static inline bool pen_is_only_thread(void)
 {
 #if PEN_HAVE_SINGLE_THREADED
@@ -51,9 +51,9 @@ static inline bool pen_is_only_thread(void)
 #endif
 }
 
-/* A locked instruction waits for the stores before it, which may be on their way to another core's
- * cache: nobody is there to whom it would matter. What was taken so is held as any lock is, should
- * there be a second thread before it is dropped. */
+/* Takes the lock without a locked instruction, which would wait for earlier stores on their way
+ * to a different core's cache. This is valid because no other thread exists. If a second thread
+ * begins before the drop, the lock is held as usual. */
 static inline bool pen_lock_try_only(pen_lock *lock)
 {
     /* relaxed, both: one thread reads and writes */
@@ -63,7 +63,7 @@ static inline bool pen_lock_try_only(pen_lock *lock)
     return true;
 }
 
-/* ..._shared: where the lock is known to be. */
+/* The ..._shared functions are for locks that are known to be shared. */
 static inline bool pen_lock_try_shared(pen_lock *lock)
 {
     if (pen_likely(pen_is_only_thread()))
@@ -91,15 +91,17 @@ static inline void pen_lock_take(pen_lock *lock)
         pen_lock_take_shared(lock);
 }
 
-/* For who goes on to take it again, and wakes a sleeper then. */
+/* Drops the lock without waking sleepers. For a thread that will take it again, and wakes
+ * sleepers then. */
 static inline void pen_lock_drop_for_now(pen_lock *lock)
 {
-    atomic_store_explicit(&lock->word, 0, memory_order_release); /* as below */
+    atomic_store_explicit(&lock->word, 0,
+                          memory_order_release); /* release: as in pen_lock_drop_shared */
 }
 
-/* Not an exchange, which would cost as much as taking the lock: a sleeper that comes between the
- * load and the store is overlooked, and sleeps one bounded nap too long. The load comes first
- * because after the store the lock's owner may be gone. */
+/* Uses no exchange, which would cost as much as taking the lock. A sleeper that comes between
+ * the load and the store is missed, and sleeps one bounded nap too long. The load comes first,
+ * because after the store the lock may be freed. */
 static inline void pen_lock_drop_shared(pen_lock *lock)
 {
     /* relaxed: a hint, see above */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* membarrier.c: a fence on every core that runs a registered process, paid by the one who calls it.
- */
+/* membarrier.c: a fence on every core that runs a registered process. Only the caller pays for
+ * it. */
 #include "base/compiler.h"
 #include "os/os.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory.c: how much memory there is, and memory that several processes can map. */
+/* memory.c: the amount of memory, and memory that several processes can map. */
 #include "base/compiler.h"
 #include "os/cgroup.h"
 #include "os/os.h"
@@ -26,7 +26,7 @@ size_t pen_page_len(void)
     return len > 0 ? (size_t)len : 4096;
 }
 
-/* Takes room for a grain more, and maps at the first multiple in it. */
+/* Reserves an extra grain of addresses, and maps at the first multiple in it. */
 void *pen_map_grain(size_t len, int flags, int fd)
 {
     const int access = PROT_READ | PROT_WRITE;
@@ -57,15 +57,15 @@ int pen_memory_make_huge(void *base, size_t len)
     const uintptr_t end = ((uintptr_t)base + len) / PEN_HUGE_PAGE_LEN * PEN_HUGE_PAGE_LEN;
     if (end <= first)
         return 0;
-    /* Where the system's settings leave it to us, each page is huge from the first touch; where
-     * they do not, collapsing still works, but only where there is a page already. */
+    /* If the system's settings allow it, each page is huge from its first touch. If they do not,
+     * collapsing works, but only for pages that exist. */
     (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
     for (uintptr_t at = first; at < end; at += PEN_HUGE_PAGE_LEN)
         *(volatile char *)at = 0;
     return madvise((void *)first, end - first, MADV_COLLAPSE) == 0 ? 0 : errno;
 }
 
-/* A row of /proc/meminfo in bytes; 0: not there. */
+/* A row of /proc/meminfo in bytes, or 0. */
 static uint64_t meminfo(const char *key)
 {
     FILE *in = fopen("/proc/meminfo", "re");
@@ -115,7 +115,7 @@ int pen_memfd(const char *name, size_t len, const char **call)
         fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
-    /* Sealed, or a peer that shrinks it makes every other rank die of SIGBUS. */
+    /* Sealed, because a peer that shrinks the file would make every rank die of SIGBUS. */
     *call = "ftruncate";
     if (ftruncate(fd, (off_t)len) == 0) {
         *call = "fcntl";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* random.c: bytes nobody can guess, from the kernel. */
+/* random.c: unpredictable bytes from the kernel. */
 #include "base/compiler.h"
 #include "os/os.h"
 
@@ -8,13 +8,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* One request; how many bytes came, or -1. */
+/* Makes one request. Returns the number of bytes, or -1. */
 static ssize_t random_some(void *out, size_t len)
 {
     ssize_t got = getrandom(out, len, 0);
     if (got >= 0 || errno == EINTR)
         return got;
-    /* The kernel is older than the call, or a filter round this process refuses it. */
+    /* The kernel is too old for the call, or a filter around this process refuses it. */
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -30,7 +30,7 @@ void pen_random(void *out, size_t len)
         ssize_t got = random_some(at, len);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) /* a key that can be guessed is worse than none */
+        if (got <= 0) /* a predictable key would be worse than no key */
             pen_cannot_go_on("no random bytes, and so no keys: neither getrandom nor /dev/urandom "
                              "gives any; allow getrandom in the filter (seccomp) around this "
                              "process, or mount /dev");
