@@ -242,8 +242,7 @@ RMA2_ERROR_CODE rma2_post_lock(RMA2_Port port, const RMA2_Handle *handle, uint32
                                uint32_t lock_number, int32_t cmp, int32_t add,
                                RMA2_Notification_Spec spec, RMA2_Command_Modifier modifier);
 
-/* Prepare commands: puts and gets (source is the side that is read), immediate and notification
- * puts. */
+/* Prepare puts, gets, immediate and notification puts. source: the side that is read. */
 RMA2_ERROR_CODE rma2_desc_put_bt(RMA2_Descriptor *desc, const RMA2_Handle *handle, RMA2_NLA source,
                                  uint32_t size, RMA2_NLA dest, RMA2_Notification_Spec spec,
                                  RMA2_Command_Modifier modifier);
