@@ -2,23 +2,24 @@
 /* credit.pml: credit flow control for Spin, with the constants and formulas of the library.
  *
  * RANKS    2 or 3
- * POLICY   STATIC, ACTIVITY or LOAN: when quota moves is left open, so that whatever a receiver
- *          measures and whatever a sender remembers is one of the behaviours
+ * POLICY   STATIC, ACTIVITY or LOAN: quota may move at any time, so that the behaviours include
+ *          all measurements of a receiver and all notes of a sender
  * ANSWERS  1: every rank sends requests, and a handler may send a reply of any length;
  *          0: ranks send to rank 0, which frees what it drains
  * QUOTA    data slots of a mailbox for each peer, on average; or SLOTS of them in all
  * CONTROL  n
- * START    credits of each sender at first; if nothing is chosen the least, or all of them where
+ * START    credits of each sender at first. The default is the least quota, or all credits if
  *          the policy is STATIC or RANKS is 2
- * GROWS    1: with 2 ranks, too, quota that is free goes to them
- * LOWERS   with 2 ranks, which begin with all there is: how often others, that are not in the model,
+ * GROWS    1: free quota goes to the ranks also if RANKS is 2
+ * LOWERS   with 2 ranks, which begin with all quota: how often peers outside of the model may
  *          take quota from them
- * ENDLESS  1: ranks go on sending requests; 0: they may stop at any time
- * EAGER    1: control packets that are due go at once; 0: at any later time
+ * ENDLESS  1: ranks never stop sending requests; 0: they may stop at any time
+ * EAGER    1: control packets that are due are sent at once; 0: at any later time
  *
- * Each NO_... takes away one guard; each of them must be found to matter. At all times: mailboxes do
- * not overflow, control packets have their slots, the ledgers add up, each peer has its least. When
- * nothing can move: everything is sent and handled, and each quota has got its slots. */
+ * Each NO_... removes one guard; Spin must find an error without it. Checked at all times: mailboxes
+ * do not overflow, control packets have their slots, the ledgers add up, each peer has its least
+ * quota. Checked when no step is possible: all messages are sent and handled, and each quota has its
+ * slots. */
 #include "credit/constants.h"
 
 #define STATIC   0
@@ -61,27 +62,27 @@
 mtype = { REQUEST, REPLY, GRANT, RECALL, GIVE };
 
 typedef pair {
-    /* the sender's */
+    /* state of the sender */
     byte hand;
-    byte asked;     /* by a recall that is to be answered */
-    /* the receiver's */
+    byte asked;     /* credits of the recall to be answered */
+    /* state of the receiver */
     byte quota, exposed, recovered, mailbox;
     bool urgent;
     bool recall_wanted, recall_open;
     byte recall_count;
-    byte grants;          /* not known to be consumed */
-    byte shows[CONTROL + 1]; /* of each: after so many credits shown it was consumed */
+    byte grants;          /* grants that may not be consumed yet */
+    byte shows[CONTROL + 1]; /* for each grant: credits to show before it counts as consumed */
     byte stash;
-    /* of the network, which the protocol does not see */
+    /* state of the network, hidden from the protocol */
     byte grants_way, recalls_way, gives_way;
 };
 
 pair p[RANKS * RANKS];
 byte quota_free[RANKS], pool[RANKS], occupied[RANKS];
-byte handling[RANKS]; /* whose request; NOBODY: outside of handlers */
-byte target[RANKS];   /* whom the next request goes to */
-bool done[RANKS];     /* no more requests */
-byte lowers[RANKS];   /* so often may others that are not in the model take quota */
+byte handling[RANKS]; /* rank whose request is handled; NOBODY: outside of handlers */
+byte target[RANKS];   /* receiver of the next request */
+bool done[RANKS];     /* sends no more requests */
+byte lowers[RANKS];   /* how often peers outside of the model may still take quota */
 chan way[RANKS * RANKS] = [QUOTA_MAX + CONTROL + 2] of { mtype, byte };
 
 #define HELD(x) (p[x].exposed + p[x].recovered)
@@ -150,7 +151,7 @@ inline refill(x, me)
     od
 }
 
-/* The pool feeds whoever lacks slots; the first of them is as good as any. */
+/* Gives slots of the pool to the first peer that lacks some; any choice is as good. */
 inline feed(me)
 {
     k = 0;
@@ -181,7 +182,7 @@ inline settle(x, me)
 #endif
 }
 
-/* Whoever is measured to be active gets quota: free one, or a peer's. */
+/* Moves quota to a peer that may be active: free quota, or a peer's. */
 inline move_quota(x, me)
 {
 #if POLICY == ACTIVITY && (RANKS == 3 || GROWS)
@@ -227,8 +228,8 @@ inline free_slot(x, me)
     feed(me)
 }
 
-/* The sender may say that it lacks a credit. The others that could want what it was lent are played
- * by itself. */
+/* Receives a data packet, whose tag may say that the sender lacks a credit. The sender also plays
+ * the peers that could want the credits it was lent. */
 inline arrive(x, me)
 {
     assert(p[x].exposed > p[x].mailbox);
@@ -367,7 +368,7 @@ inline send_data(me, to, kind)
 #endif
 }
 
-/* The reply's last packet, or one more to come. */
+/* Sends a packet of the reply, which may be the last one. */
 inline send_reply(me)
 {
     send_data(me, handling[me], REPLY);
@@ -438,7 +439,7 @@ inline send_recall(me, to)
 #define GIVE_MAX(x) PEN_CREDIT_SPARE(p[x].hand, RESERVE)
 #endif
 
-/* A borrower may give less than it could; one that owes gives what it can. */
+/* A borrower may give less than it could; a sender that owes gives all that it can. */
 inline send_give(me, to)
 {
     count = (p[PAIR(me, to)].asked < GIVE_MAX(PAIR(me, to)) ->
@@ -457,7 +458,7 @@ inline send_give(me, to)
     count = 0
 }
 
-/* Peers that are not in the model want what this one has. */
+/* Plays peers outside of the model that want this peer's quota. */
 inline take_quota(me, from)
 {
     lowers[me]--;
@@ -472,7 +473,7 @@ inline take_quota(me, from)
     check(me)
 }
 
-/* What control packets are due. */
+/* Sends the control packets that are due. */
 inline emit(me)
 {
 #if EAGER
@@ -504,7 +505,7 @@ inline emit(me)
 #define IS_OUTSIDE(me) (handling[me] == NOBODY)
 #define HAND_TO(me, to) p[PAIR(me, to)].hand
 
-/* What rank me can do with another one. */
+/* The steps that rank me can take with a peer. */
 #define WITH(other)                                                                              \
     :: atomic { len(way[PAIR(other, me)]) > 0 -> drain(me, other); emit(me) }                    \
     :: atomic { IS_OUTSIDE(me) && p[PAIR(other, me)].stash > 0 -> unstash(me, other); emit(me) } \
@@ -541,13 +542,13 @@ end_quiet:
     :: atomic { !IS_OUTSIDE(me) && PEN_CREDIT_MAY_TAKE(HAND_TO(me, handling[me]), 0) ->
                 send_reply(me); emit(me) }
 #endif
-    /* What is stashed comes first: so it is in the library's users. */
+    /* Stashed packets come first, as in the users of the library. */
     :: atomic { IS_OUTSIDE(me) && !done[me] &&
                 PEN_CREDIT_MAY_TAKE(HAND_TO(me, target[me]), RESERVE) -> send_request(me) }
     od
 }
 
-/* Nothing can move. */
+/* No step is possible. */
 active proctype watch()
 {
     byte from, to;
