@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* families.c: the optional families of an impairing link: frames written in place are impaired like
- * posted ones, the rest is passed on. */
+/* families.c: the optional families of an impairing link. Frames written in place are impaired
+ * like posted ones; all further calls are passed on. */
 #include "link/impair_internal.h"
 
 #include <string.h>
@@ -151,7 +151,7 @@ static bool families_arm(pen_link *base)
 
 const pen_wait_ops impair_wait = { .fd = families_fd, .arm = families_arm };
 
-/* Nothing rings when a held frame falls due. */
+/* Time at which a held frame falls due, because no event announces it. */
 static uint64_t families_due_ns(pen_link *base)
 {
     impair_link *link = impair_of(base);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host.h: what every link does with the host that it was lent: it delivers frames, it wakes a peer
- * that sleeps, and, if it is a link around a link, it lends the inner link a host of its own. */
+/* host.h: helpers for every link and the host that it was lent: delivering frames, waking a peer
+ * that sleeps, and, for a link around a link, lending the inner link a host. */
 #ifndef PEN_LINK_HOST_H
 #define PEN_LINK_HOST_H
 
@@ -9,8 +9,8 @@
 
 /* ---- delivering ------------------------------------------------------------------------------ */
 
-/* Delivers a frame by the shorter of the host's two ways. The caller is inside its poll. body may
- * be anything when body_len is 0. */
+/* Delivers a frame by the cheaper of the host's two functions. The caller is inside its poll.
+ * body may be anything when body_len is 0. */
 static inline void pen_host_hand(const pen_host *host, pen_peer from, pen_lane lane,
                                  const void *head, uint32_t head_len, void *body, uint32_t body_len)
 {
@@ -22,8 +22,8 @@ static inline void pen_host_hand(const pen_host *host, pen_peer from, pen_lane l
 
 /* ---- waking ---------------------------------------------------------------------------------- */
 
-/* The word that says whether the peer sleeps. `always` stands for it where the host has no such
- * word; it holds 1, so that the peer is woken after every frame. */
+/* Returns the word that tells whether the peer sleeps. If the host has no such word, returns
+ * `always`: it holds 1, so that the peer is woken after every frame. */
 static inline const _Atomic uint32_t *pen_host_sleep_word(const pen_host *host, pen_peer peer,
                                                           const _Atomic uint32_t *always)
 {
@@ -31,14 +31,14 @@ static inline const _Atomic uint32_t *pen_host_sleep_word(const pen_host *host, 
     return word != NULL ? word : always;
 }
 
-/* To be called after a frame for the peer was published. is_fenced: the kernel of some rank has no
- * membarrier, so that every sender fences between its store and this load. */
+/* Wakes the peer if it sleeps; call it after a frame for the peer was published. is_fenced: the
+ * kernel of some rank has no membarrier, so every sender fences between its store and this load. */
 static inline void pen_host_wake_sleeper(const pen_host *host, pen_peer peer,
                                          const _Atomic uint32_t *sleeping, bool is_fenced)
 {
     if (pen_unlikely(is_fenced))
         pen_fence();                           /* pairs with the sleeper's */
-    atomic_signal_fence(memory_order_seq_cst); /* the frame was written before we look */
+    atomic_signal_fence(memory_order_seq_cst); /* the frame is written before the load */
     /* relaxed: pairs with the sleeper's membarrier, or with its fence */
     if (pen_unlikely(atomic_load_explicit(sleeping, memory_order_relaxed) != 0))
         host->wake(host->ctx, peer);
@@ -46,11 +46,10 @@ static inline void pen_host_wake_sleeper(const pen_host *host, pen_peer peer,
 
 /* ---- lending --------------------------------------------------------------------------------- */
 
-/* The context of a host that a wrapping link lends its inner link. It stays as long as that link.
- */
+/* Context of the host that a wrapping link lends its inner link. It lives as long as that link. */
 typedef struct pen_lender {
     const pen_host *above; /* the host of the wrapping link */
-    void *owner;           /* the wrapping link, for the calls that it has put in */
+    void *owner;           /* the wrapping link, for the calls that it has replaced */
     pen_peer first;        /* added to a peer's number on its way up */
 } pen_lender;
 
@@ -59,8 +58,8 @@ static inline void pen_lender_init(pen_lender *lender, const pen_host *above, vo
     *lender = (pen_lender){ .above = above, .owner = owner };
 }
 
-/* Fills *out with calls that pass on to the host above, with `first` added to the numbers of peers.
- * The caller then may put calls of its own into *out; their context is the lender. There is no
+/* Fills *out with calls that pass on to the host above, with `first` added to the numbers of
+ * peers. The caller may then replace calls in *out; their context is the lender. There is no
  * poll_view, because a view shows the polls of one link only. */
 void pen_host_lend(const pen_lender *lender, pen_host *out);
 

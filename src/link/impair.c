@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* impair.c: the impairing link: what befalls a frame, the frames that wait, and the five calls
+/* impair.c: the impairing link: the verdict on a frame, the frames that wait, and the five calls
  * every link has. */
 #include "link/impair.h"
 
@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of a reordered frame that nothing overtakes: the last one before its sender waits for the answer.
- */
+/* Longest wait of a reordered frame that no frame overtakes, as when its sender waits for the
+ * answer. */
 #define REORDER_NS 1000000u
 
 #define HELD_ALIGN 16u
@@ -29,9 +29,9 @@ const pen_knob pen_impair_knobs[] = {
     { "PENSTOCK_IMPAIR_CORRUPT", PEN_KNOB_REAL, "0", offsetof(pen_impair_config, corrupt),
       "For tests: probability that one bit of a frame is flipped." },
     { "PENSTOCK_IMPAIR_SEED", PEN_KNOB_INT, "1", offsetof(pen_impair_config, seed),
-      "For tests: which frames these are; each rank mixes its number in." },
+      "For tests: seed that selects the impaired frames; each rank mixes its number in." },
     { "PENSTOCK_IMPAIR_MEND", PEN_KNOB_BOOL, "yes", offsetof(pen_impair_config, mend),
-      "For tests: whether what is lost is sent again; if not, programs see it." },
+      "For tests: whether lost frames are sent again; if not, programs see the loss." },
     { 0 },
 };
 
@@ -50,7 +50,8 @@ static uint64_t dice_next(uint64_t *dice)
     return dice_mix(*dice += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Draws in any case, so that a probability changes which frames it hits and no other's. */
+/* Draws in any case, so that changing one probability does not change the frames that the rest
+ * hit. */
 static bool dice_hits(uint64_t *dice, double probability)
 {
     return (double)(dice_next(dice) >> 11) * 0x1p-53 < probability;
@@ -82,14 +83,14 @@ struct impair_held {
     uint64_t due_ns; /* 0: as soon as there is room */
     pen_peer to;
     pen_lane lane;
-    bool can_be_overtaken; /* then it is due */
+    bool can_be_overtaken; /* a later frame may overtake it; then it is due */
     uint32_t head_len, body_len;
     _Alignas(HELD_ALIGN) unsigned char bytes[]; /* head, then the body at a multiple of 16 */
 };
 
 static size_t held_body_off(uint32_t head_len) { return pen_align_up(head_len, HELD_ALIGN); }
 
-/* relaxed throughout: writers hold the lock, and poll and arm take it for a hint */
+/* relaxed throughout: writers hold the lock, and poll and arm use it as a hint */
 static uint32_t held_count(impair_link *link)
 {
     return atomic_load_explicit(&link->held, memory_order_relaxed);
@@ -141,7 +142,7 @@ pen_frame impair_held_frame(const impair_held *held)
 pen_post impair_held_post(impair_link *link, impair_held *held)
 {
     pen_frame frame = impair_held_frame(held);
-    /* relaxed: nobody else knows the op yet */
+    /* relaxed: no further thread knows the op yet */
     atomic_store_explicit(&held->op.source_busy, 1, memory_order_relaxed);
     atomic_store_explicit(&held->op.incomplete, 1, memory_order_relaxed);
     link->inner->may_gather = false;
@@ -204,7 +205,8 @@ static void free_landed(impair_link *link)
 {
     for (impair_held **at = &link->flying; *at != NULL;) {
         impair_held *held = *at;
-        /* acquire: pairs with the drop by whoever completed it; its reads of the body are over */
+        /* acquire: pairs with the drop of the thread that completed it; its reads of the body
+         * are over */
         if (atomic_load_explicit(&held->op.incomplete, memory_order_acquire) != 0) {
             at = &held->next;
             continue;
@@ -214,7 +216,8 @@ static void free_landed(impair_link *link)
     }
 }
 
-/* Sends the waiting frames that are due by then, as far as there is room; answers how many went. */
+/* Sends the waiting frames that are due by then, as far as there is room; returns how many it
+ * sent. */
 static unsigned send_due(impair_link *link, uint64_t by_ns)
 {
     impair_held *rest = link->first;
@@ -228,7 +231,7 @@ static unsigned send_due(impair_link *link, uint64_t by_ns)
         if (result == PEN_POST_AGAIN)
             list_append(link, held);
         else if (result == PEN_POST_FAILED)
-            impair_held_free(link, held); /* the wrapped link tells of the lost peer */
+            impair_held_free(link, held); /* the wrapped link reports the lost peer */
         else
             sent++;
     }
@@ -239,7 +242,7 @@ static unsigned send_waiting(impair_link *link)
 {
     const pen_host *host = link->base.host;
     free_landed(link);
-    /* While a body is being written in place, its writer makes no other call on that lane. */
+    /* While a body is written in place, its writer makes no further call on that lane. */
     if (link->first == NULL || link->reserved != 0)
         return 0;
     return send_due(link, host->now_ns(host->ctx));
@@ -286,7 +289,7 @@ static pen_post post_as_judged(impair_link *link, pen_peer to, pen_lane lane,
         if (result == PEN_POST_AGAIN || result == PEN_POST_FAILED)
             impair_held_free(link, own);
         else
-            result = PEN_POST_DONE; /* the copy may be pending, the frame is not */
+            result = PEN_POST_DONE; /* the copy may be pending, but the frame itself is done */
     } else if (!verdict.drop) {
         link->inner->may_gather = link->base.may_gather;
         result = link->inner->ops->post(link->inner, to, lane, frame, op);
@@ -306,7 +309,7 @@ static pen_post impair_post(pen_link *base, pen_peer to, pen_lane lane, const pe
     uint64_t dice = link->dice;
     pen_post result = post_as_judged(link, to, lane, frame, op);
     if (result == PEN_POST_AGAIN)
-        link->dice = dice; /* nothing happened: the next try meets the same fate */
+        link->dice = dice; /* nothing happened: the next try gets the same verdict */
     pen_lock_drop(&link->lock);
     return result;
 }
@@ -356,7 +359,7 @@ static void impair_close(pen_link *base)
     for (const impair_held *held = link->first; held != NULL; held = held->next)
         link->counts.lost++;
     say_counts(link);
-    link->inner->ops->close(link->inner); /* until then it may read what flies */
+    link->inner->ops->close(link->inner); /* until then it may read the posted copies */
     *link->last_next = link->flying;
     while (link->first != NULL) {
         impair_held *held = link->first;
@@ -378,7 +381,7 @@ static const pen_link_ops impair_ops = {
 
 bool pen_impair_is_on(const pen_impair_config *config)
 {
-    /* Not "> 0": what is out of range is to be complained of. */
+    /* Not "> 0": a value out of range must reach the check that reports it. */
     return config->drop != 0 || config->duplicate != 0 || config->reorder != 0 ||
            config->delay != 0 || config->corrupt != 0;
 }
@@ -393,13 +396,13 @@ static pen_status check_config(const pen_host *host, const pen_impair_config *co
         return PEN_OK;
     host->log(host->ctx, PEN_LOG_ERROR,
               "cannot impair frames with the probabilities DROP=%g, DUPLICATE=%g, REORDER=%g, "
-              "DELAY=%g, CORRUPT=%g: one is no probability; set PENSTOCK_IMPAIR_... to numbers "
+              "DELAY=%g, CORRUPT=%g: one is not a probability; set PENSTOCK_IMPAIR_... to numbers "
               "from 0 to 1",
               config->drop, config->duplicate, config->reorder, config->delay, config->corrupt);
     return PEN_ERR_ARGUMENT;
 }
 
-/* What the wrapped link promises and we do not break. */
+/* Promises of the wrapped link that survive the impairment. */
 static pen_caps caps_left(const pen_caps *inner, const pen_impair_config *config)
 {
     pen_caps caps = *inner;
@@ -410,7 +413,7 @@ static pen_caps caps_left(const pen_caps *inner, const pen_impair_config *config
     if (config->reorder > 0 || config->delay > 0 || config->duplicate > 0)
         caps.flags &= ~(uint32_t)PEN_CAP_ORDERED;
     if (config->duplicate > 0 && caps.inbox_len > 1)
-        caps.inbox_len /= 2; /* the other half is for second copies */
+        caps.inbox_len /= 2; /* half is reserved for second copies */
     return caps;
 }
 
@@ -419,7 +422,7 @@ static void warn_start(const pen_host *host, const pen_impair_config *config)
     host->log(host->ctx, PEN_LOG_WARN,
               "frames are impaired with the probabilities drop %g, duplicate %g, reorder %g, delay "
               "%g (by %g s), corrupt %g, seed %" PRId64 ": this job %s; unset PENSTOCK_IMPAIR_... "
-              "to end that",
+              "to stop this",
               config->drop, config->duplicate, config->reorder, config->delay, config->delay_s,
               config->corrupt, config->seed,
               config->mend ? "will be slow" : "may hang, fail or compute nonsense");
@@ -428,7 +431,7 @@ static void warn_start(const pen_host *host, const pen_impair_config *config)
 static void link_init(impair_link *link, pen_link *inner, const pen_impair_config *config,
                       pen_concurrency concurrency)
 {
-    const double s_max = 1e9; /* nobody waits longer, and nothing overflows */
+    const double s_max = 1e9; /* no longer wait is useful, and no number overflows */
     memset(link, 0, sizeof *link);
     link->base = *inner;
     link->base.ops = &impair_ops;

@@ -33,7 +33,7 @@ bool pen_lanes_reserve(pen_lanes *lanes, uint32_t count, uint32_t len_max)
 void pen_lanes_close(pen_lanes *lanes)
 {
     pen_kept *kept;
-    if (lanes->release == NULL) /* never begun */
+    if (lanes->release == NULL) /* never initialized */
         return;
     while ((kept = pen_lanes_take(lanes, PEN_LANES_ALL)) != NULL)
         pen_lanes_give(lanes, kept);

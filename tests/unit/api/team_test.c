@@ -89,7 +89,8 @@ static void wrong_teams_colors_and_flags_end_the_job(void **state)
     assert_refused(split_nothing, "gex_TM_Split: the team is GEX_TM_INVALID");
     assert_refused(split_a_pair, "gex_TM_Split: the team is the result of gex_TM_Pair");
     assert_refused(split_with_negative_color, "gex_TM_Split: color -1: must not be negative");
-    assert_refused(split_with_odd_flags, "gex_TM_Split: flags 0x2020: this call does not accept 0x2000");
+    assert_refused(split_with_odd_flags,
+                   "gex_TM_Split: flags 0x2020: this call does not accept 0x2000");
     assert_refused(ask_for_two_sizes, "gex_TM_Split: flags 0x3: ask for one size");
     assert_refused(dup_to_nowhere, "gex_TM_Dup: there is nowhere to write the team");
     assert_refused(destroy_the_primordial_team, "gex_TM_Destroy: the primordial team ends with");
