@@ -39,7 +39,7 @@ def describe(library, include, out):
 
 
 def differences(old, new):
-    """What abidiff says is not as it was, new symbols apart; "" if nothing."""
+    """Differences that abidiff finds, except new symbols; "" if there are none."""
     status, said = run("abidiff", "--no-added-syms", "--no-show-locs", old, new)
     return said or f"abidiff: status {status}" if status else ""
 

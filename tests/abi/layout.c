@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layout.c: what compiled clients know of the library's data: sizes, offsets and values that never
- * change under one SONAME. A moved field does not compile. */
+/* layout.c: properties of the library's data that compiled clients rely on: sizes, offsets and
+ * values that never change under one SONAME. A moved field does not compile. */
 #include <gasnet.h>
 
 #include <stddef.h>

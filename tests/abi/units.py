@@ -51,7 +51,7 @@ class Program:
         return unit
 
     def static_needs(self):
-        """What a client of the static library links besides it, as pkg-config would say."""
+        """The libraries that a client of the static library also links, as pkg-config would report them."""
         with open(os.path.join(self.libraries, "..", "generated", "penstock.pc"), encoding="utf-8") as file:
             return next(line for line in file if line.startswith("Libs.private:")).split()[1:]
 

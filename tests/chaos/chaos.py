@@ -45,7 +45,7 @@ def ranks_of(tag, launcher):
 
 
 def leftovers(scratch):
-    """What a job could leave on this machine."""
+    """Everything that a job could leave on this machine."""
     kept = {f'/dev/shm/{n}' for n in os.listdir('/dev/shm')} if os.path.isdir('/dev/shm') else set()
     kept |= {str(p) for p in pathlib.Path(scratch).rglob('*')}
     for line in open('/proc/net/unix', encoding='utf-8', errors='replace'):

@@ -80,7 +80,7 @@ static char *segment_of(gex_Rank_t rank)
     return (char *)base;
 }
 
-/* Rank 0's clock decides for all, so that everybody plays as many rounds. */
+/* Rank 0's clock decides for all, so that all ranks play the same number of rounds. */
 static int is_over(const volatile int *stop, int my_time_is_over)
 {
     if (gex_TM_QueryRank(team) == 0)
@@ -100,7 +100,7 @@ static int input_has_ended(void)
     return poll(&input, 1, 0) == 1 && read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
-/* Plays one round after the other, each of which ends with a meeting. Answers how many. */
+/* Plays rounds, each of which ends with a meeting. Returns how many. */
 static uint64_t play_and_tell(double seconds)
 {
     gex_Rank_t me = gex_TM_QueryRank(team), peer = (me + 1) % gex_TM_QuerySize(team);
@@ -120,7 +120,7 @@ static uint64_t play_and_tell(double seconds)
     return rounds;
 }
 
-/* Answers how many rounds it played. leaver: -1 for none. */
+/* Returns how many rounds it played. leaver: -1 if no rank leaves. */
 static uint64_t play(double seconds, int leaver, const char *how)
 {
     gex_Rank_t me = gex_TM_QueryRank(team), peer = (me + 1) % gex_TM_QuerySize(team);
@@ -128,7 +128,8 @@ static uint64_t play(double seconds, int leaver, const char *how)
     const volatile int *stop = (volatile int *)(void *)(segment_of(me) + SEGMENT_LEN / 2);
     double begin = now_s();
     int fed = me == 0 && strcmp(how, "fed") == 0;
-    int has_leaver = leaver >= 0 && leaver < (int)gex_TM_QuerySize(team); /* who may begin late */
+    int has_leaver = leaver >= 0 && leaver < (int)gex_TM_QuerySize(team); /* ranks that may begin
+                                                                           * late */
     uint64_t rounds = 0;
     int over = 0;
     while (!over) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arity.h: what the GASNet-1 programs need to send and to receive 0 to 16 arguments: for each count
+/* arity.h: helpers of the GASNet-1 programs to send and to receive 0 to 16 arguments: for each
+ * count
  * the parameters of a handler, their names, and values that tell their place. */
 #ifndef PEN_TESTS_CONFORMANCE_ARITY_H
 #define PEN_TESTS_CONFORMANCE_ARITY_H
@@ -71,7 +72,7 @@ CHECK_MAYBE_UNUSED static gasnet_handlerarg_t arity_value(unsigned seed, int pla
     return (gasnet_handlerarg_t)(seed * 2654435761u + (unsigned)place * 40503u * 65537u);
 }
 
-/* args[1] to args[count] are what the other side sent. */
+/* args[1] to args[count] are the sender's arguments. */
 CHECK_MAYBE_UNUSED static void arity_check(const gasnet_handlerarg_t *args, int count,
                                            unsigned seed)
 {

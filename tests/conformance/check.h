@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check.h: what every conformance program shares. A program includes <gasnet.h> or <gasnetex.h>,
+/* check.h: code that all conformance programs share. A program includes <gasnet.h> or <gasnetex.h>,
  * then this. A check names the rule it holds the library to, with the document and chapter:
  *
  *     CHECK(gasnet_AMMaxMedium() >= 512, "GASNet-1 Core, AM sizes: Medium carries 512 bytes");
@@ -189,7 +189,7 @@ CHECK_MAYBE_UNUSED static unsigned check_counted(check_count *count)
 
 CHECK_MAYBE_UNUSED static void check_add(check_count *count, unsigned add)
 {
-    atomic_fetch_add_explicit(count, add, memory_order_release); /* what was counted is visible */
+    atomic_fetch_add_explicit(count, add, memory_order_release); /* pairs with check_counted */
 }
 
 /* `wanted` is evaluated once, the condition as often as GASNET_BLOCKUNTIL likes. */

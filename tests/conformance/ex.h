@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex.h: what the GASNet-EX programs share: one client, its segment, and who has which address.
+/* ex.h: code that the GASNet-EX programs share: one client, its segment, and each rank's segment
+ * address.
  * Included after <gasnet.h> and "check.h". */
 #ifndef PEN_TESTS_CONFORMANCE_EX_H
 #define PEN_TESTS_CONFORMANCE_EX_H

@@ -88,7 +88,7 @@ enum {
 static check_count replies, floods, zeros;
 static char *my_base, *bases[RANKS_MAX];
 
-/* Argument i of a message with so many: both ends of the 32-bit range among them. */
+/* Argument i of a message with `count` arguments; includes both ends of the 32-bit range. */
 static gex_AM_Arg_t arg_of(unsigned count, unsigned i)
 {
     if (i == 1)
@@ -302,7 +302,7 @@ static void payload_edges(gex_Rank_t peer)
             continue;
         check_fill(payload, lens[i], 77);
         gex_AM_RequestMedium0(ex_tm, peer, SWAP_REQ, payload, lens[i], GEX_EVENT_NOW, 0);
-        memset(payload, 0, lens[i]); /* GEX_EVENT_NOW: the source is ours again */
+        memset(payload, 0, lens[i]); /* GEX_EVENT_NOW: the source may change again */
         sent++;
     }
     CHECK_WAIT(replies, before + sent);
@@ -332,7 +332,7 @@ static void local_completion(gex_Rank_t peer)
     CHECK_WAIT(replies, before + 3);
 }
 
-/* Everybody floods rank 0, refused messages sent again: nothing is lost, doubled or stuck. */
+/* All ranks flood rank 0 and send refused messages again: no message is lost, doubled or stuck. */
 static void flood(void)
 {
     enum { COUNT = 3000 };

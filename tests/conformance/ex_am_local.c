@@ -126,7 +126,7 @@ static void asynchronously(gex_Rank_t peer, unsigned *expected)
     arrived(expected);
 }
 
-/* Refused, it has not happened; taken, the source is ours. */
+/* If it is refused, it has no effect; if it is taken, the source may change. */
 static void immediately(gex_Rank_t peer, unsigned *expected)
 {
     check_fill(sources[1], long_len, 7);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_atomic.h: what the programs about remote atomics share: domains of each type, and one call for
+/* ex_atomic.h: code that the programs about remote atomics share: domains of each type, and one
+ * call for
  * all types and forms, by constants (which headers may do themselves) or not (which the library
  * does). Values are bits, 32-bit ones in the low half. After <gasnet.h>, "check.h" and "ex.h". */
 #ifndef PEN_TESTS_CONFORMANCE_EX_ATOMIC_H

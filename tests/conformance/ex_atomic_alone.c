@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_atomic_alone.c: nobody waits in gex_AD_Create and gex_AD_Destroy. Each rank in turn makes a
- * domain, uses it on the memory of all ranks and ends it, while the others do nothing but poll and
- * make theirs later. With a barrier in one of these calls the program would hang.
+/* ex_atomic_alone.c: no rank waits in gex_AD_Create and gex_AD_Destroy. Each rank in turn makes a
+ * domain, uses it on the memory of all ranks and ends it, while all other ranks only poll, and make
+ * their domains later. With a barrier in one of these calls the program would hang.
  *
  * TESTS: gex_AD_Create gex_AD_Destroy gex_AD_OpNB_U64
  */
@@ -13,7 +13,7 @@
 
 enum { TURN = 200, ADD = 3 };
 
-static check_count turns; /* of ranks that are done */
+static check_count turns; /* ranks that are done */
 
 static void turn(gex_Token_t token)
 {

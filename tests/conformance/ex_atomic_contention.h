@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ex_atomic_contention.h: all ranks, and in PAR all of their threads, work on the same words of
  * rank 0, and the sums prove that no operation was lost or torn: sums of integers and doubles;
- * tickets, of which nobody gets one twice; bits that are set and cleared in pairs; a list that
+ * tickets, each of which is handed out once; bits that are set and cleared in pairs; a list that
  * grows by compare-and-swap; a maximum. SEQ and PARSYNC have one thread at a time, which waits for
  * each operation or for many. */
 #ifndef PEN_TESTS_CONFORMANCE_EX_ATOMIC_CONTENTION_H
@@ -21,8 +21,8 @@ typedef struct shared_words {
     int32_t narrow, narrow_minimum;
     double fraction;
     float narrow_fraction;
-    uint32_t product;         /* odd numbers: order does not matter, and none is lost */
-    uint64_t next[NODES + 1]; /* of the list's nodes: what came before them */
+    uint32_t product;         /* odd numbers: order does not matter, and no number is lost */
+    uint64_t next[NODES + 1]; /* predecessors of the list's nodes */
     uint64_t taken[NODES];    /* by ticket: 1 + who got it */
 } shared_words;
 
@@ -36,7 +36,8 @@ static uint64_t do_u64(uint64_t *target, gex_OP_t op, uint64_t a, uint64_t b)
     return old;
 }
 
-/* Puts a node of ours in front of the list; the swap proves that nobody came between. */
+/* Puts a node of this rank in front of the list; the swap proves that no other node came
+ * between. */
 static void push(uint64_t node)
 {
     uint64_t head = do_u64(&words->head, GEX_OP_GET, 0, 0), seen;

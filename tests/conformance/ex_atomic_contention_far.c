@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_atomic_contention_far.c: the same on memory that only rank 0 reaches: its own threads operate
- * on it while it does the others' operations for them.
+/* ex_atomic_contention_far.c: contention on memory that only rank 0 reaches: its own threads
+ * operate on it while it carries out the operations of its peers.
  *
  * TESTS: gex_AD_OpNB_U64 gex_AD_OpNBI_U64 gex_AD_OpNBI_DBL
  */

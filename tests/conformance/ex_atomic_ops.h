@@ -105,9 +105,9 @@ static void queries(void)
     gex_AD_Destroy(domain);
 }
 
-/* A domain that is destroyed is gone, with what it held; seen where malloc keeps books. A link that
- * sends frames again keeps some, and memory for them, which is no domain's: so the round in which
- * least is left counts. */
+/* A destroyed domain gives its memory back; checked where malloc counts. A link that sends frames
+ * again keeps some, and memory for them, which belongs to no domain: so the round in which least
+ * memory is left counts. */
 static void ends(void)
 {
 #ifdef __GLIBC__

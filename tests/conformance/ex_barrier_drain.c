@@ -25,7 +25,7 @@ static void all_forms(unsigned rounds)
     drain_rounds("gex_Event_Test", ex_tm, drain_tested, rounds);
 }
 
-/* Of a team whose ranks stand in reverse order: it has no flag lines of its own. */
+/* A team whose ranks stand in reverse order: it has no flag lines of its own. */
 static void forms_of_a_team(unsigned rounds)
 {
     gex_TM_t team;

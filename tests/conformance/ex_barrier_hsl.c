@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     barrier_order(base);
 
     gex_HSL_t dynamic;
-    memset(&dynamic, 0xa5, sizeof dynamic); /* what Init finds is nobody's lock */
+    memset(&dynamic, 0xa5, sizeof dynamic); /* Init may find any bytes in the lock */
     gex_HSL_Init(&dynamic);
     CHECK_EQ(gex_HSL_Trylock(&dynamic), GASNET_OK, "GASNet-EX HSL: a free lock is taken");
     gex_HSL_Unlock(&dynamic);

@@ -67,7 +67,7 @@ static void many_underway(void)
               "GASNet-EX Collectives: several may be underway on one team");
 }
 
-/* Far more than anybody keeps for others: whoever is ahead waits. */
+/* Far more data than a member keeps for its peers: a member that is ahead waits. */
 static void far_ahead(void)
 {
     enum { FAR = 300 };

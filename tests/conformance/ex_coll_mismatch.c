@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_coll_mismatch.c [case]: rank 0 begins one collective and the others another; mismatch.py plays
- * the cases and reads how the job ends. Without a case all do the same.
+/* ex_coll_mismatch.c [case]: rank 0 begins one collective and its peers another; mismatch.py plays
+ * the cases and reads how the job ends. Without a case all begin the same collective.
  *
  * TESTS: gex_Coll_BroadcastNB gex_Coll_ReduceToAllNB gex_Coll_BarrierNB
  */
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     gex_Event_Wait(reduce(GEX_DT_I64, GEX_OP_ADD, 8)); /* number 0 */
     gex_Event_Wait(play(how, check_rank == 0));
-    gex_Event_Wait(reduce(GEX_DT_I64, GEX_OP_ADD, 8)); /* nobody gets past this one */
+    gex_Event_Wait(reduce(GEX_DT_I64, GEX_OP_ADD, 8)); /* no rank gets past this one */
     CHECK(how[0] == 0, "Penstock collectives: members that disagree end the job");
     return check_end();
 }

@@ -68,7 +68,7 @@ static int64_t combine(gex_OP_t operation, int64_t left, int64_t right)
     }
 }
 
-/* Of ranks 0 .. end - 1. */
+/* Checks a result over ranks 0 .. end - 1. */
 static int all_are(unsigned type, gex_OP_t operation, gex_Rank_t end, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -138,7 +138,7 @@ static void scan(unsigned type, gex_OP_t operation, size_t count)
 
 /* ---- user-defined ---------------------------------------------------------------------------- */
 
-/* x -> scale * x + shift, one after the other: associative, and not commutative. 12 bytes, so that
+/* x -> scale * x + shift, applied in turn: associative, and not commutative. 12 bytes, so that
  * elements are aligned to less than their length. */
 typedef struct map {
     uint32_t scale, shift, uses;

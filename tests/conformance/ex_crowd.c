@@ -15,7 +15,7 @@
 
 enum { ROUNDS = 1000 };
 #define MEMORY_S_MAX  2.0
-#define NETWORK_S_MAX 20.0 /* of two cores that turn by slices of 3 ms: 80 */
+#define NETWORK_S_MAX 20.0 /* limit for two cores that switch in slices of 3 ms: 80 */
 
 static double now_s(void)
 {

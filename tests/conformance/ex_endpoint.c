@@ -224,7 +224,7 @@ static void use(gex_Rank_t peer, int index, int local_i)
     gex_RMA_PutBlockingVal(pair, peer, part, value, 4, 0);
 }
 
-/* What all others put here. */
+/* Checks the data that all ranks put here. */
 static void verify(int index)
 {
     const char *base = (const char *)gex_Segment_QueryAddr(segments[index]);

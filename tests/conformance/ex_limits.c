@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_limits.c: GASNet-EX, what a release may have few or none of: endpoints beyond the first,
+/* ex_limits.c: GASNet-EX, objects of which a release may have few or no: endpoints beyond the
+ * first,
  * progress threads for the client to run; and segments that come and go without an endpoint. Also
  * what a program asks in #if before it uses such things.
  *
@@ -43,7 +44,8 @@ static void check_endpoints(void)
              "GASNet-EX Endpoints: the place for the result is needed");
 }
 
-/* Many in turn: what is destroyed is given back; memory of the client's stays the client's. */
+/* Creates many in turn: destroyed segments are given back; the client's memory stays the
+ * client's. */
 static void check_segments(void)
 {
     static char own[10000];

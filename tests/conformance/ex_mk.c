@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_mk.c: GASNet-EX memory kinds: segments on a device, here the stand-in, whose addresses nobody
+/* ex_mk.c: GASNet-EX memory kinds: segments on a device, here the stand-in, whose addresses no rank
  * can load from; puts and gets of every form and size between devices and hosts of every two ranks;
  * kinds that cannot be had.
  *
@@ -107,7 +107,7 @@ static void make_endpoints(void)
     }
 }
 
-/* Bytes that differ from block to block, too, in whatever pieces they travel. */
+/* Bytes that also differ from block to block, to notice pieces in the wrong place. */
 enum { BLOCK = 4096 };
 
 static void fill(char *to, size_t len, unsigned seed)
@@ -187,7 +187,7 @@ static void get_by(int form, gex_TM_t pair, gex_Rank_t peer, char *to, char *fro
     }
 }
 
-/* There and back, at odd addresses; what is around it stays as it was. */
+/* There and back, at odd addresses; the bytes around it stay unchanged. */
 static void one_length(gex_Rank_t peer, int local, int remote, size_t len, int form)
 {
     gex_TM_t pair = gex_TM_Pair(eps[local], (gex_EP_Index_t)remote);
@@ -259,7 +259,7 @@ static void seen_by_owner(void)
     ex_barrier();
 }
 
-/* Of messages there is one of each length, not one for each pair of kinds and peer. */
+/* One message of each length is sent, not one for each pair of kinds and peer. */
 static int worthwhile(size_t len, int step) { return len < 70000 || step == 1 || check_size == 1; }
 
 int main(int argc, char **argv)

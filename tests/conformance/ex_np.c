@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ex_np.c: GASNet-EX negotiated payload: every commit with 0 to 16 arguments, in all its forms,
- * request and reply, with buffers of ours and of the library's, to everybody and oneself.
+ * request and reply, with buffers of the program and of the library, to all peers and to the own
+ * rank.
  *
  * TESTS: gex_AM_PrepareRequestMedium gex_AM_PrepareRequestLong gex_AM_PrepareReplyMedium
  * gex_AM_PrepareReplyLong gex_AM_SrcDescAddr gex_AM_SrcDescSize gex_AM_CommitRequestMedium[M]
@@ -21,7 +22,8 @@ enum {
     SEGMENT_LEN = 1 << 20,
     PLACE_LEN = 1024,
     RANKS_MAX = 16,
-    PASSES = 4 /* numbered, numbered with _v2, counting, counting with _v2; odd: buffers of ours */
+    PASSES = 4 /* numbered, numbered with _v2, counting, counting with _v2; odd: buffers of the
+                * program */
 };
 
 static check_count replies;
@@ -49,7 +51,7 @@ static gex_Rank_t source_of(gex_Token_t token)
     return info.gex_srcrank;
 }
 
-/* What has been prepared has a buffer that suits, which receives the payload. */
+/* A prepared message has a suitable buffer, which receives the payload. */
 static gex_AM_SrcDesc_t filled(gex_AM_SrcDesc_t desc, const char *ours, size_t len, unsigned count)
 {
     CHECK(desc != GEX_AM_SRCDESC_NO_OP, "GASNet-EX NP: without IMMEDIATE there is a descriptor");

@@ -55,7 +55,7 @@ static void long_req(gex_Token_t token, void *payload, size_t len, gex_AM_Arg_t 
     check_add(&longs, 1);
 }
 
-/* A cancelled reply is none: another may follow. */
+/* A cancelled reply does not count: another may follow. */
 static void cancel_req(gex_Token_t token)
 {
     char ours[8] = "";
@@ -93,7 +93,7 @@ static void built_req(gex_Token_t token, void *payload, size_t len)
 }
 
 /* Sender and handler share one mapping of the memory that messages travel in, so an address tells
- * whether the payload was moved. A job of one rank may use a conduit without such memory. */
+ * whether the payload was moved. A job of one rank may use a conduit without shared memory. */
 static void built_in_place(void)
 {
     static const size_t lens[] = { 4096, 1, 65536, 4096 };
@@ -239,7 +239,7 @@ static void immediately(void)
     static unsigned sent;
     const gex_Rank_t last = size - 1;
     const size_t flag_at = SEGMENT_LEN - sizeof(uint32_t);
-    ex_barrier(); /* nobody needs the last rank's polls for this one any more */
+    ex_barrier(); /* no rank needs the last rank's polls for this message any more */
     if (check_rank == 0) {
         sent = fill_up(last);
         (void)gex_RMA_PutBlockingVal(ex_tm, last, bases[last] + flag_at, 1, sizeof(uint32_t), 0);

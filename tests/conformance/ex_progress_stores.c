@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ex_progress_stores.c: a rank that makes nothing but puts, gets, atomics or requests, and never
- * polls by itself, serves its peers all the same: it goes on until a handler of its own sets a
+ * polls by itself, still serves its peers: it goes on until a handler of its own sets a
  * flag, and the message for that handler comes from another rank while it goes on. Without
  * progress in these calls the program would hang.
  *
@@ -95,8 +95,8 @@ static void (*const actions[])(void) = {
 };
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
-/* Each of two ranks is the one that goes on, and the one that sends, while it goes on as well: so
- * nobody polls. Rank 0 begins, and stops last. */
+/* Each of two ranks both goes on and sends meanwhile, so neither polls. Rank 0 begins, and stops
+ * last. */
 static void exchange(void (*act)(void))
 {
     const unsigned before = check_counted(&stops);

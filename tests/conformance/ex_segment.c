@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ex_segment.c: GASNet-EX segments and teams of pairs: create, bind and publish instead of attach;
- * memory of ours and of the client's; queries; TM pairs in messages and remote access.
+ * memory of the library and of the client; queries; TM pairs in messages and remote access.
  *
  * TESTS: gex_Segment_Create gex_EP_BindSegment gex_EP_PublishBoundSegment gex_Segment_QueryClient
  * gex_Segment_QueryFlags TESTS: gex_Segment_QueryAddr gex_Segment_QuerySize gex_Segment_SetCData

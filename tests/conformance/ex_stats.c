@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_stats.c: what programs can read of themselves while a job runs: messages by their way, the
- * credits of each peer where the conduit has any, the conduit's name. In PAR one thread reads while
- * the others send.
+/* ex_stats.c: statistics that programs can read while a job runs: messages by path, the credits of
+ * each peer if the conduit has credits, the conduit's name. In PAR one thread reads while the
+ * remaining threads send.
  *
  * TESTS: pen_stats_read pen_peer_stats_read pen_conduit_name
  * PEN_RANKS: 1 2

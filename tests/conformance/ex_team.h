@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_team.h: what the programs about teams share: what a new team has to be, held against a list
- * that was made another way. Included after "ex.h". */
+/* ex_team.h: code that the programs about teams share: compares a new team with a list that was
+ * computed independently. Included after "ex.h". */
 #ifndef PEN_TESTS_CONFORMANCE_EX_TEAM_H
 #define PEN_TESTS_CONFORMANCE_EX_TEAM_H
 

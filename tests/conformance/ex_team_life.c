@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_team_life.c: teams come and go: used at once by whoever has one first, ended while a put is in
+/* ex_team_life.c: teams come and go: used at once by the first rank that has one, ended while a put
+ * is in
  * flight, ended without meeting, many at once and one after another, and by many threads.
  * PEN_RANKS: 1 2 3 8
  * PEN_MODES: seq parsync par
@@ -36,8 +37,8 @@ static gex_TM_t split(gex_TM_t parent, int color, int key)
     return team;
 }
 
-/* A new team is used at once: everybody greets everybody and begins barriers before the slow ones
- * have their team. */
+/* A new team is used at once: every member greets all members and begins barriers before the slow
+ * ones have their team. */
 static void at_once(void)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -86,7 +87,7 @@ static void without_meeting(void)
     for (unsigned round = 0; round < ROUNDS; round++) {
         gex_TM_t team = split(ex_tm, 0, 0);
         gex_Coll_BarrierBlocking(team, 0);
-        ex_barrier(); /* now everybody is through with the team */
+        ex_barrier(); /* now all members are through with the team */
         CHECK_EQ(gex_TM_Destroy(team, NULL, GEX_FLAG_GLOBALLY_QUIESCED), 0,
                  "GASNet-EX Teams: a team may end without a barrier");
     }

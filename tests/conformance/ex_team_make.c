@@ -163,7 +163,8 @@ static void from_a_list_of_a_child(gex_Flags_t flags)
             members[rank - 1].gex_rank = list.jobranks[rank - 1];
     }
     if (gex_TM_QueryRank(parent) == 0) {
-        gex_TM_t untouched = parent; /* who names no member gets no team, whatever else it says */
+        gex_TM_t untouched = parent; /* a rank that names no member gets no team, with any other
+                                      * arguments */
         gex_TM_Create(&untouched, 3, parent, NULL, 0, NULL, 0, flags);
         CHECK(untouched == parent, "GASNet-EX Teams: no members, no team");
     } else {

@@ -187,8 +187,8 @@ static void fetch_box(int form, gex_Rank_t peer, char *there, char *here, const 
                                             counts, levels, 0));
 }
 
-/* Whether every element of the box is the same in two memories of these strides; marks what it
- * looked at in the first. */
+/* Whether every element of the box is the same in two memories of these strides; marks the compared
+ * bytes in the first. */
 static int same_elements(char *one, const ptrdiff_t *one_strides, const char *other,
                          const ptrdiff_t *other_strides, const box *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ex_wrong.c [case]: frequent calls with a rank that does not exist, a team, domain or event that
- * is none, as release builds see them; wrong.py plays the cases and reads how the job ends. Without
- * a case nothing is wrong.
+/* ex_wrong.c [case]: frequent calls with a rank that does not exist, an invalid team, domain or
+ * event, in release builds; wrong.py plays the cases and reads how the job ends. Without a case all
+ * calls are right.
  *
  * TESTS: gex_AM_RequestShort gex_AM_RequestMedium gex_AM_RequestLong gex_Event_Wait
  */
@@ -18,7 +18,7 @@ enum { HANDLER = 200, LEN = 64 };
 
 static char data[LEN];
 static char *base;
-static gex_Rank_t beyond; /* the first rank that is none */
+static gex_Rank_t beyond; /* the first rank beyond the team */
 
 static void handler(gex_Token_t token) { (void)token; }
 static void payload_handler(gex_Token_t token, void *payload, size_t len)

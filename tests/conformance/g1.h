@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* g1.h: what the GASNet-1 programs share: start, attach, and who has which address.
+/* g1.h: code that the GASNet-1 programs share: start, attach, and each rank's segment address.
  * Included after <gasnet.h> and "check.h". */
 #ifndef PEN_TESTS_CONFORMANCE_G1_H
 #define PEN_TESTS_CONFORMANCE_G1_H
 
-/* Of all ranks. "used": a program that never reads it holds on to what it points at all the same.
+/* Segments of all ranks. "used": a program that never reads it still keeps the memory that it
+ * points at.
  */
 static gasnet_seginfo_t *g1_segments __attribute__((used));
 
@@ -45,7 +46,7 @@ CHECK_MAYBE_UNUSED static char *g1_at(unsigned rank, size_t offset)
     return (char *)g1_segments[rank].addr + offset;
 }
 
-/* The same in ours. */
+/* The same address in this rank's segment. */
 CHECK_MAYBE_UNUSED static char *g1_mine(size_t offset)
 {
     return g1_at((unsigned)check_rank, offset);

@@ -24,7 +24,7 @@ enum {
     VARARGS_REQUEST,
     VARARGS_REPLY,
     ARITY_LEN = 200,
-    SLOT_LEN = 256 * 1024, /* what one thread of one rank may fill at its target */
+    SLOT_LEN = 256 * 1024, /* bytes that one thread of one rank may fill at its target */
     ODD = 3                /* slots begin aligned; payloads need not */
 };
 
@@ -134,7 +134,7 @@ static void send_sized(unsigned to, unsigned thread_i, void *source, size_t len,
     } else {
         gasnet_AMRequestLong2(to, SIZED_REQUEST, source, len, dest, (gasnet_handlerarg_t)seed,
                               (gasnet_handlerarg_t)thread_i);
-        memset(source, 0xee, len); /* ours again on return */
+        memset(source, 0xee, len); /* the source may change again on return */
     }
     CHECK_WAIT(thread_replies[thread_i], before + 1);
 }

@@ -54,7 +54,8 @@ static check_count thread_replies[CHECK_THREADS];
         CHECK_EQ(gasnet_AMRequestMedium##n((gasnet_node_t)to, REQUEST_FIRST + n, source,           \
                                            sizeof(source) ARITY_VALUES_##n(n)),                    \
                  GASNET_OK, "GASNet-1 Core, AM Medium: a request to any rank succeeds");           \
-        memset(source, 0xee, sizeof(source)); /* ours again: GASNet-1 Core, AM Medium */           \
+        memset(source, 0xee, sizeof(source)); /* the source may change again: GASNet-1 Core, AM    \
+                                               * Medium */                                         \
     }
 ARITY_EACH(DEFINE_HANDLERS)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* g1_barrier.c: GASNet-1 Extended, split-phase barriers: named, anonymous, mixed and mismatched;
- * nobody passes before all have notified; handlers run while a rank waits.
+ * no rank passes before all have notified; handlers run while a rank waits.
  *
  * TESTS: gasnet_barrier_notify gasnet_barrier_wait gasnet_barrier_try gasnet_barrier
  * TESTS: gasnet_barrier_result GASNET_BARRIERFLAG_ANONYMOUS GASNET_BARRIERFLAG_MISMATCH
@@ -82,7 +82,7 @@ static void check_mixed(void)
     }
 }
 
-/* Whatever does not match is told to every rank, and the next phase begins afresh. */
+/* A mismatch is reported to every rank, and the next phase starts without it. */
 static void check_mismatch(void)
 {
     for (int odd = 0; odd < check_size; odd++) {
@@ -138,7 +138,7 @@ static void check_mixed_within(void)
                  "GASNet-1 Extended, barriers: unnamed goes with anonymous");
         CHECK_EQ(mixed_phase(0, unnamed, 7, NAMED, by_trying), GASNET_OK,
                  "GASNet-1 Extended, barriers: an unnamed notify goes with a named wait");
-        if (check_size > 1) { /* the names of other ranks count all the same */
+        if (check_size > 1) { /* names of other ranks still count */
             const int flags = check_rank == 0 ? anonymous : NAMED;
             CHECK_EQ(mixed_phase(8, flags, 8, NAMED, by_trying), GASNET_OK,
                      "GASNet-1 Extended, barriers: a wait may have the name of the other ranks");

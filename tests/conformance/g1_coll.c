@@ -34,7 +34,7 @@ static gasnet_image_t images(void)
 static gasnet_image_t mine(void) { return (gasnet_image_t)check_rank; }
 static unsigned part_seed(gasnet_image_t from, gasnet_image_t to) { return 11 * from + 3 * to + 1; }
 
-/* Everybody fills all of its parts; nobody has the last call's results left. */
+/* Every rank fills all of its parts, so that no results of the last call are left. */
 static void prepare(void)
 {
     for (gasnet_image_t to = 0; to < images(); to++)

@@ -18,7 +18,7 @@
 #include "conformance/g1.h"
 
 enum { PART = 240, IMAGES_MAX = 12, PLACES_MAX = 3, ROUNDS = 6, ELEMENTS = 37, IN_FLIGHT = 5 };
-/* Each image's area: what it gives, then what it gets. */
+/* Each image's area: first its source, then its destination. */
 enum { HALF = IMAGES_MAX * PART, AREA = 2 * HALF };
 
 static const int mysync = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC;
@@ -47,7 +47,7 @@ static char *area_of(gasnet_image_t number)
     return g1_at(rank_of[number], (size_t)place_of[number] * AREA);
 }
 
-/* Every image can have its own parts ready, since nobody else touches them. */
+/* Every image can have its own parts ready, since no other image touches them. */
 static void fill(image *self, int round)
 {
     for (gasnet_image_t to = 0; to < total; to++)
@@ -75,7 +75,7 @@ static void check_parts(const image *self, gasnet_image_t to, int round)
     check_rest(self, total);
 }
 
-/* What another image got, on whichever rank: after GASNET_COLL_OUT_ALLSYNC it is there. */
+/* The value that another image of any rank got: after GASNET_COLL_OUT_ALLSYNC it is there. */
 static void check_other(gasnet_image_t other, size_t part, unsigned seed)
 {
     char bytes[PART];
@@ -86,7 +86,7 @@ static void check_other(gasnet_image_t other, size_t part, unsigned seed)
 
 /* ---- one address for each image -------------------------------------------------------------- */
 
-/* Nobody may overwrite what others still look at. */
+/* No image may overwrite data that others still read. */
 static void meet(void)
 {
     CHECK_EQ(gasnet_coll_barrier(GASNET_TEAM_ALL, 0,
@@ -171,7 +171,7 @@ static void lists(image *self, gasnet_image_t root, int single, int round)
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* x -> a * x + b; one after the other, the order of images decides what comes out. */
+/* x -> a * x + b; applied in turn, so the order of images decides the result. */
 typedef struct element {
     uint32_t a, b;
 } element;

@@ -16,7 +16,8 @@
 #include "conformance/g1.h"
 
 enum { PART = 600, RANKS_MAX = 8, ROUNDS = 20, ELEMENTS_MAX = 20000, BEFORE = 3, BEHIND = 2 };
-/* In everybody's segment: lists name other places at each rank, so that the wrong one is noticed.
+/* Places in all segments: lists name different places at each rank, so that a wrong list is
+ * noticed.
  */
 enum { STEP = 16 * PART, FROM = 0, TO = RANKS_MAX * STEP, SEGMENT = 2 * RANKS_MAX * STEP };
 
@@ -35,8 +36,8 @@ static unsigned part_seed(gasnet_image_t from, gasnet_image_t to) { return 11 * 
 
 static void *from_list[RANKS_MAX], *to_list[RANKS_MAX];
 
-/* Everybody fills all of its parts; nobody has the last call's results left. Answers the flags for
- * lists of that kind. */
+/* Every rank fills all of its parts, so that no results of the last call are left. Returns the
+ * flags for lists of that kind. */
 static int prepare(int single)
 {
     for (gasnet_image_t rank = 0; rank < images(); rank++) {
@@ -99,7 +100,7 @@ static void waiting_lists(gasnet_image_t root, int single)
     check_parts(mine());
 }
 
-/* One after the other, so that each has the list's place for itself. */
+/* The calls run in turn, so that each has the list's place for itself. */
 static void begun_lists(gasnet_image_t root, int single)
 {
     int flags = mysync | prepare(single);

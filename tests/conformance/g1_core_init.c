@@ -107,7 +107,7 @@ static void check_gex_objects(void)
           "GASNet-EX, mixing: the objects belong together");
     CHECK(gex_Client_QueryFlags(client) & GEX_FLAG_USES_GASNET1,
           "GASNet-EX, mixing: gasnet_init implies GEX_FLAG_USES_GASNET1");
-    gasnet_QueryGexObjects(NULL, NULL, &team, NULL); /* what nobody asks for is left out */
+    gasnet_QueryGexObjects(NULL, NULL, &team, NULL); /* leaves out entries that no request names */
     CHECK(team != GEX_TM_INVALID, "GASNet-EX, mixing: NULL skips an object");
 }
 
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
     CHECK_EQ(gasnet_mynode(), check_rank, "GASNet-1 Core, job environment: the rank is constant");
     CHECK_EQ(gasnet_nodes(), check_size, "GASNet-1 Core, job environment: the size is constant");
 
-    /* attach ends with a barrier, so that everybody's handlers are there; and its choices agree. */
+    /* attach ends with a barrier, so that all ranks' handlers are there; and its choices agree. */
     for (unsigned step = 0; step < (unsigned)check_size; step++)
         for (int i = 0; i < HANDLERS; i++)
             if (table[i].index != REPLY)

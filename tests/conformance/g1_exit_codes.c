@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* g1_exit_codes.c: GASNet-1 Core, job control: the ways in which a job may end. Without argument
- * all ranks end with 0; exit_codes.py plays the other cases and looks at the status of the job.
+ * all ranks end with 0; exit_codes.py plays the remaining cases and looks at the status of the job.
  *
  *     g1_exit_codes [CASE CODE]
  *
@@ -24,7 +24,8 @@ static void leave(gasnet_token_t token, gasnet_handlerarg_t status)
     gasnet_exit(status);
 }
 
-/* While it waits for the others to leave, nothing is delivered below it, itself least of all. */
+/* While the rank waits for its peers to leave, no message is delivered below it, least of all this
+ * one again. */
 static void return_once(gasnet_token_t token, gasnet_handlerarg_t status)
 {
     static int times;
@@ -39,7 +40,7 @@ static gasnet_handlerentry_t table[] = { { LEAVE, (gex_AM_Fn_t)leave },
 
 static int is_last(void) { return check_rank == check_size - 1; }
 
-/* Nobody notifies for the rank that left, so this is never over. */
+/* The rank that left does not notify, so this barrier never ends. */
 static void wait_for_the_end(void)
 {
     gasnet_barrier_notify(99, 0);
@@ -110,11 +111,11 @@ static void case_thread(void)
 #endif
 }
 
-/* What was printed before the end is not lost, whole line or not. */
+/* Output printed before the end is not lost, whether the line is complete or not. */
 static void case_output(void)
 {
     printf("last words of rank %d", check_rank);
-    check_barrier(); /* the first to exit ends the others, wherever they are */
+    check_barrier(); /* the first rank to exit ends its peers, wherever they are */
     gasnet_exit(code);
 }
 

@@ -130,9 +130,9 @@ static void check_no_interrupts(void)
 int main(int argc, char **argv)
 {
     g1_open(&argc, &argv, table, (int)(sizeof(table) / sizeof(table[0])), GASNET_PAGESIZE);
-    memset(&lock_made, 0x5a, sizeof(lock_made)); /* what init finds means nothing */
+    memset(&lock_made, 0x5a, sizeof(lock_made)); /* init may find any bytes */
     gasnet_hsl_init(&lock_made);
-    check_barrier(); /* nobody's handler may use the lock before it is made */
+    check_barrier(); /* no rank's handler may use the lock before it is made */
 
     check_on_threads(bump_all);
     CHECK_WAIT(replies, CHECK_THREADS * ROUNDS);

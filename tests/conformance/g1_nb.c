@@ -24,7 +24,7 @@ static char *slot_at(unsigned to, unsigned thread_i)
     return g1_at(to, (size_t)((unsigned)check_rank * CHECK_THREADS + thread_i) * SLOT_LEN);
 }
 
-/* What may be synchronised before anything was started. */
+/* Handles that may be synchronised before any operation was started. */
 static void check_invalid(unsigned thread_i)
 {
     gasnet_handle_t none[4] = { GASNET_INVALID_HANDLE, GASNET_INVALID_HANDLE, GASNET_INVALID_HANDLE,

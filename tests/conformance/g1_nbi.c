@@ -39,7 +39,7 @@ static void sync_by_trying(try_fn try_sync)
     int status;
     while ((status = try_sync()) != GASNET_OK) {
         CHECK_EQ(status, GASNET_ERR_NOT_READY, "GASNet-1 Extended, sync: done or not ready");
-        gasnet_AMPoll(); /* the forms without a poll need one of ours */
+        gasnet_AMPoll(); /* the forms without a poll need a poll by the program */
     }
 }
 
@@ -56,7 +56,8 @@ static void round_trip(unsigned to, unsigned thread_i, unsigned seed, int bulk, 
             gasnet_put_nbi_bulk(to, dest, from + i * PIECE_LEN, PIECE_LEN);
         } else {
             gasnet_put_nbi(to, dest, from + i * PIECE_LEN, PIECE_LEN);
-            memset(from + i * PIECE_LEN, 0xee, PIECE_LEN); /* ours again on return */
+            memset(from + i * PIECE_LEN, 0xee, PIECE_LEN); /* the source may change again on
+                                                            * return */
         }
     }
     if (try_put != NULL)
@@ -123,8 +124,8 @@ static void check_memset_nbi(unsigned thread_i)
     }
 }
 
-/* Gets that are still open do not keep puts from being synchronised, and the other way round; an
- * explicit handle is no business of the implicit forms. */
+/* Open gets do not keep puts from being synchronised, and vice versa; the implicit forms ignore
+ * explicit handles. */
 static void check_apart(unsigned thread_i)
 {
     static _Thread_local char from[PIECE_LEN], back[PIECE_LEN];

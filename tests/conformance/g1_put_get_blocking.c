@@ -14,13 +14,14 @@ enum { SLOT_LEN = 128 * 1024, NOTED = 130, NOTED_BACK };
 
 static check_count notes;
 
-/* What one thread of one rank writes at its target. */
+/* The data that one thread of one rank writes at its target. */
 static size_t slot_of(unsigned rank, unsigned thread_i)
 {
     return (size_t)(rank * CHECK_THREADS + thread_i) * SLOT_LEN;
 }
 
-/* The target looks at once: what a put has finished is visible to whoever hears of it. */
+/* The target looks at once: the data of a finished put is visible to every rank that learns of its
+ * end. */
 static void noted(gasnet_token_t token, gasnet_handlerarg_t len, gasnet_handlerarg_t seed,
                   gasnet_handlerarg_t slot_i)
 {
@@ -114,7 +115,7 @@ static void check_edges(void)
     check_barrier();
 }
 
-/* A source may be read-only, and so may what is put from static data. */
+/* A source may be read-only, for example static data. */
 static void check_constant_source(void)
 {
     static const char text[] = "constant";

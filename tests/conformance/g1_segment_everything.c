@@ -14,7 +14,7 @@ enum { ADDRESSES = 130, ARRIVED, LEN = 20000, PLACES = 3 };
 
 static char in_data[LEN];
 static char *mine[PLACES];   /* static, heap, stack */
-static char *theirs[PLACES]; /* of the next rank */
+static char *theirs[PLACES]; /* addresses in the next rank */
 static check_count told, arrived;
 
 /* An address travels in two arguments. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* g1_segment_info.c: GASNet-1 Core, job environment: the table of segments and the table of nodes;
- * every byte of a segment belongs to its rank and can be reached by the others.
+ * every byte of a segment belongs to its rank and can be reached by all ranks.
  *
  * TESTS: gasnet_getSegmentInfo gasnet_getNodeInfo gasnet_seginfo_t gasnet_nodeinfo_t
  * TESTS: gasnet_getMaxLocalSegmentSize gasnet_getMaxGlobalSegmentSize

@@ -30,7 +30,7 @@ static gasnet_register_value_t low_bytes(gasnet_register_value_t value, size_t l
     return len == VALUE_LEN ? value : value & (((gasnet_register_value_t)1 << 8 * len) - 1);
 }
 
-/* What memory holds when the low bytes of a value are stored in native order. */
+/* Memory contents when the low bytes of a value are stored in native order. */
 static int holds(const char *memory, gasnet_register_value_t value, size_t len)
 {
     const unsigned char one_first[] = { 1, 0 };

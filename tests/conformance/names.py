@@ -33,7 +33,7 @@ def declared(source):
 
 
 def tested(source):
-    """What the comments name: from TESTS: to the end of the comment or an empty line."""
+    """The names in the comments: from TESTS: to the end of the comment or an empty line."""
     names = set()
     for path in glob.glob(os.path.join(source, "tests", "conformance", "*.[ch]")):
         for comment in COMMENT.findall(read(path)):

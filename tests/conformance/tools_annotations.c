@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools_annotations.c: GASNet tools, compiler annotations and debugging: what is promised to the
- * compiler changes no result, what stands for a value is that value, a process that waits for a
- * debugger goes on when it is told to; and the constants that tell clients what they have.
+/* tools_annotations.c: GASNet tools, compiler annotations and debugging: promises to the compiler
+ * change no result, an annotated value is that value, a process that waits for a debugger goes on
+ * when it is told to; and the constants that describe the library to clients.
  *
  * TESTS: GASNETT_NORETURN GASNETT_MALLOC GASNETT_PURE GASNETT_CONST GASNETT_HOT GASNETT_COLD
  * TESTS: GASNETT_DEPRECATED GASNETT_WARN_UNUSED_RESULT GASNETT_USED GASNETT_NORETURNP
@@ -100,7 +100,7 @@ static void check_unused(void)
 static volatile int flag;
 static gasnett_strongatomic32_t done = gasnett_strongatomic32_init(0);
 
-/* What somebody with a debugger would do; again and again, as the call clears the flag first. */
+/* Acts like a user with a debugger; repeats, because the call clears the flag first. */
 static void *debugger(void *unused)
 {
     (void)unused;
@@ -122,7 +122,7 @@ static void check_freeze(void)
     CHECK_EQ(flag, 1, "GASNet tools, debugging: goes on when the flag is set");
 }
 
-/* Of a child, whose stdout is a pipe: what it has printed arrives, and then the end of file. */
+/* Reads the stdout of a child, which is a pipe: its output arrives, and then the end of file. */
 static void check_streams(void)
 {
     int ends[2];

@@ -157,7 +157,7 @@ static void check_strong(void)
              "GASNet tools, atomics: acquire and release guard other memory");
 }
 
-/* The others are so among the threads that the mode allows. */
+/* The remaining types are atomic among the threads that the mode allows. */
 static void hammer_weak(unsigned thread_i)
 {
     (void)thread_i;
@@ -195,8 +195,9 @@ static void meet(uint32_t arrivals)
             gasnett_sched_yield();
 }
 
-/* In each round each thread says that it wants in, then looks at the other: both must not see
- * nobody. That is the order of a store and a later load, which x86 does not keep without a fence.
+/* In each round each thread announces itself, then looks at its partner. At least one must see the
+ * announcement. That is the order of a store and a later load, which x86 does not keep without a
+ * fence.
  */
 static void *want(void *which)
 {

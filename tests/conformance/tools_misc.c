@@ -56,7 +56,8 @@ gasnett_backtrace_type_t gasnett_backtrace_user = { "none", print_no_stack, 1 };
 static void check_time(void)
 {
     static const gasnett_tick_t least = GASNETT_TICK_MIN, most = GASNETT_TICK_MAX;
-    /* Whatever else the machine does in between, each interval lies within the next longer one. */
+    /* Each interval lies within the next longer one, even if the machine does other work in
+     * between. */
     const uint64_t outer_us = gasnett_gettimeofday_us();
     const gasnett_tick_t start = gasnett_ticks_now();
     const uint64_t inner_us = gasnett_gettimeofday_us();

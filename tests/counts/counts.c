@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counts.c: what the calls that programs spend their time in cost: instructions, locked
+/* counts.c: the cost of the calls in which programs spend their time: instructions, locked
  * instructions and system calls per operation, through the public calls, exactly, against the
  * limits in the table below. Rank 0 measures, rank 1 sends and receives, rank 2 is there to be
  * polled.
@@ -95,7 +95,7 @@ typedef struct board {
 static board *boards[RANKS];
 enum { SEND_SINK, SEND_ASK, SEND_MEDIUM, QUIT };
 
-/* They do next to nothing, for what they do is counted. */
+/* These handlers do almost no work, because their instructions are counted. */
 static void handle_sink(gex_Token_t token, gex_AM_Arg_t a, gex_AM_Arg_t b, gex_AM_Arg_t c,
                         gex_AM_Arg_t d)
 {
@@ -134,7 +134,7 @@ static void put_word(gex_Rank_t rank, volatile uint64_t *word, uint64_t value)
     (void)gex_RMA_PutBlockingVal(team, rank, (void *)(uintptr_t)word, value, sizeof value, 0);
 }
 
-/* Has the partner do something, and does not poll meanwhile: what it sends is there afterwards. */
+/* Makes the partner act without polling meanwhile: its messages are there afterwards. */
 static void have_partner(unsigned what, unsigned count)
 {
     static uint64_t number;
@@ -279,7 +279,7 @@ static steps difference(steps few, steps many)
 
 static const steps most = { 1 << 30, 1 << 30, 1 << 30 };
 
-/* Of MANY - FEW operations of ours. */
+/* Cost of MANY - FEW operations of this rank. */
 static steps count_calls(void (*few)(values), void (*many)(values))
 {
     values v = some_values();
@@ -298,7 +298,7 @@ static steps count_calls(void (*few)(values), void (*many)(values))
     return difference(least_few, least_many);
 }
 
-/* One poll that finds so many messages. */
+/* One poll that finds `count` messages. */
 static steps count_poll(unsigned what, int count)
 {
     steps least = most;

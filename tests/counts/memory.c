@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory.c: how much of the host's memory a rank's active messages occupy, in a job of so many
- * ranks: after the start, after everybody has sent Shorts to everybody and had replies, and after
+/* memory.c: how much of the host's memory a rank's active messages occupy, in a job of a given
+ * number of ranks: after the start, after all ranks have sent Shorts to all ranks and had replies,
+ * and after
  * Mediums of 1000 bytes. Rank 0 asks the kernel which pages of the conduit's part of the arena
  * exist, and fails over the limits in the table below.
  *
@@ -17,8 +18,8 @@
 enum { HANDLER_ASK = 200, HANDLER_ANSWER, HANDLER_MEDIUM, HANDLER_MEDIUM_ANSWER };
 enum { ROUNDS = 40, MEDIUM_LEN = 1000 };
 
-/* KiB per rank of a job of at most so many ranks: a tenth above what every run occupies, or a page
- * or two where that is less than a page. */
+/* KiB per rank of a job of at most this many ranks: a tenth above what every run occupies, or a
+ * page or two where that is less than a page. */
 static const struct limits {
     uint32_t ranks, started, shorts, mediums;
 } table[] = {
@@ -64,7 +65,7 @@ static void all_to_all(bool medium)
     }
 }
 
-/* Of the whole job, in KiB per rank. Nobody may send meanwhile: see look(). */
+/* Memory of the whole job, in KiB per rank. No rank may send meanwhile: see look(). */
 static uint32_t resident_kib(void)
 {
     const pen_job *job = pen_api_root.job;
@@ -92,7 +93,8 @@ static unsigned judge(const char *when, uint32_t got_kib, uint32_t limit_kib)
     return 1;
 }
 
-/* All have arrived when rank 0 looks, and nobody goes on before it has: the misses it found. */
+/* Returns the misses that rank 0 found. All ranks have arrived when rank 0 looks, and no rank
+ * continues before. */
 static unsigned look(const char *when, uint32_t limit_kib)
 {
     unsigned missed = 0;

@@ -68,7 +68,7 @@ static inline void steps_open(void)
                      :                                             \
                      : "memory", "cc")
 
-/* What the two of them add is the same every time. */
+/* The instructions that both of them add are the same every time. */
 static inline __attribute__((always_inline)) void steps_begin(void)
 {
     memset((void *)(uintptr_t)&steps_now, 0, sizeof steps_now);

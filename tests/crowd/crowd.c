@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crowd.c: ranks that share few cores. Whatever a rank waits for, blocking or in a loop of its own,
- * it gives its core to those who have the work, so that no operation takes as long as a time slice
+/* crowd.c: ranks that share few cores. While a rank waits, blocking or in a loop of its own, it
+ * gives its core to the ranks that have work, so that no operation takes as long as a time slice
  * (milliseconds): each is held to a few turns of all ranks of a core, in units of what handing over
  * the core costs on this machine just now.
  *
@@ -36,7 +36,7 @@ enum {
     DATA_LEN = 20000,
     RANKS_MAX = 16
 };
-#define SLACK       10   /* how many times a turn of all ranks of a core may take what it should */
+#define SLACK       10   /* limit: this many times the expected turn of all ranks of a core */
 #define LATE_NS     20e9 /* all of it takes a second or two */
 #define COMPUTES_NS 20e3 /* an operation's own work, on a slow machine */
 
@@ -237,7 +237,7 @@ static void locks(void) { check_on_threads(locks_of_a_thread); }
 typedef struct operation {
     const char *name;
     void (*run)(void);
-    double turns; /* of all ranks of a core, one after the other, if each does its part at once */
+    double turns; /* turns of all ranks of a core, if each does its part at once */
     unsigned rounds;
 } operation;
 
@@ -277,14 +277,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What is neither the best nor disturbed by others who use the machine. */
+/* A typical result: neither the best one nor one that other programs disturbed. */
 static double quartile(double *times_ns)
 {
     qsort(times_ns, BATCHES, sizeof *times_ns, by_value);
     return times_ns[BATCHES / 4];
 }
 
-/* The price of a hand-over just now. The others fall asleep meanwhile. */
+/* The price of a hand-over just now. All other ranks fall asleep meanwhile. */
 static void weigh(void)
 {
     ex_barrier();
@@ -313,8 +313,8 @@ static void give_up(void)
     gasnet_exit(77);
 }
 
-/* Runs a measurement, which answers what it took on rank 0, until it is good, but not often: others
- * may use the machine, too. */
+/* Repeats a measurement, which returns its time on rank 0, a few times until the result is good:
+ * other programs may use the machine, too. */
 static void judge(const char *name, double (*took)(const void *what), const void *what,
                   double turns)
 {
@@ -357,7 +357,7 @@ static double batches(const void *what)
 
 /* ---- special situations ---------------------------------------------------------------------- */
 
-/* All wait long enough to sleep; then rank 0 asks one after the other. */
+/* All ranks wait long enough to sleep; then rank 0 asks them one after another. */
 static double sleepers(const void *what)
 {
     (void)what;
@@ -376,8 +376,8 @@ static double sleepers(const void *what)
     return check_rank == 0 ? quartile(times_ns) : 0;
 }
 
-/* Rank 1 floods rank 0 from another core, whose polls all find something: yet what it waits for
- * comes from a rank that waits for its core. */
+/* Rank 1 floods rank 0 from another core, so that every poll of rank 0 finds messages. But rank 0
+ * waits for a rank that waits for rank 0's core. */
 static double busy_peer(const void *what)
 {
     (void)what;
@@ -403,7 +403,8 @@ static double busy_peer(const void *what)
     return check_rank == 0 ? quartile(times_ns) : 0;
 }
 
-/* Odd ranks have returned from main; they still answer. Once: nobody can be asked to try again. */
+/* Odd ranks have returned from main and still answer. It runs once, because they cannot be asked to
+ * try again. */
 static void those_who_leave(void)
 {
     if (next % 2 == 0 || check_rank % 2 != 0)

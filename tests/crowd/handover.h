@@ -29,8 +29,8 @@ static void handover_pause_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* Binds this process to one of the first `cores` it may use, by its rank; 0, or -1: there are not
- * so many, or this is no rank. */
+/* Binds this process to one of the first `cores` cores that it may use, by its rank. 0, or -1 if
+ * there are fewer cores or this process is no rank. */
 static int handover_pin(unsigned cores)
 {
     const char *rank = getenv("PENSTOCK_RANK"); /* the only word on it before the job is joined */

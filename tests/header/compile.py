@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What clients do with the public headers compiles without a warning.
+"""Compiles client code that uses the public headers, and accepts no warning.
 
     compile.py use      use.c as C99..C17 and C++11..C++17, in every thread and segment mode
     compile.py order    all pairs of headers, each in both orders

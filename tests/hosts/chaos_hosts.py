@@ -40,7 +40,7 @@ LOST = r"(lost|cannot start on) host {}[ :].*"
 
 
 class Failure(Exception):
-    """Of what was promised; the episode ends."""
+    """A promise is broken; the episode ends."""
 
 
 class Episode:
@@ -73,7 +73,7 @@ class Episode:
                f"{self.fan_out}, {'early' if self.early else 'amid traffic'}, {self.delay:.3f} s"
 
     def patience(self, seconds):
-        """So many times more as other programs want the cores, too."""
+        """Returns the limit `seconds`, longer if other programs want the cores, too."""
         return seconds * max(1.0, os.getloadavg()[0] / (RANKS * self.options.jobs))
 
     # ---- the job ---------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Episode:
             raise Failure(f"it did not start; said: {self.said()[-600:]}")
 
     def ends(self, status, pattern=None, lines=1):
-        """The job ends by itself now: so, and with so many lines."""
+        """The job ends by itself with this status and this number of lines."""
         try:
             self.job.wait(timeout=(limit := self.patience(ENDS_WITHIN_S)))
         except subprocess.TimeoutExpired:
@@ -139,7 +139,7 @@ class Episode:
                 os.path.basename(network.words_of(p)[0]).startswith(b"sshd")]
 
     def ssh(self, host):
-        """The launcher's ssh to that host; none: another host reaches it."""
+        """The launcher's ssh to that host; None if another host reaches it."""
         found = [(p, network.words_of(p)) for p in self.net.processes("root")]
         return [p for p, words in found if words[:1] == [b"ssh"] and words[-3:-2] == [host.encode()]]
 
@@ -226,7 +226,7 @@ class Episode:
         return kept
 
     def clear(self):
-        """Whatever happened: nothing runs on, and the hosts are as before."""
+        """After every episode: no process of it runs, and the hosts are as before."""
         for name in ("root", *self.net.names):
             self.hit(self.net.processes(name), signal.SIGKILL)
         if self.job is not None:
@@ -379,7 +379,7 @@ def narrow(self):
 
 
 def deaf(self):
-    """What one host sends to another goes nowhere; the way back is as it was."""
+    """Drops packets from one host to another; the opposite direction still works."""
     other = self.rng.choice([name for name in self.net.names if name != self.host])
     self.heal(lambda: self.net.misdirect(self.host, other), lambda: self.net.find_again(self.host, other),
               self.rng.uniform(0.3, 0.9))
@@ -417,7 +417,7 @@ def plan(options):
 
 
 class Tally:
-    """What was done, by all workers."""
+    """The faults that all workers have injected."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -437,7 +437,7 @@ class Tally:
 
 
 def work(episodes, options, tally):
-    """On four hosts of its own, until none is left."""
+    """Plays episodes on four hosts of its own until all are done."""
     with network.Network(HOSTS) as net:
         while True:
             try:

@@ -99,7 +99,7 @@ def ports_of(net):
 
 
 def listeners(net):
-    """(host, port) of all TCP ports that anybody listens on, the launcher's host among them."""
+    """(host, port) of all listening TCP ports, the launcher's host among them."""
     found = {(net.names[i], port) for i in range(HOSTS) for port in hostile.listening(daemon_net(net, i))}
     with net.entered("root"):
         found |= {("root", port) for port in hostile.listening("/proc/thread-self/net")}

@@ -216,13 +216,14 @@ class Ending(Case):
         self.assertEqual(len(re.findall(r"rank \d \(host \S+, pid \d+\): has not joined", done.stderr)), 8, done.stderr)
 
     def test_a_rank_that_has_left_is_missed_on_other_hosts(self):
-        """Rank 1 on the first host exits with 0; the others wait for it, of its own host or not."""
+        """Rank 1 on the first host exits with 0; all other ranks, of its own host or not, wait for it."""
         done = run(STUCK, "leave_in_barrier", PENSTOCK_LEAVE_TIMEOUT="600")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, r"rank [0-7] \(host h\d, pid \d+\) waits in gasnet_barrier_wait for rank 1 "
                                       r"\(host h0, pid \d+\), which has left with 0 and will not take part")
         self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {r} waits" for r in range(8) if r != 1])
-        # Ranks 0 and 1 leave before the others come to the team's barrier: nobody of their host can tell.
+        # Ranks 0 and 1 leave before the remaining ranks come to the team's barrier, and no rank of their host can
+        # report it.
         done = run(STUCK, "leave_own_host", PENSTOCK_LEAVE_TIMEOUT="600")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, r"rank [2-7] \(host h[1-3], pid \d+\) waits in gex_Event_Wait for rank [01] "
@@ -272,7 +273,7 @@ class Ending(Case):
         try:
             self.ends(self.job, 1, r"lost host h2 with ranks 4 to 5: the connection to its agent ended: .*not responding")
             self.assertTrue(wait_until(lambda: not any(net.processes(n) for n in ("h0", "h1", "h3")), 5 * SLOW))
-            # What was on it cannot be told to end: its agent finds that nobody answers any more.
+            # Processes on that host cannot be told to end: its agent finds that the launcher no longer answers.
             self.assertTrue(wait_until(lambda: not sleepers() and not agents(), 8 * SLOW))
         finally:
             net.link("h2", True)  # sshd there learns that its connection is no more
@@ -309,7 +310,7 @@ class Ending(Case):
     def test_no_sshd(self):
         done = run("hostname", hosts=["h0", "10.77.3.99"], ranks=4)
         self.assertEqual(done.returncode, 1)
-        # What ssh says depends on whether the route or its patience ends first.
+        # The message of ssh depends on whether the route or its patience ends first.
         self.assertRegex(done.stderr, r"cannot start on host 10.77.3.99: no agent answered: "
                                       r".*(No route to host|timed out).*; does `ssh 10.77")
         self.assertEqual(done.stdout, "")

@@ -73,7 +73,7 @@ def all_processes(path):
 
 
 def end_all(path):
-    """Everything that still runs in a namespace of ours is ours; nothing else can be there."""
+    """Every process that still runs in one of the test's namespaces belongs to the test."""
     for pid in all_processes(path):
         try:
             os.kill(pid, signal.SIGKILL)
@@ -82,7 +82,7 @@ def end_all(path):
 
 
 def left_by_the_dead(folder, pattern):
-    """What is named after a process that is no more."""
+    """Objects that are named after a process that has ended."""
     for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         maker = re.match(pattern, entry)
         if maker and not os.path.exists(f"/proc/{maker[1]}"):
@@ -213,7 +213,7 @@ class Network:
         call(*self.inside(name, "ip", "link", "set", "eth0", "mtu", str(len_max)))
 
     def misdirect(self, name, other):
-        """What the one sends to the other gets an address of hardware that nobody has."""
+        """Packets from one host to another get a hardware address that no host has."""
         at = self.address(self.names.index(other))
         call(*self.inside(name, "ip", "neigh", "replace", at, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud",
                           "permanent"))

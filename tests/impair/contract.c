@@ -29,7 +29,7 @@ enum { RANKS_MAX = 8 };
 static struct wrapping {
     const pen_conduit *inner;
     const pen_impair_config *config;
-    pen_host lent[RANKS_MAX]; /* what the inner links were opened with */
+    pen_host lent[RANKS_MAX]; /* hosts of the inner links */
 } wrapping;
 
 static bool is_reliable(void)
@@ -55,7 +55,8 @@ static pen_status wrapped_open(const pen_link_params *params, pen_link **out)
     return status;
 }
 
-/* What a link that holds frames up cannot do: have what was posted before seen by the next poll. */
+/* Tests that need the next poll to see earlier posts, which a link that holds frames up cannot do.
+ */
 static bool is_at_once(const char *name)
 {
     static const char *const names[] = {
@@ -97,7 +98,7 @@ static unsigned run_setup(const struct setup *setup, bool threads)
         return run_list(setup, thread_tests);
     unsigned count =
         run_list(setup, frame_tests) + run_list(setup, traffic_tests) + run_list(setup, body_tests);
-    /* Where lanes are filled only the receiver polls, so what is held up would never come. */
+    /* Where lanes are filled, only the receiver polls, so a held frame would never come. */
     return wrapping.config == &held_config || wrapping.config == &mended_config
                ? count
                : count + run_list(setup, lane_tests);

@@ -51,7 +51,7 @@ def updates(output):
 
 
 def wrong(impair, expected, status, output):
-    """What is wrong with the outcome, or None."""
+    """The fault of the outcome, or None."""
     verified = "randomaccess am: verified" in output
     if bool(impair) != ("frames are impaired" in output):
         return "the warning that frames are impaired is there without cause, or missing"

@@ -46,7 +46,7 @@ class BuildTree(Installed):
         self.tree = self.in_tree("share/penstock/gasnet-build")
 
     def fill(self, *arguments, template=TEMPLATE, **env):
-        """What config.status makes of a template, as the values by name."""
+        """The values, by name, that config.status puts into a template."""
         with open(self.at("template"), "w", encoding="utf-8") as file:
             file.write(template)
         run([os.path.join(self.tree, "config.status"), *arguments], cwd=self.folder, env=env)

@@ -45,7 +45,7 @@ endif()
 
 
 def run(command, expect=0, **more):
-    """What it prints; its status has to be the expected one."""
+    """Runs a command, whose status must be the expected one. Returns its output."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("PENSTOCK_", "GASNET_", "PKG_CONFIG", "LD_", "MAKE", "DESTDIR"))}
     env.update(more.pop("env", {}))

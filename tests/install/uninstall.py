@@ -18,7 +18,7 @@ class Uninstall(unittest.TestCase):
         self.prefix = os.path.join(self.top, "a", "prefix")
 
     def make(self, target, *settings, expect=0):
-        # What is installed has been built: -o keeps make from doing so again.
+        # Installed files have been built already: -o keeps make from building them again.
         return run(["make", "-C", SOURCE, "--no-print-directory", "-o", "build", target, f"R={BUILD}", *settings],
                    expect=expect)
 

@@ -23,7 +23,7 @@ def tearDownModule():
 
 
 class Links(Installed):
-    """Every file finds its prefix, whatever link leads to it."""
+    """Every file finds its prefix through every link that leads to it."""
 
     def setUp(self):
         super().setUp()

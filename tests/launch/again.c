@@ -165,7 +165,7 @@ int main(int argc, char **argv)
         NEED(sigaction(watched[i], NULL, &before[i]) == 0);
     for (unsigned cycle = 0; cycle < cycles; cycle++) {
         one_cycle(cycle);
-        if (cycle + 1 == WARM) { /* the C library has made what it keeps */
+        if (cycle + 1 == WARM) { /* the C library has made its permanent allocations */
             files = files_open();
             maps = mappings();
         }

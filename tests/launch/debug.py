@@ -29,7 +29,7 @@ def play(what, **variables):
 
 
 class Running:
-    """A job that is running, and what it says."""
+    """A running job and its output."""
 
     def __init__(self, what, **variables):
         self.process = support.start(command(what), env=support.environment(**variables))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a stranger does wrong, and what a strange system refuses, is answered with what helps."""
+"""A user's mistake, or a call that an unusual system refuses, is answered with a hint that helps."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ VARIABLES = [
     ({"GASNET_MAX_SEGSIZ": "64M"}, "did you mean GASNET_MAX_SEGSIZE?"),
     ({"PENSTOCK_MAX_SEGSIZE": "64M"}, "did you mean GASNET_MAX_SEGSIZE?"),
     ({"GASNET_LOG": "info"}, "did you mean PENSTOCK_LOG?"),
-    # Those of others, and what resembles nothing.
+    # Variables of other programs, and names that resemble no variable.
     ({"GASNET_SPAWNER": "fork", "GASNET_BARRIER": "DISSEM", "GASNET_NETWORKDEPTH": "4", "GASNET_MY_OWN": "1",
       "PENSTOCK_STATISTICIAN": "1", "GASNET_IBV_SPAWNER": "ssh", "GASNET_MAX_SEGSIZE": "64M"}, None),
 ]

@@ -107,7 +107,7 @@ class Info(LaunchTest):
         self.assertEqual(penstock("words", "run", "-n").out, "")
 
     def complete(self, *words):
-        """What bash offers for the last of the words."""
+        """The words that bash offers to complete the last word."""
         script = os.path.join(support.SOURCE, "command", "completion", "penstock.bash")
         say = (f'. {script}; COMP_WORDS=({support.PENSTOCK} "$@"); COMP_CWORD=$#; _penstock; '
                'printf "%s\\n" "${COMPREPLY[@]}"')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that exit or return from main with 0 while others go on: what becomes of the job, for each thing that the
-others may be doing, in shared memory and over datagrams. A job never reports success if ranks had to be ended."""
+"""Ranks that exit or return from main with 0 while other ranks go on: how the job ends, for each call in which the
+remaining ranks may be, in shared memory and over datagrams. A job never reports success if ranks had to be ended."""
 
 import os
 import re
@@ -14,7 +14,7 @@ PROGRAM = os.path.join(BUILD, "tests", "launch", "stuck.seq")
 RANKS = 4
 CHECKED = r"is not waited for when the program ends|not synchronised when the program ends"
 
-# What rank 1 leaves the others in: the call that the line names. The job ends at once, with 1.
+# The call in which rank 1 leaves its peers waiting, as the line names it. The job ends at once, with 1.
 BLOCKED = {
     "leave_in_barrier": "gasnet_barrier_wait",
     "leave_in_ex_barrier": "gex_Event_Wait",
@@ -23,7 +23,7 @@ BLOCKED = {
     "leave_own_team": "gex_Event_Wait",
     "leave_in_handler": "gasnet_barrier_wait",
 }
-# The others come to their end: the lines they print, and who prints them.
+# The remaining ranks come to their end: their lines, and the ranks that print them.
 GOES_ON = {
     "leave_after_notify": ("passed", [0, 2, 3]),
     "leave_after_begin": ("passed", [0, 2, 3]),

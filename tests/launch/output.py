@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ranks print and read: byte-exact, no torn lines, terminals, slow, full and closed readers."""
+"""Output and input of ranks: byte-exact, no torn lines, terminals, slow, full and closed readers."""
 
 import os
 import pty
@@ -27,7 +27,7 @@ def by_rank(text, ranks):
 
 
 def read_all(fd, seconds=20):
-    """What a terminal's other side shows until the job has closed it."""
+    """Text on a terminal's other side until the job has closed it."""
     text = b""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -30,7 +30,7 @@ static void on_exit_leave(int code, void *unused)
     pen_boot_leave(&boot, code, NULL, NULL);
 }
 
-static void quietly(int signal) /* what the library's SIGQUIT handler does in effect */
+static void quietly(int signal) /* does the same as the library's SIGQUIT handler */
 {
     pen_boot_exit_job(&boot, 128 + signal); /* NOLINT(cert-msc54-cpp): it says it is safe here */
     _exit(1);
@@ -58,7 +58,7 @@ static void step_lines(int count, FILE *out)
     fflush(out);
 }
 
-/* Which descriptors this rank has beyond its own three and boot's two. */
+/* Prints the descriptors of this rank beyond its own three and boot's two. */
 static void step_descriptors(void)
 {
     struct stat file;
@@ -76,7 +76,7 @@ static void step_stdin(void)
     fflush(stdout);
 }
 
-static void step_orphan(void) /* leaves a grandchild behind that ignores what it can */
+static void step_orphan(void) /* leaves a grandchild behind that ignores all signals it can */
 {
     if (fork() == 0) {
         setsid();

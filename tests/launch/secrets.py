@@ -26,7 +26,7 @@ def command_of(pid):
 
 
 def private_memory(pid):
-    """Every mapping of a process that it may read and shares with nobody: name, bytes."""
+    """Every private mapping of a process that it may read: name, bytes."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
             found = re.match(r"([0-9a-f]+)-([0-9a-f]+) r..p \S+ \S+ \S+ *(.*)", line)

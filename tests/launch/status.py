@@ -14,7 +14,7 @@ from support import LaunchTest, fork, launch_command, run, start
 
 CRASH = r"rank {rank} \(host \S+, pid \d+\) killed by {name}"
 
-# ranks, steps, status, what is said; {}: nothing
+# ranks, steps, status, messages; {}: no message
 TABLE = {
     "all_return_0": (3, ["join", "barrier"], 0, None),
     "all_exit_0": (3, ["join", "barrier", "exit=0"], 0, None),

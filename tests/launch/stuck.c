@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stuck.c: a client that does not go on: stuck WHAT. Rank 1 stays away from what rank 0 waits for,
- * or serves nobody, as the word says; stuck.py and leave.py look at what the launcher says then. */
+/* stuck.c: a client that does not go on: stuck WHAT. Rank 1 does not enter the call for which rank
+ * 0 waits, or serves no peer, as the word says; stuck.py and leave.py check the launcher's
+ * report. */
 #include <gasnetex.h>
 
 #include <gasnet_coll.h>
@@ -106,7 +107,7 @@ static void *take(void *unused)
     return unused;
 }
 
-/* A second thread waits for the lock; nobody polls. */
+/* A second thread waits for the lock; no thread polls. */
 static void locks(void)
 {
     pthread_t thread;
@@ -167,7 +168,7 @@ static void leave_after_begin(void)
     gex_Event_Wait(event);
     printf("rank %u passed\n", (unsigned)rank);
 }
-/* Rank 1 is in the other half. */
+/* Rank 1 is in the second half. */
 static void leave_other_team(void)
 {
     gex_TM_t team = half((int)rank % 2);
@@ -235,7 +236,7 @@ static void leave_by_force(void)
 static const struct {
     const char *name;
     void (*run)(void);
-    int all; /* all ranks do it; else rank 0, and the others compute */
+    int all; /* all ranks do it; otherwise only rank 0, and the remaining ranks compute */
 } things[] = {
     { "put", put, 0 },
     { "put_blocking", put_blocking, 0 },

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the launcher says of ranks that do not go on: at the time limit and at SIGUSR2, for each kind of call, in
+"""The launcher's report on ranks that do not go on: at the time limit and at SIGUSR2, for each kind of call, in
 shared memory and over datagrams. Rank 0 does what the word says; rank 1 sleeps without a call of the library."""
 
 import concurrent.futures
@@ -16,7 +16,7 @@ PROGRAM = os.path.join(BUILD, "tests", "launch", "stuck")
 LIMIT = "4"
 AT_ONCE = 4  # jobs; most of their ranks sleep
 
-# What rank 0 waits in, and for; a pair where memory that ranks share makes a difference.
+# The call in which rank 0 waits, and its subject; a pair if shared memory makes a difference.
 WORDS = {
     "put": (None, r"waits in gex_Event_Wait for [\d.]+ s, for a put to rank 1"),
     "put_blocking": (None, r"waits in gex_RMA_Put for [\d.]+ s, for a put to rank 1"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the launch tests share: starting jobs of the test rank, by `penstock run` or by the program
-itself, and looking for what is left of them."""
+"""Code that the launch tests share: starts jobs of the test rank, by `penstock run` or by the program itself, and
+looks for leftovers."""
 
 import os
 import re
@@ -78,7 +78,7 @@ def start(command, **more):
 
 
 def left_over():
-    """Processes that carry our mark, and are not zombies of ours."""
+    """Processes that carry the test's mark, without the test's own zombies."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():

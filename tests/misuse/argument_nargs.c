@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* argument_nargs.c: two arguments for a handler that takes none.
+/* argument_nargs.c: two arguments for a handler without arguments.
  *
  * EXPECT: rank [01] sent handler 200 \(handler\) 2 arguments, and it is registered with 0
  *

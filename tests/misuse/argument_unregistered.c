@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* argument_unregistered.c: a request for a handler that nobody registered.
+/* argument_unregistered.c: a request for a handler that is not registered.
  *
  * EXPECT: rank [01] sent an active message for handler 222, which is not registered here
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* barrier_flags.c: a barrier flag that there is not.
+/* barrier_flags.c: a barrier flag that does not exist.
  *
  * EXPECT: gasnet_barrier_notify: flags 0x40: this call does not accept 0x40
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* capability_am.c: a message from an endpoint that has none.
+/* capability_am.c: a message from an endpoint without the capability for messages.
  *
  * EXPECT: gex_AM_PrepareRequestMedium: from endpoint 1 to endpoint 0 of rank \d: active messages go
  *

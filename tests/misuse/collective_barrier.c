@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collective_barrier.c: a rank enters a barrier while the other broadcasts.
+/* collective_barrier.c: a rank enters a barrier while its peer broadcasts.
  *
  * EXPECT: collectives do not match: number [0-9]+ of the team is .* on team rank [0-9]+ \(job rank
  * [0-9]+\), but .* on team rank [0-9]+ \(this one\)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collective_function.c: a reduction by a function that nobody registered.
+/* collective_function.c: a reduction by a function that is not registered.
  *
  * EXPECT: gasnet_coll_reduce: there is no function 1: gasnet_coll_init registered 1
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* collective_list.c: a list of addresses, and no word of whose they are.
+/* collective_list.c: a list of addresses, without a flag that says whose they are.
  *
  * EXPECT: gasnet_coll_broadcastM: flags 0x12: GASNET_COLL_SINGLE or GASNET_COLL_LOCAL is needed, to
  * tell lists of the addresses of all ranks from lists of this rank's

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* end_finalize_event.c: leaving the job with an event that nobody has waited for.
+/* end_finalize_event.c: leaving the job with an event that was not waited for.
  *
  * EXPECT: gex_RMA_GetNB: 1 not synchronised when pen_finalize is called
  *

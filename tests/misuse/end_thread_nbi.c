@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* end_thread_nbi.c: a thread ends with implicit puts that nobody else can wait for.
+/* end_thread_nbi.c: a thread ends with implicit puts that no other thread can wait for.
  *
  * EXPECT: gex_RMA_PutNBI: 1 not synchronised when its thread ends
  *

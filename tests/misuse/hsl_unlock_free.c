@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hsl_unlock_free.c: a lock is dropped that nobody took.
+/* hsl_unlock_free.c: a lock is dropped that is not taken.
  *
  * EXPECT: gex_HSL_Unlock: this thread does not hold the lock at 0x
  *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* misuse.h: what the programs with a planted bug share. Each makes one mistake, which it encloses
+/* misuse.h: code that the programs with a planted bug share. Each makes one mistake, which it
+ * encloses
  * in BUG(...), and its first comment says which line the checked library has to print about it.
  * With FIXED defined the mistake is left out, FIX(...) put in, and the library must find nothing.
  */
@@ -62,7 +63,8 @@ MAYBE_UNUSED static void note_reply(gex_Token_t token)
     replied = 1;
 }
 
-/* The same, with a handler for a request and one for a reply, both for Shorts without arguments. */
+/* Starts a job with a handler for a request and one for a reply, both for Shorts without
+ * arguments. */
 MAYBE_UNUSED static void begin_with(void (*request)(gex_Token_t), void (*reply)(gex_Token_t))
 {
     begin();
@@ -76,7 +78,7 @@ MAYBE_UNUSED static void begin_with(void (*request)(gex_Token_t), void (*reply)(
     barrier();
 }
 
-/* Runs the peer's handler, and waits until ours has run. */
+/* Runs the peer's handler, and waits until this rank's handler has run. */
 MAYBE_UNUSED static void poke(void)
 {
     (void)gex_AM_RequestShort0(team, peer, HANDLER, 0);

@@ -32,7 +32,7 @@ SCORE_MIN = 1.0
 CLASS_MIN = 5
 LIMIT_S = 30 * int(os.environ.get("PEN_MISUSE_SLOWDOWN", "1"))
 
-# What the classes are made of, in the order in which they are shown.
+# The members of the classes, in the order in which they are shown.
 CLASSES = {
     "handler restrictions": ("handler",),
     "lock and section restrictions": ("hsl", "hold"),
@@ -49,8 +49,8 @@ CLASSES = {
     "capabilities of endpoints": ("capability",),
 }
 
-# For each class of PENSTOCK_CHECK_OFF a program, with a bug that does no harm where nobody looks for
-# it, except for those in HARMFUL: their jobs fail, but nobody says why.
+# For each class of PENSTOCK_CHECK_OFF, a program whose bug does no harm if it is not checked. The jobs of those in
+# HARMFUL fail, but without a message.
 HARMFUL = ("reply", "barrier")
 OFF = {
     "handler": "handler_getenv",
@@ -94,7 +94,7 @@ class Program:
 
 
 class Run:
-    """One job: what is wrong with how it ended, and what it printed."""
+    """Runs one job; returns the fault of its end, and its output."""
 
     def __init__(self, command, program, binary, **variables):
         self.hung = False
@@ -143,7 +143,7 @@ def judge(command, programs_dir, program):
 
 
 def silent_overlap(command, programs_dir, program):
-    """The bug of a program is no mistake where nobody asked for overlaps."""
+    """The bug of a program is not reported if the check for overlaps is off."""
     return Run(command, program, programs_dir / program.name,
                PENSTOCK_CHECK_OVERLAP="0", PENSTOCK_CHECK_OFF="source").wrong_without_bug()
 
@@ -168,7 +168,7 @@ def wrong_name(command, programs_dir, program):
 
 
 def switches(command, programs_dir, programs):
-    """What is wrong with the variables that switch checks off and on; a line each."""
+    """Faults of the variables that switch checks off and on; a line each."""
     by_name = {program.name: program for program in programs}
     jobs = [(f"{program.name} without PENSTOCK_CHECK_OVERLAP", silent_overlap, (program,))
             for program in programs if program.group() == OVERLAP]

@@ -26,10 +26,10 @@ JOB_SECONDS = 20
 RANKS_TRIED = (3, 2, 8, 1)
 HEADERS = ["gasnet.h", "gasnet_vis.h", "gasnet_coll.h", "gasnet_ratomic.h", "gasnet_mk.h"]
 ARITIES = range(17)
-# These end the process, or are called where nobody can look: a script plays their program.
+# These calls end the process, or are called where no program can look: a script plays their program.
 SCRIPTS = {"g1_exit_codes": "exit_codes.py"}
 
-# What these do, as their headers say, is nothing; nobody could notice.
+# These calls do nothing, as their headers say; no program could notice.
 DO_NOTHING = {"gasnet_coll_loadTuningState", "gasnet_coll_dumpTuningState", "gasnet_coll_dumpProfile"}
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "conformance"))
@@ -42,7 +42,7 @@ def option(text, word, default):
 
 
 class Program:
-    """A conformance program: what it names, and how it is built and started."""
+    """A conformance program: the calls it names, and how it is built and started."""
 
     def __init__(self, path):
         self.path = path
@@ -55,7 +55,7 @@ class Program:
         self.modes = option(text, "PEN_MODES", ["seq", "par"])
         allowed = [int(n) for n in option(text, "PEN_RANKS", ["1", "2", "3", "4", "8"])]
         self.ranks = [n for n in RANKS_TRIED if n in allowed] or allowed[:1]
-        # What it defines before its first header decides what the headers declare.
+        # Definitions before its first header, which decide what the headers declare.
         self.defines = re.findall(r"^#\s*define\s+GASNET.*$", text.split("#include")[0], re.M)
 
 
@@ -116,7 +116,7 @@ class Sweep:
         return done.returncode == 0
 
     def verdict(self, call, programs):
-        """Who found the call out; or why nobody did."""
+        """The programs that found the call out; or why no program did."""
         why = "named by no program"
         for program in programs:
             for mode in program.modes:

@@ -98,7 +98,7 @@ class Fixed:
 class Blocks(unittest.TestCase):
     @staticmethod
     def measure(lines):
-        """What is found on a machine whose line takes these times, the last from then on."""
+        """The reading on a machine whose line takes these times, the last time from then on."""
         with mock.patch.object(alike, "line_ns",
                                lambda build: lines.pop(0) if len(lines) > 1 else lines[0]), \
                 mock.patch.object(blocks, "PATIENCE_S", 0.2):

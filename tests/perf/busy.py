@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmarks on a machine that is too busy: each result that could not be had is a row that says so, the table,
-the page and the documents are written all the same, and nothing ends in a traceback.
+"""The benchmarks on a machine that is too busy: each missing result is a row that says so, the table, the page and
+the documents are still written, and no program ends in a traceback.
 
 The programs are stand-ins in a build folder of the test's: they take too long, or find no quiet moment."""
 
@@ -33,7 +33,7 @@ METRICS = ("put_8B", *run.PAR_METRICS, *UDP_METRICS)
 
 
 def disturbed(metric):
-    """What perf prints of an operation when all its blocks were disturbed."""
+    """The row that perf prints of an operation when all its blocks were disturbed."""
     zero = ("value", "baseline_value", "ratio", "quarter1", "quarter3", "min", "cpu_ns", "difference", "best")
     return {"metric": metric, **dict.fromkeys(zero, 0.0), "unit": "ns", "baseline": "yardstick", "judged": "ratio",
             "sense": "<=", "blocks": 60, "rejected": 60, "pass_at": 2.0, "pass": False, "stretch_at": None,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/alike.py, coll.py and apps.py on a machine that changes: only jobs that met the same
-machine are compared, and where there are none, all are, which is told."""
+"""bench/alike.py, coll.py and apps.py on a machine that changes: only jobs that met the same machine are compared. If
+there is no such pair, all are compared, and the result says so."""
 
 import argparse
 import os
@@ -51,15 +51,15 @@ def compared(machine, runs=2):
 
 
 def rounds(kinds, wanted=2):
-    """What alike.py made of jobs that find what the machine is."""
+    """The result of alike.py for jobs that find the machine in these states."""
     machine = Machine(kinds)
     with mock.patch.object(alike, "line_ns", machine.line):
         return alike.rounds("build", wanted, [lambda: machine.now, lambda: machine.now])
 
 
 def played(kinds, rounds, works=(1.0,)):
-    """What apps.py made of programs that take what the machine has become at their end: a row for
-    each peer and reading. works: what their yardsticks say in turn, the last from then on."""
+    """The result of apps.py for programs at whose end the machine is in these states: a row for each peer and
+    reading. works: what their yardsticks say in turn, the last from then on."""
     machine, works = Machine(kinds), list(works)
 
     class Program(apps.Program):
@@ -99,7 +99,7 @@ class Alike(unittest.TestCase):
         self.assertEqual((len(machine.asked), result["changed"], failures), (6, False, {}))
 
     def test_our_job_is_not_compared_with_theirs_of_another_machine(self):
-        # A line before the round and one after each job: ours near, theirs far, then the reverse.
+        # A line before the round and one after each job: Penstock near, the peer far, then the reverse.
         machine = Machine([NEAR, NEAR, FAR, FAR, FAR, FAR, NEAR, NEAR, NEAR])
         (result,), _ = compared(machine)
         self.assertAlmostEqual(result["ratio"], OURS / THEIRS)
@@ -137,8 +137,8 @@ class Alike(unittest.TestCase):
 
 class Applications(unittest.TestCase):
     def test_runs_are_compared_with_those_of_the_same_machine(self):
-        # A round: a line before, one after our run, one after theirs. Ours near, theirs far; then
-        # ours far and theirs near; more rounds follow, for no pair of the first two is alike.
+        # A round: a line before, one after Penstock's run, one after the peer's. First Penstock near and the peer
+        # far; then the reverse; more rounds follow, for no pair of the first two is alike.
         row = played([NEAR, NEAR, FAR, FAR, FAR, NEAR, NEAR, NEAR, NEAR], 2)[0]
         self.assertEqual((row["value"], row["baseline_value"], row["ratio"]),
                          (OURS, THEIRS, OURS / THEIRS))

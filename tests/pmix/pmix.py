@@ -26,7 +26,7 @@ STUCK = os.path.join(support.BUILD, "tests", "launch", "stuck.seq")
 AGAIN = os.path.join(support.BUILD, "tests", "launch", "again.seq")
 RANDOMACCESS = os.path.join(support.BUILD, "examples", "randomaccess")
 LIMIT = 60
-# The mpirun of Open MPI 4.1.4 with PMIx 4.2 crashes or hangs now and then when it ends, whatever it ran.
+# The mpirun of Open MPI 4.1.4 with PMIx 4.2 sometimes crashes or hangs when it ends, after any program.
 CRASH_OF_MPIRUN = r"Signal: Segmentation fault[^*]*PMIx_server_finalize"
 HANG_OF_RANKS = "lost the launcher's server of its host"
 TRIES = 3
@@ -108,7 +108,7 @@ class Case(unittest.TestCase):
         return job
 
     def said(self, job, *texts):
-        """Each of them in one line of ours, and nothing else from us."""
+        """Each text is in one line of Penstock, and Penstock prints no other line."""
         ours = [line for line in job.err.splitlines() if line.startswith("penstock[")]
         for text in texts:
             self.assertTrue(any(re.search(text, line) for line in ours), f"{text!r} is not in:\n{job.err}")
@@ -211,7 +211,7 @@ class Refused(Case):
         self.assertRegex(job.out, r"(?m)^  PMIx       .*\d+\.\d+")
 
 
-# ranks, steps, status of mpirun, what we say; "": nothing of ours
+# ranks, steps, status of mpirun, Penstock's line; "": no line of Penstock
 ENDINGS = {
     "all_return": (["barrier"], 0, ""),
     "gasnet_exit_5": (["barrier", "1:gasnet_exit=5", "poll"], 5, r"rank 1 \(host \S+, pid \d+\) called gasnet_exit\(5\)"),

@@ -74,7 +74,7 @@ def read(path):
 
 
 def copy_checkout(source, target):
-    """What git knows or would add; without git all but the builds."""
+    """Files that git knows or would add; without git all files except builds."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
@@ -185,7 +185,7 @@ def prose(text):
 
 
 def anchors(path):
-    """What `#...` may say: a heading in small letters, blanks as hyphens, without punctuation."""
+    """Texts that `#...` may have: a heading in small letters, blanks as hyphens, without punctuation."""
     headings = re.findall(r"^#+ (.*)$", prose(read(path)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
 

@@ -135,7 +135,8 @@ static bool fails_first(const char *name, int error)
     if (token != NULL && unlink(token) != 0)
         return false;
     note_failed(token, name);
-    /* A call that is interrupted is not so for ever, and who can never write can say nothing. */
+    /* A call is not interrupted without end, and a process that can never write can print no
+     * message. */
     if (state.lasts && error != EINTR && strcmp(name, "write") != 0) {
         snprintf(state.failed, sizeof state.failed, "%s", name);
         state.failed_pid = getpid();
@@ -159,8 +160,8 @@ static bool fails(const char *name, const void *caller, int error)
 
 #define REAL(name) (__extension__(__typeof__(&name)) dlsym(RTLD_NEXT, #name))
 #define HERE       __builtin_extract_return_addr(__builtin_return_address(0))
-/* One interposed function: what it is called in logs, type, name, parameters, arguments, what a
- * failure answers and its errno. */
+/* One interposed function: its name in logs, type, name, parameters, arguments, result of a failure
+ * and its errno. */
 #define INTERPOSE_AS(called, type, name, parameters, arguments, failure, error) \
     type name parameters                                                        \
     {                                                                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* start.c: start-up and nothing else: initialise, attach, meet once, say so, end. The failure sweep
- * makes each call of ours on this way fail in turn. */
+/* start.c: start-up only: initialise, attach, meet once, report it, end. The failure sweep makes
+ * each call of the library on this path fail in turn. */
 #include <gasnetex.h>
 
 #include <stdio.h>

@@ -30,7 +30,8 @@ RANK = ('rank', 'alone', 'self-fork')
 ALL = ('launcher', 'rank', 'alone', 'self-fork')
 ARENA = ('launcher', 'alone', 'self-fork')
 
-# What start-up can do without: calls, the ways in which that holds, why the run is complete and correct all the same.
+# Calls that start-up can succeed without: call, failures for which that holds, reason why the run is complete and
+# correct nevertheless.
 TOLERATED = (
     ('memfd_create ftruncate mmap fcntl(F_ADD_SEALS)', ARENA, 'made again with a smaller arena, if only once'),
     ('madvise', ALL, 'keeps the arena out of core files, nothing else'),
@@ -137,7 +138,7 @@ def check(way, scratch, at, lasts):
         problems.append('status 0 without a complete run')
     if complete and not tolerated(way.name, name):
         problems.append('a complete run, though nothing says that it can do without')
-    # A checked library aborts once it has said why, so that a debugger shows where.
+    # A checked library aborts after it has printed the reason, so that a debugger shows where.
     if status < 0 and not (status == -signal.SIGABRT and ABORTED in err):
         problems.append(f'died of signal {-status}')
     if status != 0:

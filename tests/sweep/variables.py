@@ -47,7 +47,7 @@ def is_named(name, line):
 
 
 def play(command, name, value):
-    """None, or what is wrong."""
+    """The fault, or None."""
     try:
         done = subprocess.run(command, env=environment(name, value), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)  # fmt: skip

@@ -36,7 +36,7 @@ static int thrice(int value) { return 3 * value; }
 static gasnett_atomic_t counter = gasnett_atomic_init(3);
 static gasnett_strongatomic32_t word = gasnett_strongatomic32_init(0);
 
-/* What needs no library. */
+/* Tools that need no library. */
 static void check_lite(void)
 {
     gasnett_tick_t start = gasnett_ticks_now();

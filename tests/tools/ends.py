@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ends.py PROGRAM: how a process without a job ends when the tools library ends it, and what it says.
+"""ends.py PROGRAM: how a process without a job ends when the tools library ends it, and its message.
 PROGRAM is alone.c with threads."""
 import os
 import re
@@ -44,7 +44,7 @@ def play(program, argument, environment):
 
 
 def frozen(program):
-    """A process that waits for a debugger does so until somebody comes."""
+    """A process that waits for a debugger waits until a debugger comes."""
     with subprocess.Popen([program, "freeze"], env={**os.environ, "GASNET_FREEZE_ON_ERROR": "1"},
                           stderr=subprocess.PIPE, text=True) as process:
         said = [process.stderr.readline() for _ in range(2)]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ticks.c: what a client may expect of gasnett_ticks_to_ns: the first call of a process takes no
+/* ticks.c: promises of gasnett_ticks_to_ns: the first call of a process takes no
  * time, and the rate is right from then on. Each measurement is made in several fresh processes,
  * and the best one counts, since others may use the machine as well. */
 #include <gasnet_tools.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A hostile network: strangers who flood a job's ports with datagrams, and connect to whatever listens.
+"""A hostile network: strangers who flood a job's ports with datagrams, and connect to every listening port.
 
     hostile.py <penstock> <chaos.traffic> [--datagrams N] [--connections N] [--seed N]
 
@@ -127,7 +127,7 @@ class Flood(threading.Thread):
         self.budget, self.since = 0, 0.0  # how many of a job's time, and since when
 
     def aim(self, targets, count):
-        """From now on at these, so many in the time that a job takes."""
+        """Sends to these ports from now on, spread over the time that a job takes."""
         self.targets, self.budget, self.since = targets, self.sent + count, time.monotonic()
 
     def done(self, job):
@@ -175,7 +175,7 @@ class Flood(threading.Thread):
             self.lengths.add(len(bytes_))
 
     def answers(self):
-        """Datagrams that anybody has sent to the strangers."""
+        """Datagrams that arrived at the strangers."""
         return sum(one.answers() for one in self.strangers)
 
 
@@ -191,7 +191,7 @@ def bound_ports(net="/proc/net"):
 
 
 def listening(net="/proc/net"):
-    """TCP ports that somebody listens on."""
+    """TCP ports on which a process listens."""
     found = set()
     for name in ("tcp", "tcp6"):
         try:

@@ -31,7 +31,8 @@ def sum_of(content):
 
 
 def forge(kind, near, far):
-    """What a router would send to `near` of a datagram of its to `far`; each an address and a port."""
+    """The message that a router would send to `near` about a datagram from it to `far`; each an address and a
+    port."""
     udp = struct.pack(">HHHH", near[1], far[1], 100, 0)
     inner = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + 100, 1, 0, 64, socket.IPPROTO_UDP, 0,
                         socket.inet_aton(near[0]), socket.inet_aton(far[0]))  # fmt: skip
@@ -74,7 +75,7 @@ def main():
     options = parser.parse_args()
     if not hostile.enter_namespace():
         return 77
-    # Linux takes a thousand such messages a second, and 50 at once, so that counting what was sent would tell nothing.
+    # Linux accepts a thousand such messages a second, and 50 at once, so counting the sent ones would prove nothing.
     for name in ("icmp_msgs_per_sec", "icmp_msgs_burst"):
         with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as file:
             file.write("1000000")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* idle.c: who waits over a network sleeps. Rank 0 is away for a while, in no call of the library.
- * The others wait for it: in GASNET_BLOCKUNTIL, then for the answer to a message that it does not
- * even acknowledge, and use little of a processor. What ends their waiting ends their sleep: round
- * trips between who sleeps and who is awake are short. */
+/* idle.c: a rank that waits over a network sleeps. Rank 0 is away for a while, in no call of the
+ * library. All other ranks wait for it: in GASNET_BLOCKUNTIL, then for the answer to a message that
+ * it does not even acknowledge, and use little processor time. The event that ends their wait also
+ * ends their sleep: round trips between a sleeping and an awake rank are short. */
 #include <gasnetex.h>
 
 #include <gasnet_coll.h>
@@ -11,7 +11,7 @@
 
 enum { NOTE = GEX_AM_INDEX_BASE, QUESTION, ANSWER, ROUNDS = 20 };
 #define AWAY_S   0.25
-#define USED_MAX 0.1 /* of a processor, while rank 0 is away */
+#define USED_MAX 0.1 /* share of a processor, while rank 0 is away */
 #define ROUND_S_MAX                                                              \
     1e-3 /* the shortest of all rounds: others may have our core in some of them \
           */
@@ -52,7 +52,7 @@ static void tell_all(gex_TM_t team, gex_Rank_t size)
         gex_AM_RequestShort0(team, to, NOTE, 0);
 }
 
-/* Of the processor's time since; non-zero: too much. */
+/* Processor time used since; non-zero: too much. */
 static int judge(gex_Rank_t rank, const char *what, double since_s, double used_before_s)
 {
     const double used =
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
     double least_s = 1e9;
     for (unsigned round = 0; rank == 0 && round < ROUNDS; round++) {
-        be_away(2e-3); /* the others sleep */
+        be_away(2e-3); /* all other ranks sleep */
         const double since_s = seconds(CLOCK_MONOTONIC);
         gex_AM_RequestShort0(team, 1, QUESTION, 0);
         GASNET_BLOCKUNTIL(answers > round);
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("a round trip to who sleeps: %.3f ms at least\n", 1e3 * least_s);
     if (failed || (rank == 0 && least_s > ROUND_S_MAX))
-        gasnet_exit(1); /* before anybody leaves with another status */
+        gasnet_exit(1); /* before a rank leaves with another status */
     gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
     gasnet_exit(0);
 }

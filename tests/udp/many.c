@@ -31,7 +31,8 @@ int main(int argc, char **argv)
     const gex_Rank_t rank = gex_TM_QueryRank(team), size = gex_TM_QuerySize(team);
     for (unsigned meeting = 0; meeting < MEETINGS; meeting++) {
         gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
-        /* Neighbours, and ranks far away: whoever sends to us is as far from us. */
+        /* Sends to neighbours, and to ranks far away: each rank receives from ranks at the same
+         * distances. */
         for (gex_Rank_t i = 0, step = 1; i < PEERS; i++, step = step * 7 % size)
             gex_AM_RequestShort0(team, (rank + (step != 0 ? step : 1)) % size, NOTE, 0);
         GASNET_BLOCKUNTIL(notes >= (meeting + 1) * PEERS);

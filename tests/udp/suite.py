@@ -22,11 +22,11 @@ from patience import patience  # noqa: E402  (the folder is named above)
 
 LOSSY = {"DROP": "0.1", "DUPLICATE": "0.01", "REORDER": "0.05", "CORRUPT": "0.001"}
 SKIPPED = 77
-# What asks for shared memory, or for a conduit of its own choice, and why it cannot do with frames.
+# Programs that need shared memory, or a conduit of their own choice, and why frames do not suffice.
 ELSEWHERE = {
     "ex_np_rules": "counts the copies that shared memory makes",
 }
-# What a network without losses is asked for, and why.
+# Programs that need a network without losses, and why.
 NOT_LOSSY = {
     "ex_barrier_drain": "a request that is sent again may arrive after the barrier",
 }

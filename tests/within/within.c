@@ -203,7 +203,7 @@ int main(int argc, char **argv)
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, &mask);
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what a test leaves behind is found */
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* finds processes that a test leaves behind */
     pid_t child = start(argv + 2, &mask);
     int status = 0;
     if (child < 0) {

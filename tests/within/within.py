@@ -85,7 +85,7 @@ class Busy(unittest.TestCase):
             burner.wait()
 
     def test_a_busy_machine_does_not_end_a_command(self):
-        # It takes four seconds of the clock at least; its limit is two fair ones.
+        # The test takes at least four seconds of the clock; its limit is two fair ones.
         done, seconds = within(2, "sleep", "4")
         self.assertEqual(done.returncode, 0, f"after {seconds} s")
 

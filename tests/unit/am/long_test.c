@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* long_test.c: every way the payload of a Long can take, and destinations that are none. */
+/* long_test.c: every path that the payload of a Long can take, and invalid destinations. */
 #include "pair.h"
 
 enum { SEGMENT_LEN = 65536, HANDLER = 130, REQUEST_LONG = 131 };
@@ -60,7 +60,7 @@ static void check_arrived_from(pair *p, size_t offset, size_t len)
 
 static void check_arrived(pair *p, size_t offset, size_t len)
 {
-    memset(source, 0, sizeof source); /* it was ours again on return */
+    memset(source, 0, sizeof source); /* the source may change on return */
     check_arrived_from(p, offset, len);
 }
 
@@ -238,7 +238,7 @@ static void an_asynchronous_one_returns_at_once(void **state)
     p->ends[1].room[PEN_LANE_REQUEST] = 0;
     assert_int_equal(send_for(p, SEGMENT_LEN, PEN_AM_ASYNC, NULL), 0);
     assert_int_equal(p->ends[0].posts, 0);
-    assert_int_equal(p->jobs[0].progress.room_waits, 1); /* so that nobody sleeps over it */
+    assert_int_equal(p->jobs[0].progress.room_waits, 1); /* keeps every rank awake meanwhile */
     p->ends[1].room[PEN_LANE_REQUEST] = 1;
     check_arrived_from(p, 0, SEGMENT_LEN);
     assert_int_equal(p->jobs[0].progress.room_waits, 0);
@@ -274,7 +274,7 @@ static void an_immediate_one_in_pieces_is_refused_whole_or_taken_whole(void **st
     pair_settle(p);
     assert_int_equal(p->ends[0].posts, 0);
     assert_int_equal(segment[1], 0);
-    assert_int_equal(send(p, 0, SEGMENT_LEN, PEN_AM_IMMEDIATE), 0); /* nobody serves the peer */
+    assert_int_equal(send(p, 0, SEGMENT_LEN, PEN_AM_IMMEDIATE), 0); /* no rank serves the peer */
     assert_int_equal(p->ends[0].posts, 1);
     check_arrived(p, 0, SEGMENT_LEN); /* with the source overwritten */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* malformed_test.c: whatever a peer sends, nothing crashes: it is run if it is well formed, else
- * counted and dropped. */
+/* malformed_test.c: frames of a hostile peer crash nothing: a well-formed frame is run, every other
+ * frame is counted and dropped. */
 #include "pair.h"
 
 enum { SEGMENT_LEN = 4096, ROUNDS = 300000 };
@@ -138,8 +138,8 @@ static void a_long_outside_its_segment_is_dropped(void **state)
 {
     static const uint64_t bad[][2] = {
         { 0, 16 },                /* everywhere, in a job that did not declare it */
-        { 2, 16 },                /* no such segment */
-        { PEN_SEGMENTS_MAX, 16 }, /* nor such a number */
+        { 2, 16 },                /* a segment that does not exist */
+        { PEN_SEGMENTS_MAX, 16 }, /* a segment number that does not exist */
         { 1ull << 32 | 1, 16 },   /* reserved bits */
         { 1, SEGMENT_LEN - 7 },   /* one byte too far */
         { 1, UINT64_MAX },        /* offset + len wraps */

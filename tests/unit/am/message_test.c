@@ -3,7 +3,7 @@
  * and what ends the job. */
 #include "pair.h"
 
-typedef struct seen { /* what the last handler saw */
+typedef struct seen { /* arguments that the last handler saw */
     unsigned calls, arg_count;
     int32_t args[PEN_AM_ARGS_MAX];
     pen_peer from;

@@ -33,7 +33,7 @@ typedef struct pair_put { /* lands when its poster polls */
     void *to;
     const void *from;
     size_t len;
-    void *as_posted; /* of a body that we keep: it has to stay as it was until we let go */
+    void *as_posted; /* copy of a kept body, which must stay unchanged until it is released */
 } pair_put;
 
 typedef struct pair_end {
@@ -42,14 +42,14 @@ typedef struct pair_end {
     pair_frame queue[PEN_LANES][PAIR_QUEUE];
     uint32_t first[PEN_LANES], count[PEN_LANES];
     uint32_t room[PEN_LANES]; /* frames this end takes before it answers AGAIN */
-    pen_op *ops[PAIR_OPS];    /* of what this end posted and still reads or moves */
+    pen_op *ops[PAIR_OPS]; /* operations of frames that this end posted and still reads or moves */
     pair_put puts[PAIR_OPS];
     uint32_t op_count;
     uint32_t posts;   /* answered DONE or PENDING */
-    bool serves_peer; /* polling this end lets the other poll, too */
+    bool serves_peer; /* polling this end lets the peer poll, too */
     bool reserved;
-    char *segment_of_peer; /* what put reaches */
-    uint32_t place_max;    /* of a reserved body */
+    char *segment_of_peer; /* memory that put reaches */
+    uint32_t place_max;    /* largest reserved body */
     _Alignas(16) char place[PAIR_FRAME_MAX];
 } pair_end;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* child.h: a job of one in a child process, as many as a test program likes: what it printed and
- * how it ended. */
+/* child.h: a job of one in a child process, as many as a test program likes: its output and its
+ * end. */
 #ifndef PEN_TESTS_UNIT_API_CHILD_H
 #define PEN_TESTS_UNIT_API_CHILD_H
 

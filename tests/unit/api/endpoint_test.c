@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* endpoint_test.c: an endpoint does what it was made for, and nothing else; in every build. */
+/* endpoint_test.c: an endpoint does only the operations that it was made for; in every build. */
 #define GASNET_SEQ 1
 #include "unit/api/child.h"
 

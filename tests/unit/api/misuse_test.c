@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* misuse_test.c: what the library does about wrong calls: set-up calls answer a code and say why,
- * in every build; checked builds end the job over the rest. */
+/* misuse_test.c: the library's answer to wrong calls: set-up calls return a code and print the
+ * reason, in every build; checked builds end the job for every other mistake. */
 #define GASNET_PAR 1
 #include "unit/api/child.h"
 
@@ -210,7 +210,7 @@ static void calls_that_cannot_be_right_end_the_job(void **state)
     assert_refused(wait_for_nothing, "gex_Event_Wait: GEX_EVENT_NO_OP");
     assert_refused(seventeen_arguments, "gasnet_AMRequestShort: 17 arguments");
     assert_refused(poll_without_a_job, "gasnet_AMPoll: called before the job was started");
-#if !PEN_CHECKED /* which name the unregistered handler first */
+#if !PEN_CHECKED /* checked builds name the unregistered handler first */
     assert_refused(defer_a_message, "gex_AM_RequestMedium0: an event argument");
 #else
     (void)defer_a_message;
@@ -254,7 +254,7 @@ static void do_nothing(gex_Token_t token) { (void)token; }
 
 static void reply_two_times(gex_Token_t token)
 {
-    in_handler = do_nothing; /* of the reply, whose handler runs within */
+    in_handler = do_nothing; /* in the reply's handler, which runs within */
     (void)gex_AM_ReplyShort0(token, REPLY, 0);
     (void)gex_AM_ReplyShort0(token, REPLY, 0);
 }

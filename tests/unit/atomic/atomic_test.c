@@ -222,12 +222,12 @@ static void an_immediate_call_without_room_has_no_effect(void **state)
     close_world(&p.world);
 }
 
-/* Which implicit categories an operation that is under way counts in. */
+/* The implicit categories in which an outstanding operation counts. */
 static uint32_t categories_of(uint32_t op)
 {
     pair p;
     uint32_t categories = 0;
-    open_pair(&p, (ranks_params){ .threads = true }); /* nobody answers yet */
+    open_pair(&p, (ranks_params){ .threads = true }); /* no rank answers yet */
     p.call.op = op;
     assert_int_equal(pen_atomic_nbi(p.thread, p.domain, &p.call), 0);
     for (uint32_t bit = 0; bit < 4; bit++)
@@ -320,10 +320,12 @@ static void requests_that_make_no_sense_are_counted_and_dropped(void **state)
     const int32_t bad[][11] = {
         { 0, 0, number, 0, 0, 0, GEX_DT_U64, 1 },                        /* no operation */
         { 0, 0, number, 0, 0, GEX_OP_ADD | GEX_OP_SUB, GEX_DT_U64, 1 },  /* two */
-        { 0, 0, number, 0, 0, 1 << 12, GEX_DT_U64, 1 },                  /* none there is */
+        { 0, 0, number, 0, 0, 1 << 12, GEX_DT_U64, 1 },                  /* an operation that does
+                                                                          * not exist */
         { 0, 0, number, 0, 0, GEX_OP_USER, GEX_DT_U64, 1 },              /* nor is this */
         { 0, 0, number, 0, 0, GEX_OP_ADD, 0, 1 },                        /* no type */
-        { 0, 0, number, 0, 0, GEX_OP_ADD, GEX_DT_USER, 1 },              /* none of ours */
+        { 0, 0, number, 0, 0, GEX_OP_ADD, GEX_DT_USER, 1 },              /* not a message of remote
+                                                                          * atomics */
         { 0, 0, number, 0, 0, GEX_OP_ADD, GEX_DT_U64 | GEX_DT_I64, 1 },  /* two */
         { 0, 0, number, 0, 0, GEX_OP_XOR, GEX_DT_DBL, 1 },               /* bits of a float */
         { 0, 0, number, 0, 0, GEX_OP_FAND, GEX_DT_FLT, 1 },              /* likewise */
@@ -331,7 +333,8 @@ static void requests_that_make_no_sense_are_counted_and_dropped(void **state)
         { 0, 0, number, SEGMENT_LEN, 0, GEX_OP_ADD, GEX_DT_U32, 1 },     /* outside */
         { 0, 0, number, 0, 1, GEX_OP_ADD, GEX_DT_U32, 1 },               /* far outside */
         { 0, 0, number, -8, -1, GEX_OP_ADD, GEX_DT_U64, 1 },             /* before it */
-        { 0, 0, number + 1, 0, 0, GEX_OP_ADD, GEX_DT_U64, 1 },           /* no such segment */
+        { 0, 0, number + 1, 0, 0, GEX_OP_ADD, GEX_DT_U64, 1 },           /* a segment that does not
+                                                                          * exist */
         { 0, 0, 0, 0, 0, GEX_OP_ADD, GEX_DT_U64, 1 },                    /* any address: no */
         { 0, 0, number, 4, 0, GEX_OP_ADD, GEX_DT_U64, 1 },               /* not aligned */
         { 0, 0, number, 2, 0, GEX_OP_ADD, GEX_DT_I32, 1 },               /* likewise */
@@ -346,7 +349,7 @@ static void requests_that_make_no_sense_are_counted_and_dropped(void **state)
     assert_int_equal(drain(target), count + 3);
     for (unsigned i = 0; i < SEGMENT_LEN; i++)
         assert_int_equal(p.world.segments[1][i], 0);
-    /* Nobody here asked for anything: their answers are dropped, too. */
+    /* No rank here sent a request: the answers are dropped, too. */
     (void)drain(p.job);
     ranks_inject(&p.world, 0, 1, PEN_LANE_REQUEST, PEN_AM_INT_ATOMIC, 11, good, NULL, 0);
     assert_int_equal(drain(target), count + 3);
@@ -419,7 +422,7 @@ static void wrong_targets_end_the_job_in_words(void **state)
 
 /* ---- both ways at once ----------------------------------------------------------------------- */
 
-/* Everybody goes on until each has seen others come between its operations so often. */
+/* Every thread goes on until it has seen others come between its operations this often. */
 enum { WORKERS = 3, ASKING = 2, MEETINGS = 10000, MEETINGS_ASKING = 500, ROUNDS_A_POLL = 16 };
 #define CONTEST_NS_MAX (4 * UINT64_C(1000000000))
 

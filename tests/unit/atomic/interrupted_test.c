@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* interrupted_test.c: an operation that is interrupted behind any of its instructions, while
- * somebody changes the same word, loses nothing and makes up nothing. The processor's trap flag
+ * another party changes the same word, loses no update and invents none of its own. The processor's
+ * trap flag
  * stops it behind each instruction in turn, so that no luck is needed. (Whether an instruction is
  * atomic by itself only another processor can tell: atomic_test.c.) */
 #include "atomic/atomic.h"
@@ -41,7 +42,7 @@ static uint64_t read_word(void)
 
 static void write_word(uint64_t bits) { memcpy(word, &bits, model_len(word_type)); }
 
-/* What the other one does: adds 1000. */
+/* The second thread's work: adds 1000. */
 static uint64_t disturbed(uint64_t bits)
 {
     const bool is_float = model_is_float(word_type);
@@ -82,7 +83,7 @@ static __attribute__((noinline)) uint64_t step_through(uint32_t op, const uint64
 
 /* ---- one operation, disturbed everywhere ----------------------------------------------------- */
 
-/* It and the disturbance came one after the other, this way or that. */
+/* The operation and the disturbance came one after another, in either order. */
 static bool makes_sense(uint32_t op, const uint64_t operands[2], uint64_t before, uint64_t old)
 {
     const bool fetches = model_fetches(op);

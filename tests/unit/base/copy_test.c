@@ -89,7 +89,7 @@ static void lengths_about_the_last_long_one(void **state)
     bench_close(&pair);
 }
 
-/* Of memory whose pages are not there yet, and of memory in the caches. */
+/* Copies memory whose pages are not there yet, and memory in the caches. */
 static void only_slow_copies_go_past_the_caches(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void only_slow_copies_go_past_the_caches(void **state)
     }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* there all are slow */
     unsigned tries = 0;
-    do { /* somebody may have had our core meanwhile */
+    do { /* another program may have had the core meanwhile */
         pace.count = 0;
         memset(near_by, 1, LEN);
         pen_copy_out(&pace, near_by, from, LEN);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Runs body in a child; what it wrote to stderr, and how it ended. */
+/* Runs body in a child; returns its stderr and how it ended. */
 static int run_child(void (*body)(void), char *text, size_t text_len)
 {
     int ends[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocks_test.c: what a benchmark makes of its blocks: disturbed ones do not count, one lucky block
- * condemns nobody, and without enough of them there is no result. */
+/* blocks_test.c: how a benchmark judges its blocks: disturbed ones do not count, one lucky block
+ * condemns no other, and without enough blocks there is no result. */
 #include "../../../bench/blocks.h"
 
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 enum { PAIRS = 40, NEEDED = 10 };
 
-/* 40 calm pairs: ours 120 to 139 ns, the yardstick 100 to 104. */
+/* 40 calm pairs: 120 to 139 ns for the library, 100 to 104 for the yardstick. */
 static void calm_pairs(block_pair pairs[PAIRS])
 {
     for (unsigned i = 0; i < PAIRS; i++)

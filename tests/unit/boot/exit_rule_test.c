@@ -25,7 +25,7 @@ enum { SIZE = 4, EVENTS_MAX = 14 };
 typedef struct fault {
     const char *name;
     int status, raise;
-    pen_exit_kind cause;               /* JOINED: none, the job ends well */
+    pen_exit_kind cause;               /* JOINED: no fault, the job ends well */
     uint32_t rank;                     /* that is named */
     pen_exit_event events[EVENTS_MAX]; /* ended by a row of zeros */
 } fault;
@@ -394,7 +394,7 @@ static void those_who_stay_beyond_the_leave_limit_fail_the_job(void **state)
     assert_int_equal(pen_exit_rule_status(&r.rule), 1);
     assert_int_equal(r.rule.verdict.cause.kind, PEN_EXIT_LEAVE_LIMIT);
     assert_int_equal(r.rule.verdict.cause.rank, 2);
-    /* What they printed is to be delivered, so they get the time for an orderly end. */
+    /* Their output must be delivered, so they get the time for an orderly end. */
     assert_int_equal(r.rule.deadline_ns, left_ns + LEAVE_LIMIT + EXIT_TIMEOUT);
 }
 

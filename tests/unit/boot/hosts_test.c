@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts_test.c: lists of hosts from the command line, files and Slurm, what is refused and how, and
- * which host gets how many ranks. */
+/* hosts_test.c: lists of hosts from the command line, files and Slurm, refusals and their messages,
+ * and the number of ranks of each host. */
 #include "boot/hosts.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lifeline_test.c: what names a connection, and one whose other end answers. What a host that has
- * vanished looks like is in tests/hosts. */
+/* lifeline_test.c: names of a connection, and a connection whose other end answers. tests/hosts has
+ * the case of a host that has vanished. */
 #include "boot/lifeline.h"
 
 #include <arpa/inet.h>
@@ -48,7 +48,7 @@ static void what_is_no_connection_is_not_known(void **state)
     assert_false(pen_lifeline_of(NULL).known);
 }
 
-/* Of a connection within this host, one end of which reads nothing. */
+/* Makes a connection within this host, one end of which reads nothing. */
 static void who_is_there_is_not_silent(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lines_test.c: whatever the pieces in which a rank's output arrives, whole lines go out, and every
- * byte does. */
+/* lines_test.c: a rank's output goes out in whole lines and completely, in whichever pieces it
+ * arrives. */
 #include "boot/lines.h"
 
 #include <setjmp.h>

@@ -119,7 +119,7 @@ typedef pen_pmix_on_event *own_on_event;
 SHAPES(OWN_CALL, OWN, ON_OWN)
 SHAPES(HEADERS_CALL, HEADERS, ON_HEADERS)
 
-/* What the library calls back, in the same way. */
+/* Functions that the library calls back, checked in the same way. */
 #    define BACK_SHAPES(ROW, T, F)                                                          \
         ROW(F(on_op), (T(status), void *))                                                  \
         ROW(F(on_lookup), (T(status), T(pdata) *, size_t, void *))                          \

@@ -52,7 +52,8 @@ static void greeting_cut_anywhere_is_none(void **state)
     pen_pack bytes = { .bytes = NULL };
     pen_pmix_hello_pack(&sent, &bytes);
     for (size_t len = 0; len < bytes.len; len++) {
-        char *cut = malloc(len + 1); /* so that a sanitizer sees who reads on */
+        char *cut = malloc(len + 1); /* a copy of exact length: a sanitizer then sees reads beyond
+                                      * its end */
         assert_non_null(cut);
         memcpy(cut, bytes.bytes, len);
         assert_false(pen_pmix_hello_unpack(cut, len, &got, &version));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* start_order_test.c: greetings and orders come back as they were, and one that was cut short,
  * holds too much, or finds no memory is refused and leaves nothing behind (leaks are the
- * sanitizer's to see). tests/fuzz/record.c reads what nobody packed. */
+ * sanitizer's to see). tests/fuzz/record.c reads bytes that no sender packed. */
 #include "boot/start_order.h"
 
 #include "boot/supervisor.h"
@@ -29,7 +29,9 @@ void *wrap_calloc(size_t count, size_t size)
     return real_calloc(count, size);
 }
 
-enum { CALLOCS = 5 }; /* of an order: hosts' first ranks, addresses, three lists of texts */
+enum {
+    CALLOCS = 5
+}; /* allocations of an order: hosts' first ranks, addresses, three lists of texts */
 
 static char *argv[] = { (char *)(uintptr_t) "./x", (char *)(uintptr_t) "one word", NULL };
 static char *handed[] = { (char *)(uintptr_t) "GASNET_A=1", NULL };

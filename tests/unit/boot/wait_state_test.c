@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_state_test.c: what a rank publishes of its waits is read as it was written, and said. */
+/* wait_state_test.c: the wait state that a rank publishes is read as it was written, and
+ * printed. */
 #include "boot/wait_state.h"
 
 #include <setjmp.h>
@@ -76,7 +77,8 @@ static void waits_are_said_in_words(void **state)
         pen_wait_text(&rows[i].note, SECOND * 5 / 2, text, sizeof text);
         assert_string_equal(text, rows[i].text);
     }
-    assert_string_equal(pen_call_text((pen_call)9999), "a call"); /* a peer's memory is not ours */
+    assert_string_equal(pen_call_text((pen_call)9999), "a call"); /* a peer's memory is not this
+                                                                   * rank's */
 }
 
 static void those_who_have_not_entered_a_barrier_are_named(void **state)

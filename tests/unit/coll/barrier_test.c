@@ -52,7 +52,7 @@ static void close_world(ranks *world)
 typedef struct walker {          /* one rank of the stepped worlds */
     uint32_t notified, finished; /* GASNet-1 barriers */
     uint32_t begun, ended;       /* GASNet-EX barriers */
-    pen_event *events[8];        /* of barrier i at i % 8; those of ended .. begun - 1 */
+    pen_event *events[8];        /* event of barrier i at i % 8; those of ended .. begun - 1 */
 } walker;
 
 static uint32_t least(const walker *walkers, uint32_t size, bool plain)
@@ -127,7 +127,7 @@ static void walk(uint32_t size, uint64_t seed, bool by_flags)
     for (uint32_t i = 0; i < 3000 + 600 * size; i++)
         step(&world, walkers, ranks_random(&world, size));
     assert_true(least(walkers, size, false) > 5);
-    /* Everybody catches up, in turn, and all that was begun ends. */
+    /* All members catch up, in turn, and every barrier that was begun ends. */
     uint32_t goal = 0, goal_plain = 0;
     for (uint32_t rank = 0; rank < size; rank++) {
         goal = walkers[rank].notified > goal ? walkers[rank].notified : goal;
@@ -168,7 +168,8 @@ static void ranks_that_only_poll_hold_nobody_up(void **state)
             open_world(&world, size, 1, way == 0, PEN_ALONE);
             for (uint32_t rank = 0; rank < size; rank++)
                 pen_barrier_notify(&world.jobs[rank], 0, ANONYMOUS);
-            /* By flags not even a poll is needed; by messages one for each round, of everybody. */
+            /* With flags not even a poll is needed; with messages, one poll of every member for
+             * each round. */
             for (unsigned round = 0; way == 1 && round < 8; round++)
                 for (uint32_t rank = 0; rank < size; rank++)
                     (void)pen_progress_poll(&world.jobs[rank].progress);

@@ -23,8 +23,8 @@ enum { CROWD_MAX = 16 };
 
 typedef struct crowd {
     ranks world;
-    uint32_t size;                /* of the team */
-    uint32_t jobranks[CROWD_MAX]; /* of its members */
+    uint32_t size;                /* members of the team */
+    uint32_t jobranks[CROWD_MAX]; /* job rank of each member */
     pen_team teams[CROWD_MAX];    /* by team rank */
     bool is_open[CROWD_MAX];
     bool shared;   /* its members share scratch ... */
@@ -83,7 +83,7 @@ static inline void crowd_open_member(crowd *all, uint32_t rank)
     all->is_open[rank] = true;
 }
 
-/* A team of `size` of the world's ranks, in an order of its own; nobody has made it yet. */
+/* A team of `size` of the world's ranks, in an order of its own; no member has made it yet. */
 static inline void crowd_draw_team(crowd *all, uint32_t size)
 {
     uint32_t pool[CROWD_MAX] = { 0 }, left = all->world.params.size;
@@ -127,7 +127,7 @@ static inline void crowd_close(crowd *all)
 typedef struct crowd_call {
     pen_coll_kind kind;
     uint32_t root;
-    size_t len; /* of a part; of a reduction: of all */
+    size_t len; /* length of a part; in a reduction: of all */
     bool in_place, exclusive;
     pen_reduction reduction;
 } crowd_call;
@@ -196,8 +196,8 @@ static inline void crowd_fill(const crowd *all, const crowd_call *call, uint32_t
                          (int)((rank * 5 + i + call_i) % 7) - (call->reduction.type & 10 ? 0 : 3));
 }
 
-/* What member `from` adds to what member `rank` expects: made where it is expected, for of what
- * others get there may be megabytes. */
+/* The part of member `from` in the result of member `rank`. It is made where it is expected,
+ * because the whole may be megabytes. */
 static inline void crowd_expect_moved(const crowd_call *call, uint32_t call_i, uint32_t from,
                                       uint32_t rank, char *to)
 {
@@ -212,7 +212,7 @@ static inline void crowd_expect_moved(const crowd_call *call, uint32_t call_i, u
         crowd_fill_bytes(call_i, from, rank * len, len, to + from * len);
 }
 
-/* One after the other, from the left. */
+/* Combines the parts in turn, from the left. */
 static inline void crowd_expect_reduced(const crowd_call *call, uint32_t from, char *theirs,
                                         char *to)
 {
@@ -224,7 +224,7 @@ static inline void crowd_expect_reduced(const crowd_call *call, uint32_t from, c
     memcpy(to, theirs, call->len);
 }
 
-/* Of member `rank`; false: it gets nothing. */
+/* The result of member `rank`; false: it gets no data. */
 static inline bool crowd_expected(const crowd *all, const crowd_call *call, uint32_t call_i,
                                   uint32_t rank, char *to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* crowd_threads.h: a team whose members have two threads each: one begins reductions by a function
- * of the client's and compares their results, the other only polls, and so runs that function too.
+ * of the client's and compares their results, the second only polls, and so runs that function too.
  */
 #ifndef PEN_TEST_CROWD_THREADS_H
 #define PEN_TEST_CROWD_THREADS_H
@@ -14,7 +14,7 @@ enum { CROWD_THREADS_MEMBERS_MAX = 4, CROWD_THREADS_COUNT_MAX = 20000, CROWD_THR
 
 typedef struct crowd_play {
     uint32_t counts[4];  /* elements, of one call after the other */
-    uint32_t meet_every; /* so many calls there is a barrier */
+    uint32_t meet_every; /* number of calls between two barriers */
 } crowd_play;
 
 typedef struct crowd_runner {

@@ -59,7 +59,8 @@ static void a_team_gets_its_orphans_and_no_others(void **state)
             for (pen_peer from = 1; from < RANKS; from++)
                 assert_true(keep(&all, from, team, MEMBER, 1000 * i + team));
     assert_int_equal(pen_coll_orphans_count(all.world.jobs[0].coll), EACH * TEAMS * (RANKS - 1));
-    assert_null(take(&all, 0, MEMBER + 1)); /* of another member of that team in this process */
+    assert_null(take(&all, 0, MEMBER + 1)); /* kept for another member of that team in this
+                                             * process */
     assert_null(take(&all, TEAMS, MEMBER));
     for (int32_t team = TEAMS; team-- > 0;) {
         int32_t seen[RANKS] = { 0 };

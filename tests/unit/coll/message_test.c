@@ -83,7 +83,7 @@ static void pieces_may_come_in_any_order_and_twice(void **state)
             uint32_t len = index == PIECES - 1 ? LONG - (PIECES - 1) * FRAME : FRAME;
             assert_false(pen_event_test(event));
             inject(&all, &one, sent + index * FRAME, len);
-            inject(&all, &one, "again", 5);                /* of a wrong length */
+            inject(&all, &one, "again", 5);                /* with a wrong length */
             inject(&all, &one, sent + index * FRAME, len); /* once more */
             dropped += 2;
             (void)pen_progress_poll(&all.world.jobs[0].progress);
@@ -139,8 +139,7 @@ static void no_peer_is_kept_more_for_than_the_bounds_say(void **state)
     assert_int_equal(all.teams[0].coll->peers[1].kept, KEPT_MAX);
     assert_int_equal(job->counters.frame_dropped, 5 + PEN_COLL_ORPHANS_MAX - KEPT_MAX);
     job->counters.frame_dropped = 0;
-    wait_for(&all,
-             broadcast(&all, 0, 1, body, LEN)); /* the first serves, the others are too many */
+    wait_for(&all, broadcast(&all, 0, 1, body, LEN)); /* the first serves, the rest are too many */
     assert_int_equal(job->counters.frame_dropped, KEPT_MAX - 1);
     assert_int_equal(all.teams[0].coll->peers[1].kept, 0);
     job->counters.frame_dropped = 0;
@@ -167,10 +166,10 @@ static void messages_that_fit_nothing_are_counted_and_dropped(void **state)
         { ARG_FROM, -1 },                    /* no member */
         { ARG_NUMBER, PEN_COLL_WINDOW + 1 }, /* beyond all credit */
         { ARG_NUMBER, -1 },                  /* long over */
-        { 5, KIND_BROADCAST | 1 << 24 },     /* no such tag */
-        { 9, 1 },                            /* no such section */
+        { 5, KIND_BROADCAST | 1 << 24 },     /* a tag that does not exist */
+        { 9, 1 },                            /* a section that does not exist */
         { 9, -1 },
-        { 10, 1 }, /* no such piece */
+        { 10, 1 }, /* a piece that does not exist */
         { 10, -1 },
     };
     enum { CHANGES = sizeof changes / sizeof *changes };
@@ -191,7 +190,7 @@ static void messages_that_fit_nothing_are_counted_and_dropped(void **state)
     inject(&all, &early, body, LEN);
     static const pen_am_internal answers[] = { PEN_AM_INT_COLL_READY, PEN_AM_INT_COLL_ASK,
                                                PEN_AM_INT_COLL_CREDIT, PEN_AM_INT_COLL_DATA };
-    for (unsigned i = 0; i < 4; i++) /* too few arguments; none of ours */
+    for (unsigned i = 0; i < 4; i++) /* too few arguments; not a message of collectives */
         ranks_inject(&all.world, 1, 0, PEN_LANE_CONTROL, answers[i], 4, good.args, NULL, 0);
     ranks_inject(&all.world, 1, 0, PEN_LANE_CONTROL, PEN_AM_INT_COLL_READY, 7, good.args, NULL, 0);
     poll_all(&all);

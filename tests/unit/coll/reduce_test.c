@@ -9,7 +9,7 @@ enum { CALLS = 40, OP_USER = 1 << 30, TYPE_USER = 64, LONG_LEN = 200000 };
 static const uint32_t type_lens[] = { 4, 4, 8, 8, 4, 8 };
 static const uint32_t operations[] = { 8, 32, 64, 128, 1, 2, 4 }; /* floats have the first four */
 
-/* x -> scale * x + shift, one after the other: associative, and not commutative. */
+/* x -> scale * x + shift, applied in turn: associative, and not commutative. */
 typedef struct map {
     uint32_t scale, shift;
 } map;

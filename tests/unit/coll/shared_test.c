@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shared_test.c: collectives of members that share memory: how far one may run ahead, shares that
- * serve several teams one after the other, members that disagree or write garbage, threads. That
+/* shared_test.c: collectives of members that share memory: how far a member may run ahead, shares
+ * that serve several teams in turn, members that disagree or write garbage, threads. That
  * every byte arrives is tested in move_test.c and reduce_test.c, for all ways. */
 #include "unit/coll/crowd_threads.h"
 
@@ -112,7 +112,7 @@ static void long_pieces_wait_for_room_in_the_body(void **state)
     crowd_close(&all);
 }
 
-/* Answers how many of its broadcasts the root has ended before anybody else began. */
+/* Returns how many of its broadcasts the root has ended before another member began. */
 static unsigned root_runs_ahead(uint32_t cores)
 {
     enum { CALLS = 3, LONG = PEN_SHARED_PIECE_MAX };

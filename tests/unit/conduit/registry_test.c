@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* registry_test.c: choosing a conduit by name and by score, and what is said when there is none. */
+/* registry_test.c: choosing a conduit by name and by score, and the message when no conduit is
+ * usable. */
 #include "conduit/conduit.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* credit_test.c: receiver and sender under the static policy, the rules for requests and replies,
- * and what is refused. */
+ * and refusals. */
 #include "unit/credit/fixture.h"
 
 /* ---- static ---------------------------------------------------------------------------------- */
@@ -104,7 +104,8 @@ static void sender_is_low_at_half_of_its_quota(void **state)
     }
 }
 
-/* Whoever takes a plain credit need not ask whether it is low, leaves one, and says nothing. */
+/* A sender that takes a plain credit need not ask whether it is low, leaves one credit, and reports
+ * nothing. */
 static void plain_credit_is_one_of_more_than_half(void **state)
 {
     (void)state;
@@ -127,7 +128,7 @@ static void plain_credit_is_one_of_more_than_half(void **state)
         assert_int_equal(tag.need, 2);
     }
     open_it(&f, PEN_CREDIT_LOAN, 1, 12);
-    assert_false(pen_credit_sender_take_plain(f.sender, 0)); /* what is used is noted */
+    assert_false(pen_credit_sender_take_plain(f.sender, 0)); /* records the use */
 }
 
 /* ---- requests and replies -------------------------------------------------------------------- */
@@ -218,7 +219,8 @@ static void grants_wait_until_one_must_have_been_consumed(void **state)
         if (i < 2)
             expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
     }
-    /* It has used the three credits that it began with, and perhaps heard of none since. */
+    /* The sender has used the three credits that it began with, and has perhaps received no grant
+     * since. */
     expect_nothing(&f);
     arrive(&f, 0, 1);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
@@ -326,7 +328,7 @@ static void settings_are_checked(void **state)
     assert_non_null(pen_credit_params_make(&good, 0, true, &params));
 }
 
-/* What is written as defaults makes parameters that work. */
+/* The values written as defaults make parameters that work. */
 static void defaults_can_be_used_and_mailbox_is_as_small_as_said(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policies_test.c: what the policies decide, and the situations with changing quotas that random
+/* policies_test.c: decisions of the policies, and the situations with changing quotas that random
  * runs meet too seldom. */
 #include "unit/credit/fixture.h"
 
@@ -30,7 +30,8 @@ static void free_quota_goes_to_whoever_is_active(void **state)
     assert_int_equal(in_of(&f, 1).quota, 7);
     play_round(&f, 1, 200);
     play_round(&f, 1, 300);
-    assert_int_equal(in_of(&f, 1).quota, 15); /* all that is not the others' least */
+    assert_int_equal(in_of(&f, 1).quota, 15); /* all credits beyond the least quotas of the other
+                                               * peers */
     play_round(&f, 1, 400);
     assert_int_equal(in_of(&f, 1).quota, 15);
 }
@@ -58,10 +59,10 @@ static void whose_quota_lasts_longer_loses_what_makes_both_last_equally(void **s
     play_round(&f, 0, 100);
     play_round(&f, 0, 200);
     assert_int_equal(in_of(&f, 0).quota, 9);
-    play_round(&f, 1, 280); /* 6 in 280: its quota lasts longer than the other one's */
+    play_round(&f, 1, 280); /* 6 in 280: its quota lasts longer than its peer's */
     assert_int_equal(in_of(&f, 0).quota, 9);
     play_round(&f, 0, 300);
-    assert_true(f.receiver->peers[0].has_enough); /* as far as it knows, nobody has more */
+    assert_true(f.receiver->peers[0].has_enough); /* as far as it knows, no peer has more */
     play_round(&f, 1, 360);                       /* 6 in 80 */
     assert_int_equal(in_of(&f, 0).quota, 7);
     assert_int_equal(in_of(&f, 1).quota, 5);
@@ -103,7 +104,7 @@ static void burst_is_not_taken_for_activity(void **state)
     assert_int_equal(in_of(&f, 0).quota, 9);
 }
 
-/* As lenders with a bank begin: each peer has a part of what it may have on average. */
+/* The start of lenders with a bank: each peer has a part of its average share. */
 static void peers_begin_with_what_was_chosen(void **state)
 {
     (void)state;
@@ -125,8 +126,8 @@ static void peers_begin_with_what_was_chosen(void **state)
     assert_null(pen_credit_params_check(&params));
 }
 
-/* One message of 38 packets from each of the first so many peers, drained as it comes; recalls are
- * answered at once with what is in hand. */
+/* One message of 38 packets from each of the first `count` peers, drained as it comes; recalls are
+ * answered at once with the credits in hand. */
 static void play_messages(fixture *f, uint32_t active)
 {
     for (uint32_t packet = 0; packet < 38 * active; packet++) {
@@ -158,7 +159,7 @@ static void peers_about_equally_active_get_the_same(void **state)
     assert_int_equal(f.receiver->freed, 40 * 38 + 40 * 3 * 38);
 }
 
-/* One in 10, the other in 12: less than a quarter of difference is none. */
+/* One in 10 against one in 12: less than a quarter of difference does not count. */
 static void difference_within_the_hysteresis_moves_nothing(void **state)
 {
     (void)state;
@@ -194,8 +195,9 @@ static void almost_a_credit_is_one(void **state)
     assert_int_equal(in_of(&f, 1).quota, 30);
 }
 
-/* 64 ranks that talk in groups, after all of them did: the quotas of a group take up what the
- * others had, so that 5 + 53 k / 63 slots for each peer on average are enough for k active ones. */
+/* 64 ranks that talk in groups, after all of them did: the quotas of a group take up those of the
+ * other groups, so that 5 + 53 k / 63 slots for each peer on average are enough for k active
+ * ones. */
 static void active_group_gets_all_that_is_free(void **state)
 {
     (void)state;
@@ -248,7 +250,7 @@ static void debtor_that_hurries_gets_its_slot_back(void **state)
     arrive(&f, 0, 3);
     assert_int_equal(pen_credit_receiver_arrived(f.receiver, 0, urgent), PEN_OK);
     lower_quota(&f, 0, 2);
-    expect_nothing(&f); /* what it owes is in the mailbox and comes back by itself */
+    expect_nothing(&f); /* its debt is in the mailbox and comes back by itself */
     free_slots(&f, 0, 1);
     expect_next(&f, 0, PEN_CREDIT_GRANT, 1);
     free_slots(&f, 0, 2); /* the debt */
@@ -256,7 +258,7 @@ static void debtor_that_hurries_gets_its_slot_back(void **state)
     assert_int_equal(in_of(&f, 0).exposed, 3);
 }
 
-/* A sender that owes gets nothing back, whatever else its receiver could count on. */
+/* A sender that owes credits gets no grant, even if its receiver has credits. */
 static void debt_comes_before_what_is_kept(void **state)
 {
     (void)state;
@@ -270,7 +272,8 @@ static void debt_comes_before_what_is_kept(void **state)
     assert_int_equal(in_of(&f, 0).recovered, 3);
 }
 
-/* What was freed meanwhile has gone to another peer, for which what comes back is not enough. */
+/* Credits that were freed meanwhile have gone to another peer, for which the returned ones are not
+ * enough. */
 static void who_gives_back_is_fed_first(void **state)
 {
     (void)state;
@@ -370,7 +373,7 @@ static void borrower_keeps_what_it_used_and_the_reserve(void **state)
     assert_int_equal(pen_credit_sender_hear(f.sender, 0, &raised), PEN_OK);
     for (uint32_t i = 0; i < 5; i++)
         assert_true(pen_credit_sender_take(f.sender, 0, PEN_CREDIT_REPLY, 1, &tag));
-    assert_int_equal(give_of(&f, 5), 2); /* of 8, 5 were used, and 1 of 3 stays in hand */
+    assert_int_equal(give_of(&f, 5), 2); /* 8 credits: 5 were used, and 1 of 3 stays in hand */
     assert_int_equal(out_of(&f, 0).quota, 6);
     assert_int_equal(give_of(&f, 1), 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* log_test.c: the form of a line, what is shown, and that it is always one line. */
+/* log_test.c: the form of a line, the levels that are shown; a message is always one line. */
 #include "diag/log.h"
 
 #include <setjmp.h>

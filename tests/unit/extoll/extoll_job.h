@@ -27,7 +27,7 @@ typedef struct rank {
     struct job *job;
     unsigned delivered, lost, lines;
     char line[LINE_MAX_LEN]; /* the last one logged */
-    uint64_t head;           /* of the last frame */
+    uint64_t head;           /* head word of the last frame */
     bool wrong;              /* a body, or memory that a frame spoke of, was not what was sent */
     unsigned char *memory;   /* registered, if `region` */
     pen_region *region;
@@ -126,8 +126,9 @@ static void *share(void *ctx, size_t *len)
     return r->job->shared;
 }
 
-/* Called after every packet, since nobody says who sleeps. What is granted has to be free for the
- * card as well by then: the peer may be as fast as that. (A packet that the card has refused once
+/* Called after every packet, because no packet announces a sleeper. A granted slot has to be free
+ * for the card as well by then: the peer may be as fast as that. (A packet that the card has
+ * refused once
  * goes later, when more has come.) */
 static void wake(void *ctx, pen_peer peer)
 {
@@ -266,7 +267,7 @@ static inline pen_card_counts counts_of(const job *j, pen_peer self)
     return counts;
 }
 
-/* Frames of all lanes and lengths, from everybody to everybody else. */
+/* Frames of all lanes and lengths, from every rank to every other rank. */
 static void poll_one(job *j, pen_peer self)
 {
     (void)j->ranks[self].link->ops->poll(j->ranks[self].link, PEN_LANES_ALL, 32);

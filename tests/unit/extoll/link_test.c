@@ -36,7 +36,7 @@ static void least_mailbox_is_as_small_as_promised(void **state)
     }
 }
 
-/* Nobody is ever told that a mailbox is full, however small it is: credits see to that. */
+/* No sender ever finds a mailbox full, however small it is: credits ensure that. */
 static void least_mailbox_never_overflows(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static unsigned fill_mailbox(job *j)
     return count;
 }
 
-/* What packets say of credits makes sense in the order in which it was counted. */
+/* The credit information in packets makes sense in the order in which it was counted. */
 static void what_the_card_refused_goes_first(void **state)
 {
     (void)state;
@@ -169,7 +169,8 @@ static void post_until_full(job *j, unsigned done, uint64_t sent)
     assert_int_equal(counts_of(j, 0).packets_sent, sent);
 }
 
-/* Half of the credits, while more keep coming, for so many tries; one for good. */
+/* Half of the credits, as long as more keep coming, for a limited number of tries; one credit
+ * permanently. */
 static void requests_leave_credits_to_replies(void **state)
 {
     (void)state;
@@ -338,7 +339,7 @@ static void puts_wait_for_room_in_a_short_queue(void **state)
     job_close(&j);
 }
 
-/* What cannot be registered is refused with the reason, and messages are not touched by it. */
+/* Memory that cannot be registered is refused with the reason, and messages are not affected. */
 static void registration_that_fails_is_said_with_its_reason(void **state)
 {
     (void)state;

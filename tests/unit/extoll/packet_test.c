@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* packet_test.c: the bits of the extoll conduit's packets: what is written can be read, stands
- * where packet.h says, and what no sender writes is told from it. */
+/* packet_test.c: the bits of the extoll conduit's packets: a written packet can be read, its bits
+ * stand where packet.h says, and packets that no sender writes are refused. */
 #include "conduits/extoll/packet.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peers_test.c: what a link of the extoll conduit does with packets, also those that no rank of
- * ours sends: they are put into rank 0's mailbox one by one. */
+/* peers_test.c: how a link of the extoll conduit handles packets, also those that no correct rank
+ * sends: the test puts them into rank 0's mailbox one by one. */
 #include "unit/extoll/extoll_job.h"
 
 static void send_raw_from(job *j, pen_peer from, const void *bytes, size_t len, uint8_t tag,
@@ -114,7 +114,7 @@ static void head_without_a_credit_is_not_delivered(void **state)
     job_close(&j);
 }
 
-/* In one poll of rank 0, whole, so many; the last of them this one. */
+/* One poll of rank 0 delivers `count` whole frames; the last of them is frame `number`. */
 static void expect_frames(job *j, unsigned count, uint64_t number)
 {
     rank *r = &j->ranks[0];

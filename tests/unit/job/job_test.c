@@ -248,7 +248,7 @@ static void check_peer(member *m, uint32_t rank)
     EXPECT(m, row->len == (rank + 1) * pen_page_len() && row->mapped && row->number != 0);
     EXPECT(m, shown->base == row->base && shown->len == row->len && shown->delta == row->delta);
     EXPECT(m, rank != m->job.rank || row->delta == 0);
-    /* Everybody writes a word into everybody's segment, through its own mapping. */
+    /* Every rank writes a word into every segment, through its own mapping. */
     uint32_t *words = (uint32_t *)(void *)((char *)(uintptr_t)row->base + row->delta);
     words[m->job.rank] = 1000 * m->job.rank + rank;
 }
@@ -300,7 +300,7 @@ static void publishing_may_be_repeated_and_may_be_of_any_memory(void **state)
 static void ask_before_publishing(member *m)
 {
     pen_job *job = &m->job;
-    if (job->rank == 1) { /* rank 0 is in the call already, and has to answer all the same */
+    if (job->rank == 1) { /* rank 0 is in the call already, and must still answer */
         uint64_t head[1] = { 0 };
         pen_frame frame = { head, NULL, 8, 0 };
         (void)usleep(20000);
@@ -404,7 +404,7 @@ static void lose_peer_while_ending(pen_job *job)
     _exit(33);
 }
 
-/* Runs `end` in a child; answers its wait status and what it said. */
+/* Runs `end` in a child; returns its wait status and its output. */
 static int end_of(pen_job *job, void (*end)(pen_job *), char line[1024])
 {
     int ends[2], status = 0;

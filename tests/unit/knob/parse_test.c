@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* parse_test.c: what each type accepts, and that it refuses everything else. */
+/* parse_test.c: values that each type accepts, and its refusal of all other values. */
 #include "knob/knob.h"
 
 #include <setjmp.h>

@@ -137,7 +137,7 @@ static void a_sleeper_is_woken_and_nobody_else(void **state)
     atomic_store(&a.sleeping, 1);
     pen_host_wake_sleeper(&a.host, 4, word, true);
     assert_int_equal(a.wakes, 1);
-    a.host.sleeping = NULL; /* nobody knows: always */
+    a.host.sleeping = NULL; /* the state is unknown: always */
     assert_ptr_equal(pen_host_sleep_word(&a.host, 4, &always), &always);
 }
 
@@ -174,7 +174,7 @@ static void a_lent_host_passes_everything_on(void **state)
     void *memory = lent.alloc(lent.ctx, 100, 64);
     assert_non_null(memory);
     lent.release(lent.ctx, memory);
-    assert_null(lent.shared);    /* the host above has none */
+    assert_null(lent.shared);    /* the host has no shared memory */
     assert_null(lent.poll_view); /* a view shows one link's polls */
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inner_link.h: the link that a test wraps: it remembers what it was given and answers as told,
+/* inner_link.h: the link that a test wraps: it records its inputs and answers as told,
  * with a clock that stands still and memory that is counted. */
 #ifndef PEN_TEST_INNER_LINK_H
 #define PEN_TEST_INNER_LINK_H
@@ -25,7 +25,7 @@ typedef struct inner_link {
     pen_link base;
     pen_host host;
     uint64_t now_ns;
-    unsigned blocks;     /* of memory that are lent now */
+    unsigned blocks;     /* blocks of memory that are lent now */
     bool has_no_memory;  /* alloc answers NULL */
     bool is_full;        /* posts answer AGAIN */
     bool is_lost;        /* ... FAILED */
@@ -35,7 +35,7 @@ typedef struct inner_link {
     inner_frame *frames; /* that arrived */
     size_t frame_count, frame_room;
     unsigned posts, polls, reserves, commits, cancels, arms, closes;
-    _Alignas(16) unsigned char place[INNER_BODY_MAX]; /* what reserve hands out */
+    _Alignas(16) unsigned char place[INNER_BODY_MAX]; /* memory that reserve hands out */
     pen_log_level levels[INNER_LINES_MAX];
     char lines[INNER_LINES_MAX][512];
     unsigned line_count;

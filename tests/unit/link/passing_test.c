@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* passing_test.c: what an impairing link passes on, what it promises, and what it says. */
+/* passing_test.c: frames that an impairing link passes on, its promises, and its messages. */
 #include "impair_bench.h"
 
 /* ---- what is passed on ----------------------------------------------------------------------- */

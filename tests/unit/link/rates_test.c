@@ -103,7 +103,7 @@ static void one_bit_of_a_corrupted_frame_is_flipped_anywhere(void **state)
     bench_close(&b);
 }
 
-/* Every frame exactly once, whatever the order. */
+/* Every frame arrives exactly once, in any order. */
 static void assert_each_once(const bench *b)
 {
     bool *seen = (bool *)calloc(MANY, sizeof(bool));
@@ -201,7 +201,7 @@ static uint64_t outcome(pen_peer self, int64_t seed, unsigned full_every)
         while (send(&b, (pen_peer)(tag % 3), tag, BODY_LEN(tag)) == PEN_POST_AGAIN)
             b.inner.is_full = false;
         b.inner.is_full = false;
-        b.inner.now_ns += 5000000; /* what is held goes with the next poll */
+        b.inner.now_ns += 5000000; /* the next poll passes held frames on */
         (void)poll(&b);
     }
     for (size_t i = 0; i < b.inner.frame_count; i++)

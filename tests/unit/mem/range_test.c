@@ -55,7 +55,7 @@ static void what_lies_inside_is_found(void **state)
 static void the_region_of_a_local_buffer_is_found(void **state)
 {
     (void)state;
-    int link = 0, other = 0, handle = 0; /* nobody looks inside */
+    int link = 0, other = 0, handle = 0; /* no test looks inside */
     pen_link *knows = (pen_link *)(void *)&link;
     assert_null(pen_mem_region(&mem, knows, own, LEN)); /* no device knows the segment */
     segment->link = knows;

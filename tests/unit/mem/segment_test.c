@@ -159,7 +159,7 @@ static void memory_of_the_client_is_adopted_as_it_is(void **state)
     assert_true(inside->in_arena);
     memset(r->slice, 5, r->page);
     pen_mem_destroy(&r->mem, inside);
-    assert_int_equal(r->slice[10], 5); /* not ours to give back */
+    assert_int_equal(r->slice[10], 5); /* not the library's to give back */
 }
 
 static void impossible_ranges_are_refused(void **state)

@@ -125,7 +125,7 @@ static void a_container_that_shows_only_its_own_group_is_understood(void **state
     put_file(*state, "memory/memory.limit_in_bytes", "500\n");
     put_file(*state, "memory.max", "600\n");
     assert_int_equal(pen_cgroup_memory_limit(*state), 500);
-    put_file(*state, "shown/self", "0::/../elsewhere\n"); /* outside of what is shown */
+    put_file(*state, "shown/self", "0::/../elsewhere\n"); /* outside of the part that is shown */
     put_file(*state, "shown/memory.max", "600\n");
     put_file(*state, "elsewhere/memory.max", "1\n");
     char shown[PATH_MAX];

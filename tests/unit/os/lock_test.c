@@ -27,7 +27,7 @@ static void *add_many(void *at)
         pen_lock_take(&mine->lock);
         uint64_t before = mine->count;
         if (i % 32 == 0)
-            sched_yield(); /* the others have every chance to come in */
+            sched_yield(); /* the other threads have every chance to come in */
         mine->count = before + 1;
         pen_lock_drop(&mine->lock);
     }

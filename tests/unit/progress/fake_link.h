@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fake_link.h: a link whose answers a test scripts, and which remembers what it was asked. */
+/* fake_link.h: a link whose answers a test scripts, and which records the calls. */
 #ifndef PEN_TEST_FAKE_LINK_H
 #define PEN_TEST_FAKE_LINK_H
 
@@ -25,9 +25,9 @@ typedef struct fake_link {
     fake_frame sent[FAKE_FRAMES_MAX];
     unsigned sent_count;
     unsigned posts, polls;
-    unsigned lanes;                      /* of the last poll */
-    unsigned events;                     /* what the next poll answers; it answers 0 after that */
-    void (*in_poll)(struct fake_link *); /* what its handlers do */
+    unsigned lanes;                      /* lanes of the last poll */
+    unsigned events;                     /* answer of the next poll; later polls answer 0 */
+    void (*in_poll)(struct fake_link *); /* work of its handlers */
     void *ctx;
     int fd;            /* to sleep on; see fake_ring */
     bool busy;         /* it has something to be polled for */

@@ -169,7 +169,7 @@ static void count_inside(fake_link *link)
     int now = atomic_fetch_add(&inside, 1) + 1;
     if (now > atomic_load(&inside_max))
         atomic_store(&inside_max, now);
-    sched_yield(); /* the others have every chance to come in */
+    sched_yield(); /* the other threads have every chance to come in */
     atomic_fetch_sub(&inside, 1);
 }
 
@@ -219,7 +219,7 @@ static void a_thread_that_handles_events_wakes_the_rank_s_sleepers(void **state)
     pen_progress_close(&progress);
 }
 
-static const uint32_t bell; /* what a view's last word points to while there is no work */
+static const uint32_t bell; /* target of a view's last word while there is no work */
 
 /* A rank with one link, whose view is shown. */
 typedef struct viewed {
@@ -258,7 +258,7 @@ static void the_view_tells_of_work(void **state)
     }
 }
 
-/* It would wait for what was stored before, at a barrier the line that a peer is reading. */
+/* A fence would wait for earlier stores: at a barrier, for the line that a peer is reading. */
 static void the_only_thread_adds_work_without_a_locked_instruction(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_test.c: who spins, who yields, who sleeps; and that no wake-up is lost. */
+/* wait_test.c: waits that spin, yield and sleep; no wake-up is lost. */
 #include "fake_link.h"
 
 #include "os/os.h"
@@ -86,7 +86,8 @@ static void then_it_yields_now_and_then(void **state)
     r.progress.sleep_after_ns = 10000000000u;
     pen_waiter waiter = pen_waiter_of(&r.progress, true);
     for (unsigned i = 0; i < 640; i++) {
-        atomic_store(&r.progress.core_shared, false); /* whoever else runs on this machine */
+        atomic_store(&r.progress.core_shared, false); /* unaffected by other programs on this
+                                                       * machine */
         pen_wait_step(&waiter);
     }
     assert_int_equal(r.counters.wait_yield, 640 / 64 - 1); /* the first polls do not look */
@@ -173,7 +174,7 @@ static void who_is_kept_busy_gives_its_core_away_all_the_same(void **state)
     }
     assert_int_equal(r.counters.wait_yield, 10);
     pen_progress_close(&r.progress);
-    open_rank(&r, PEN_ALONE, 1, 2); /* a core for each: there is nobody to give it to */
+    open_rank(&r, PEN_ALONE, 1, 2); /* a core for each: no rank waits for this one */
     waiter = pen_waiter_of(&r.progress, true);
     for (unsigned i = 0; i < 160; i++) {
         r.link.events = 1;
@@ -228,7 +229,8 @@ static void with_cores_enough_a_loop_of_polls_only_looks_who_wants_its_core(void
     while (now_ns < begin_ns + 3000000) {
         for (unsigned i = 0; i < 100; i++)
             poll(&r, &poller);
-        atomic_store(&r.progress.core_shared, false); /* whoever else runs on this machine */
+        atomic_store(&r.progress.core_shared, false); /* unaffected by other programs on this
+                                                       * machine */
         now_ns = pen_now_ns();
     }
     assert_in_range(r.counters.wait_yield, 1, (now_ns - begin_ns) / 200000);
@@ -326,7 +328,7 @@ static void a_rank_asks_to_be_woken_before_its_last_look(void **state)
     assert_int_equal(r.link.polls, polls + 1);
     assert_int_equal(r.counters.wait_sleep, 1);
     assert_int_equal(waiter.naps, 0);        /* it did not sleep through it */
-    pen_progress_wake(&r.sleeping, &r.wake); /* nobody asks: nobody is woken */
+    pen_progress_wake(&r.sleeping, &r.wake); /* no rank asks: no rank is woken */
     assert_int_equal(atomic_load(&r.wake), 1);
     pen_progress_close(&r.progress);
 }
@@ -356,7 +358,7 @@ static void in_a_crowd_who_is_rung_for_sleeps_once_it_has_spun(void **state)
     steps(&waiter, 1);
     assert_int_equal(r.counters.wait_yield, 1);
     assert_int_equal(r.counters.wait_sleep, 1);
-    assert_int_equal(atomic_load(&r.sleeping), 0); /* nobody is asked to wake it */
+    assert_int_equal(atomic_load(&r.sleeping), 0); /* no rank is asked to wake it */
     steps(&waiter, 3);                             /* still nothing: it sleeps on */
     assert_int_equal(r.counters.wait_yield, 1);
     assert_int_equal(r.counters.wait_sleep, 4);
@@ -389,7 +391,8 @@ static void the_bell_ends_its_sleep_and_so_does_what_is_due(void **state)
     open_rank_with(&r, PEN_ALONE, 2, 2, eventfd(0, EFD_NONBLOCK));
     r.progress.spin_ns = 0;
     pen_waiter waiter = pen_waiter_of(&r.progress, true);
-    for (unsigned i = 0; i < 20; i++) { /* of many the shortest: who knows when we get our core */
+    for (unsigned i = 0; i < 20; i++) { /* takes the shortest of many, because the kernel may give
+                                         * this process its core late */
         uint64_t before = pen_now_ns();
         r.link.until_ns = before + 500000;
         steps(&waiter, 1);
@@ -421,7 +424,7 @@ static void where_yields_take_long_the_next_waits_sleep_at_once(void **state)
     static rank r;
     open_rank_with(&r, PEN_ALONE, 2, 2, eventfd(0, EFD_NONBLOCK));
     r.progress.spin_ns = 10000000000u;
-    atomic_store(&r.progress.no_yield, 2); /* as after a yield that somebody has used up */
+    atomic_store(&r.progress.no_yield, 2); /* as after a yield that another program has used up */
     for (unsigned i = 0; i < 3; i++) {
         pen_waiter waiter = pen_waiter_of(&r.progress, true);
         steps(&waiter, 1);
@@ -477,7 +480,7 @@ static void errands_are_run_while_waiting_but_not_often(void **state)
 
 /* ---- wake-ups between threads ---------------------------------------------------------------- */
 
-enum { ROUNDS = 300, NAP_NS = 4000000 /* as long as wait.c sleeps if nobody wakes it */ };
+enum { ROUNDS = 300, NAP_NS = 4000000 /* as long as wait.c sleeps if no rank wakes it */ };
 
 typedef struct pair {
     rank ranks[2];
@@ -519,7 +522,7 @@ static void play(unsigned me)
         await_turn(mine, 2 * round + me);
         if (round % 8 == 0)
             for (int i = 0; i < 500 && atomic_load(&other->sleeping) == 0; i++)
-                usleep(100); /* until the other one asks to be woken */
+                usleep(100); /* until the peer asks to be woken */
         const unsigned turn = 2 * round + me + 1;
         atomic_store_explicit(&the_pair.turn, turn, memory_order_release);
         pen_progress_wake_fence(&mine->progress);

@@ -21,7 +21,7 @@ typedef struct sent_frame {
 
 typedef struct side {
     pen_rel_core core;
-    sent_frame sent[SENT_MAX]; /* that nobody has read */
+    sent_frame sent[SENT_MAX]; /* frames that are not read yet */
     unsigned sent_count;
     pen_post answer;
     unsigned delivered;
@@ -101,7 +101,7 @@ static pen_post post(pair *both, pen_peer self, pen_lane lane, uint32_t body_len
     return pen_rel_post(&both->sides[self].core, both->now_ns, !self, lane, &frame, NULL);
 }
 
-/* The other one reads a frame; takes what comes of it, unless its lanes are not asked for. */
+/* The peer reads a frame and takes the delivered frames, unless their lanes are not asked for. */
 static pen_rel_result read_frame(pair *both, pen_peer self, const sent_frame *sent, unsigned lanes)
 {
     side *at = &both->sides[self];
@@ -201,7 +201,7 @@ static unsigned fill(pair *both)
     return count;
 }
 
-/* The other one keeps and acknowledges all, and takes nothing. */
+/* The peer keeps and acknowledges all frames, and takes none of them. */
 static void spend_credit(pair *both)
 {
     for (unsigned count = fill(both); count != 0; count = fill(both)) {
@@ -247,7 +247,7 @@ static void a_sender_without_credit_asks_when_the_limit_was_lost(void **state)
     assert_int_equal(post(both, 0, PEN_LANE_REQUEST, 300), PEN_POST_DONE);
 }
 
-/* Writes a frame anew with the header changed, as a peer could. */
+/* Writes a frame again with the header changed, as a peer could. */
 static sent_frame forged(const pair *both, const sent_frame *sent, void (*change)(pen_rel_head *))
 {
     sent_frame copy = *sent;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire_test.c: the header of the reliable link: what is written is read, and nothing else is. */
+/* wire_test.c: the header of the reliable link: a written header is read back, and every other one
+ * is refused. */
 #include "reliable/wire.h"
 
 #include <setjmp.h>

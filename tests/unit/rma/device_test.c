@@ -105,7 +105,8 @@ static void one_length(trial *t, size_t len, uint32_t form)
     static char source[SLOT], before[SLOT], bytes[SLOT];
     size_t from = 1 + ranks_random(&t->world, 200), to = 1 + ranks_random(&t->world, 200);
     char *mine = base_of(&t->world, 0, t->local);
-    char *theirs = base_of(&t->world, t->rank, t->remote) + SLOT; /* apart from ours */
+    char *theirs = base_of(&t->world, t->rank, t->remote) + SLOT; /* separate from the test's
+                                                                   * memory */
     pattern(t, source);
     pattern(t, before);
     poke(&t->world, 0, t->local, mine, source, SLOT);
@@ -235,7 +236,7 @@ static void wrong_uses_of_device_memory_end_the_job_in_words(void **state)
     rma_ranks_close(&opened.world);
 }
 
-/* What a peer sends that no call of ours makes. */
+/* Messages of a peer that no call of the library makes. */
 static void a_memset_of_device_memory_is_refused(void **state)
 {
     (void)state;

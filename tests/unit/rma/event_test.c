@@ -114,7 +114,7 @@ static void some_is_one_and_all_is_every_one(void **state)
     pen_event_finish(second);
     assert_false(pen_event_test_all(events, 3));
     assert_null(events[2]);
-    assert_false(pen_event_test_some(events, 3)); /* none since then */
+    assert_false(pen_event_test_some(events, 3)); /* no event since then */
     pen_event_finish(events[0]);
     assert_true(pen_event_test_some(events, 3));
     assert_true(pen_event_test_all(events, 3));

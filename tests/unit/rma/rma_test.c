@@ -23,7 +23,7 @@ enum { SEGMENT_LEN = 40000, LEN_MAX = 9000, ROUNDS = 1500, OUTSTANDING = 8 };
 typedef struct operation {
     pen_event *event, *leaf;
     char *local;
-    char *expected; /* of a get: what it must have brought */
+    char *expected; /* expected result of a get */
     size_t len;
 } operation;
 
@@ -133,7 +133,7 @@ static void random_operation(trial *t)
         random_set(t, rank, start, len);
 }
 
-/* Rank 0 works on everybody's segment, its own too. Operations in flight together do not overlap:
+/* Rank 0 works on all segments, its own too. Operations in flight together do not overlap:
  * each has a stripe of its own. */
 static void compare_with_shadow(unsigned seeds, ranks_params params)
 {
@@ -229,7 +229,7 @@ static void a_kernel_that_refuses_is_asked_once_and_messages_serve(void **state)
     pair p;
     uint64_t word = 42;
     open_pair(&p, (ranks_params){ .everything = true, .same_host = true });
-    atomic_store(&p.job->boot.page->ranks[1].pid, 0x7ffffff0); /* no such process */
+    atomic_store(&p.job->boot.page->ranks[1].pid, 0x7ffffff0); /* a process that does not exist */
     assert_int_equal(pen_rma_put(p.thread, &p.job->world, 1, p.remote, &word, 8, 0), 0);
     assert_memory_equal(p.remote, &word, 8);
     assert_int_equal(p.job->counters.put_net, 1);
@@ -337,7 +337,8 @@ static void answers_that_fit_no_transfer_are_counted_and_dropped(void **state)
     pair p;
     char local[2000], body[600] = { 9 };
     open_pair(&p, (ranks_params){ .frame_max = 600 });
-    p.world.params.threads = true; /* so that only we poll, and the request stays unanswered */
+    p.world.params.threads = true; /* only this thread polls, and the request stays
+                                    * unanswered */
     pen_event *event = pen_rma_get_nb(p.thread, &p.job->world, local, 1, p.remote, 2000, 0);
     memset(local, 7, sizeof local);
     const int32_t bad[][5] = {

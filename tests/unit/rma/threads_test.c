@@ -17,7 +17,7 @@ enum { RANKS = 2, THREADS = 2, STRIPE_LEN = 6000, ROUNDS = 150, WORKERS = RANKS 
 typedef struct worker {
     pen_thread thread;
     ranks *world;
-    uint32_t stripe; /* of every rank's segment: this worker's alone */
+    uint32_t stripe; /* place in every rank's segment that only this worker uses */
     pthread_t id;
     _Atomic uint32_t *working;
 } worker;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch_test.c: which operations beside outstanding ones are let pass, and which are not; checked
- * builds only. */
+/* watch_test.c: operations that may run beside outstanding ones, and operations that may not;
+ * checked builds only. */
 #include "rma/watch.h"
 
 #include "rma/rma_internal.h"

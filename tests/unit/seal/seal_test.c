@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seal_test.c: what one rank seals another opens, once, and nobody else; whatever is changed is
- * noticed; keys are nowhere they should not be. */
+/* seal_test.c: a sealed datagram is opened by its receiver, once, and by no other rank; every
+ * change is noticed; keys are nowhere they should not be. */
 #include "seal/seal.h"
 
 #include <setjmp.h>
@@ -126,7 +126,8 @@ static void check_others(pen_seal_mode mode, pen_seal_cipher cipher)
     assert_true(pen_seal_protect(p.from, 1, sent, HEADER, PAYLOAD));
     memcpy(copy, sent, WHOLE); /* for rank 1, shown to rank 2 */
     assert_int_equal(pen_seal_unprotect(third, 0, copy, HEADER, PAYLOAD), PEN_SEAL_FORGED);
-    memcpy(copy, sent, WHOLE); /* of rank 0, passed off as another's, one with the same place */
+    memcpy(copy, sent, WHOLE); /* datagrams of rank 0, passed off as another's; one with the same
+                                * place */
     assert_int_equal(pen_seal_unprotect(p.to, 2, copy, HEADER, PAYLOAD), PEN_SEAL_FORGED);
     memcpy(copy, sent, WHOLE);
     assert_int_equal(pen_seal_unprotect(p.to, 16, copy, HEADER, PAYLOAD), PEN_SEAL_FORGED);
@@ -326,7 +327,7 @@ static void no_key_stays_on_the_stack(void **state)
     for_each(check_stack);
 }
 
-/* What a child can do with what it finds, as an exit status: 0, nothing. */
+/* Tries to use the keys in a child's memory. Returns an exit status: 0 if it has no effect. */
 static int try_empty(pen_seal *seal)
 {
     uint8_t forged[WHOLE] = { 0 }; /* with the tag of a message that has no protection */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hostile_test.c: a peer that writes garbage into our memory. Whatever it writes, we stay inside
- * the slice, say once that it is lost, and go on with the others. */
+/* hostile_test.c: a peer that writes garbage into a rank's memory. With any garbage, the rank stays
+ * inside the slice, reports the peer as lost once, and goes on with its other peers. */
 #include "shm_job.h"
 
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static shm_slot *channel_slots(shm_job *job, uint32_t channel, pen_lane lane)
     return (shm_slot *)(void *)(start + shm_channel_slots_at(lane));
 }
 
-static uint32_t chunks_taken = UINT32_MAX; /* what the victim's page says */
+static uint32_t chunks_taken = UINT32_MAX; /* value in the victim's page */
 
 static void send_word(shm_job *job, uint64_t word)
 {
@@ -66,7 +66,8 @@ static void expect_lost(shm_job *job, uint64_t word)
     assert_int_equal(victim->lost, 1);
     assert_int_equal(victim->lost_peer, VILLAIN);
     assert_int_equal(victim->logged, 1);
-    /* Nothing more is read from it, even what is well formed; the others still get through. */
+    /* No more frames are read from it, even well-formed ones; frames of other peers still
+     * arrive. */
     atomic_store(&channel_slots(job, VILLAIN, PEN_LANE_REQUEST)[0].word, shm_word(0, 8));
     assert_int_equal(shm_job_post(job, FRIEND, VICTIM, PEN_LANE_REQUEST, 16, 100), PEN_POST_DONE);
     for (int i = 0; i < 5; i++)

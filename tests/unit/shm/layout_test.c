@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layout_test.c: nothing in the slice overlaps, and memory is used only for what is in use. */
+/* layout_test.c: no parts of the slice overlap, and pages are touched only for parts in use. */
 #include "shm_job.h"
 
 #include <setjmp.h>

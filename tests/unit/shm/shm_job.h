@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm_job.h: shm links of all ranks in this process, and the slice they share, between pages that
- * nobody may touch, for tests that look at the slice or write into it. */
+ * no rank may touch, for tests that look at the slice or write into it. */
 #ifndef PEN_TESTS_SHM_JOB_H
 #define PEN_TESTS_SHM_JOB_H
 
@@ -29,7 +29,7 @@ typedef struct shm_job {
         pen_poll_view view;
         uint32_t delivered, lost, logged;
         pen_peer last_from, lost_peer;
-        uint64_t sum; /* of all bytes delivered: they have been read */
+        uint64_t sum; /* sum of all bytes delivered: proves that they have been read */
     } ranks[SHM_JOB_RANKS_MAX];
 } shm_job;
 

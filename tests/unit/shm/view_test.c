@@ -106,7 +106,7 @@ static void an_express_entry_takes_what_it_promises(void **state)
         assert_int_equal(shm_job_post(&job, 0, 1, PEN_LANE_REPLY, 8, 0), PEN_POST_AGAIN);
         assert_int_equal(shm_job_poll(&job, 1) + shm_job_poll(&job, 1), SHM_RING_SLOTS);
         assert_int_equal(job.ranks[1].delivered - before, lap == 0 ? count : count + 1);
-        assert_int_equal(entry->room, 0); /* until somebody asks */
+        assert_int_equal(entry->room, 0); /* until a sender asks for room */
         assert_int_equal(shm_job_post(&job, 0, 1, PEN_LANE_REPLY, 8, 0), PEN_POST_DONE);
         assert_int_equal(entry->room, SHM_RING_SLOTS - 1);
     }

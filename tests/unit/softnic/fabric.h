@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabric.h: what the tests of the EXTOLL card share: fabrics in plain and in shared memory, bytes
+/* fabric.h: code that the tests of the EXTOLL card share: fabrics in plain and in shared memory,
+ * bytes
  * that can be checked. */
 #ifndef PEN_TESTS_UNIT_SOFTNIC_FABRIC_H
 #define PEN_TESTS_UNIT_SOFTNIC_FABRIC_H

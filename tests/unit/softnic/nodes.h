@@ -19,7 +19,7 @@ static const RMA2_Notification_Spec put_spec =
 typedef struct node {
     pen_card *card;
     RMA2_Port port;
-    RMA2_Handle to; /* the other one, or itself when alone */
+    RMA2_Handle to; /* the second node, or itself when alone */
     unsigned char *memory;
     RMA2_Region *region;
     RMA2_NLA nla;

@@ -112,7 +112,7 @@ static void only_what_was_probed_is_freed(void **state)
     pair_close(&p);
 }
 
-/* A command that waits for room in one queue has told the other one already. */
+/* A command that waits for room in one queue has already notified the second queue. */
 static void waiting_commands_tell_each_unit_once(void **state)
 {
     (void)state;

@@ -159,7 +159,7 @@ static void locks_fetch_compare_and_add(void **state)
         assert_int_equal(rma2_noti_get_lock_result(&noti), steps[i].done);
     }
     assert_int_equal(rma2_post_lock(a->port, &a->to, 1, 3, 0, 1, ALL_UNITS, RMA2_CMD_DEFAULT),
-                     RMA2_SUCCESS); /* the other unit's cell */
+                     RMA2_SUCCESS); /* the second unit's cell */
     RMA2_Notification noti = next(a);
     assert_int_equal(rma2_noti_get_cmd(&noti), RMA2_LOCK);
     noti = next(a);
@@ -240,7 +240,7 @@ static void bad_addresses_give_errors_and_touch_nothing(void **state)
     assert_int_equal(rma2_close(b->port), RMA2_SUCCESS);
     assert_int_equal(rma2_post_notification(a->port, &a->to, 1, 1, RMA2_COMPLETER_NOTIFICATION,
                                             RMA2_CMD_DEFAULT),
-                     RMA2_SUCCESS); /* nobody is there */
+                     RMA2_SUCCESS); /* no node is there */
     noti = next(a);
     assert_int_equal(rma2_noti_get_error(&noti), RMA2_REQUESTER_NOTIFICATION);
     (void)port_b;

@@ -14,7 +14,7 @@ typedef struct pair { /* two nodes with a port each, and connections both ways *
     void *memory;
     pen_card *cards[2];
     velo2_port_t ports[2];
-    velo2_connection_t to[2]; /* [n]: from node n to the other */
+    velo2_connection_t to[2]; /* [n]: from node n to its peer */
 } pair;
 
 static void pair_open(pair *p, pen_card_config config)
@@ -249,7 +249,7 @@ static void addresses_are_checked(void **state)
     assert_int_equal(velo2_connect(&ports[0], &to, 9, 0), VELO2_RET_INVALID_NODE);
     assert_int_equal(send_number(&to, 1), VELO2_RET_ERROR);
     assert_int_equal(velo2_connect(&ports[0], &to, 10, 1), VELO2_RET_SUCCESS);
-    assert_int_equal(send_number(&to, 1), VELO2_RET_INVALID_MBOX); /* nobody is there yet */
+    assert_int_equal(send_number(&to, 1), VELO2_RET_INVALID_MBOX); /* no node is there yet */
     assert_int_equal(velo2_connect(&ports[0], &to, 11, 1), VELO2_RET_SUCCESS);
     assert_int_equal(send_number(&to, 1), VELO2_RET_SUCCESS);
     assert_int_equal(velo2_close(&ports[1]), VELO2_RET_SUCCESS);
@@ -492,7 +492,7 @@ static void use_all_calls(pair *p, int n)
     (void)velo2_recv_commit(&p->ports[n]);
 }
 
-/* Whatever is in the fabric: calls come back, and the address sanitizer sees nothing outside. */
+/* With any bytes in the fabric, calls return, and the address sanitizer sees no access outside. */
 static void nonsense_in_the_fabric_is_survived(void **state)
 {
     (void)state;

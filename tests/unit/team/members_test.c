@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* members_test.c: who is in a team, in which order: by color and key, and what lists are held to.
+/* members_test.c: the members of a team and their order: by color and key, and the checks of lists.
  */
 #include "team/team_internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threads_test.c: threads of a rank divide teams of their own at the same time, meet in what they
- * made and end it, on a link that refuses now and then; under the thread sanitizer, too. */
+/* threads_test.c: threads of a rank divide teams of their own at the same time, meet in the new
+ * teams and end them, on a link that sometimes refuses; also under the thread sanitizer. */
 #include "team/team.h"
 
 #include "coll/barrier.h"
@@ -18,7 +18,7 @@ enum { RANKS = 3, THREADS = 3, WORKERS = RANKS * THREADS, ROUNDS = 40 };
 
 typedef struct worker {
     pen_thread thread;
-    pen_team *team; /* of this thread and its likes on all ranks */
+    pen_team *team; /* team of this thread and its counterparts on all ranks */
     uint64_t ids[ROUNDS];
     pthread_t id;
     pthread_barrier_t *start;
@@ -94,7 +94,7 @@ static void threads_make_and_end_teams_at_the_same_time(void **state)
         assert_int_equal(pen_rma_open(&world.jobs[rank]), PEN_OK);
         assert_int_equal(pen_coll_open(&world.jobs[rank]), PEN_OK);
     }
-    for (uint32_t i = 0; i < WORKERS; i++) { /* one after the other on all ranks */
+    for (uint32_t i = 0; i < WORKERS; i++) { /* in the same order on all ranks */
         pen_job *job = &world.jobs[i % RANKS];
         workers[i].thread = (pen_thread){ .job = job, .next = job->first_thread.next };
         job->first_thread.next = &workers[i].thread;

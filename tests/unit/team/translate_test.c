@@ -43,7 +43,7 @@ static void a_rule_is_undone_whatever_its_stride(void **state)
     }
 }
 
-static const uint32_t *sorted_by; /* what qsort's function looks at */
+static const uint32_t *sorted_by; /* values that qsort's function compares */
 
 static int by_jobrank(const void *left, const void *right)
 {

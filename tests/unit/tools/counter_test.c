@@ -109,7 +109,8 @@ static void a_stated_rate_is_believed_if_the_measurement_allows_it(void **state)
     assert_true(pen_tools_rate_choose(rough, 2.01e9).hz == 2.01e9);
     assert_true(pen_tools_rate_choose(rough, 2.01e9).bound == PEN_TOOLS_STATED_BOUND);
     assert_true(pen_tools_rate_choose(rough, 2.1e9).hz == MEASURED_HZ);   /* it cannot be true */
-    assert_true(pen_tools_rate_choose(rough, 0).hz == MEASURED_HZ);       /* nobody states one */
+    assert_true(pen_tools_rate_choose(rough, 0).hz == MEASURED_HZ);       /* no source states a
+                                                                           * rate */
     assert_true(pen_tools_rate_choose(fine, 2.0001e9).hz == MEASURED_HZ); /* measured better */
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* number_test.c: numbers as people write them. What is right is tested through the API; here is
- * what is wrong, and what lies at the bounds. */
+/* number_test.c: numbers as people write them. Valid numbers are tested through the API; this
+ * program tries invalid ones, and the bounds. */
 #include "tools/tools.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datagram_test.c: what is written can be read; what anybody else writes fails at the stage that it
- * should, and is not read beyond its end. Datagrams lie at the end of memory of exactly their
+/* datagram_test.c: a datagram that was written can be read; a stranger's datagram fails at the
+ * expected stage, and is not read beyond its end. Datagrams lie at the end of memory of exactly
+ * their
  * length, so that the address sanitizer sees a step too far. */
 #include "conduits/udp/datagram.h"
 
@@ -133,7 +134,7 @@ static void a_genuine_datagram_tells_its_sender_once(void **state)
     bench_close(&b);
 }
 
-/* Each stage fails although all later ones would, too: so none was reached. */
+/* Each stage fails although all later stages would fail, too: so no later stage was reached. */
 static void stages_are_in_the_order_that_is_safe(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static void a_frame_that_cannot_be_read_moves_nothing(void **state)
     free(bytes);
 }
 
-/* Whoever has the key may send what he likes and reads nothing but his own bytes. */
+/* A peer that has the key may send any bytes; the reader reads only the datagram's bytes. */
 static void sealed_nonsense_is_refused_or_read_within_its_bounds(void **state)
 {
     (void)state;

@@ -20,7 +20,7 @@ static void answers_made_in_one_poll_leave_in_one_datagram(void **state)
                                                  : "PENSTOCK_UDP_BUNDLE=no" } };
         udp_job_open(&job, 3);
         udp_job_connect(&job, 2);
-        job.ranks[1].answers_to = 2; /* which is the stranger */
+        job.ranks[1].answers_to = 2; /* endpoint 2 is the stranger */
         for (unsigned i = 0; i < 5; i++)
             assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, i, NULL, 0), PEN_POST_DONE);
         struct pollfd fd = { .fd = udp_of(job.ranks[1].link)->fd, .events = POLLIN };
@@ -104,7 +104,7 @@ static void what_is_held_is_bounded(void **state)
     udp_job_connect(&job, PEN_PEER_ANY);
     const udp_receiver *receiver = &udp_of(job.ranks[1].link)->receiver;
     size_t most = job.ranks[1].link->caps.inbox_len + UDP_KEPT_SPARE;
-    for (unsigned i = 0; i < 100; i++) { /* nobody granted this */
+    for (unsigned i = 0; i < 100; i++) { /* credit that was not granted */
         assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, i, body, sizeof body),
                          PEN_POST_DONE);
         (void)udp_job_poll(&job, 1, PEN_LANE_BIT(PEN_LANE_CONTROL));
@@ -254,7 +254,7 @@ static void settings_that_make_no_sense_are_refused_in_words(void **state)
     } bad[] = {
         { "PENSTOCK_UDP_ADDRESS=localhost", "neither an address nor a network" },
         { "PENSTOCK_UDP_ADDRESS=10.0.0.0/33", "neither an address nor a network" },
-        { "PENSTOCK_UDP_ADDRESS=240.0.0.1", "no interface" }, /* nobody has that */
+        { "PENSTOCK_UDP_ADDRESS=240.0.0.1", "no interface" }, /* no host has that */
         { "GASNET_WORKERIP=240.0.0.1", "GASNET_WORKERIP=240.0.0.1" },
         { "PENSTOCK_UDP_SECURITY=strong", "this protection does not exist" },
         { "PENSTOCK_UDP_PORT=65535", "PENSTOCK_UDP_PORT=65535: it has to be from 0 to 65534" },
@@ -327,7 +327,7 @@ static void ranks_that_do_not_agree_do_not_connect(void **state)
     }
 }
 
-/* Where one processor has no AES, all use the other cipher. */
+/* If one processor has no AES, all ranks use ChaCha20. */
 static void ranks_use_what_all_of_them_have(void **state)
 {
     (void)state;

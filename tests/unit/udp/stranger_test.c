@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stranger_test.c: whoever has no key has no effect: whatever he sends is dropped, counted under
- * the stage that it fails at, and not answered; what he captures he can deliver, once, to whom it
- * was meant for, and nothing else. */
+/* stranger_test.c: a stranger without the key has no effect. Its datagrams are dropped, counted
+ * under the stage at which they fail, and not answered. It can deliver a captured datagram once, to
+ * the intended receiver, and can do nothing more. */
 #include "udp_job.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static size_t make_up(uint8_t *bytes, const uint8_t *captured, size_t captured_l
     uint32_t kind = random_below(4);
     if (kind == 0)
         return len;
-    if (kind == 1) { /* a header as ours are */
+    if (kind == 1) { /* a header like the job's own */
         len = (len & ~(size_t)7) + UDP_DATAGRAM_MIN;
         udp_header_write(bytes, us, 1);
         return len;
@@ -61,7 +61,7 @@ static void no_stranger_has_an_effect_or_an_answer(void **state)
         (void)udp_job_poll(&job, 1, PEN_LANES_ALL);
         if (i % ROUND_LEN != ROUND_LEN - 1)
             continue;
-        uint64_t head = 1000 + i; /* and among them one of ours */
+        uint64_t head = 1000 + i; /* and one valid datagram among them */
         assert_int_equal(udp_job_post(&job, 1, 1, PEN_LANE_REQUEST, head, NULL, 0), PEN_POST_DONE);
         uint8_t ours[512];
         ssize_t ours_len = udp_job_catch(&job, ours, sizeof ours);
@@ -108,9 +108,9 @@ static void what_is_captured_works_once_and_for_its_receiver_only(void **state)
     udp_job_throw(&job, 2, bytes, (size_t)len);
     assert_int_equal(udp_job_poll(&job, 2, PEN_LANES_ALL), 0);
     assert_int_equal(job.ranks[2].counters.net_bad_seal, 1);
-    bytes[8] = 200; /* of nobody */
+    bytes[8] = 200; /* a rank that does not exist */
     udp_job_throw(&job, 2, bytes, (size_t)len);
-    bytes[4] ^= 1; /* of another launch */
+    bytes[4] ^= 1; /* a datagram of another launch */
     udp_job_throw(&job, 2, bytes, (size_t)len);
     assert_int_equal(udp_job_poll(&job, 2, PEN_LANES_ALL), 0);
     assert_int_equal(job.ranks[2].counters.net_bad_source, 2);
@@ -182,12 +182,12 @@ static size_t forge(udp_job *job, uint8_t *bytes)
     return end + PEN_SEAL_TAG_LEN;
 }
 
-/* What a forked child of rank 0 does, as an exit status: 0, it has no effect. */
+/* The actions of a forked child of rank 0; returns an exit status: 0 if it has no effect. */
 static int act_as_child(udp_job *job)
 {
     for (unsigned i = 0; i < 3 * UDP_HOT_AFTER; i++)
         (void)udp_job_post(job, 0, 1, PEN_LANE_REQUEST, i, NULL, 0);
-    udp_flush(udp_of(job->ranks[0].link)); /* what the parent has not sent, too */
+    udp_flush(udp_of(job->ranks[0].link)); /* also data that the parent has not sent */
     for (unsigned i = 0; i < 10; i++)
         if (udp_job_poll(job, 0, PEN_LANES_ALL) != 0)
             return 1;
@@ -201,7 +201,7 @@ static void check_child(const char *security, unsigned accepted)
     udp_job job = { .environment = { security } };
     int status = -1;
     udp_job_open(&job, 2);
-    udp_job_connect(&job, 1); /* what goes to rank 1 is seen by the stranger */
+    udp_job_connect(&job, 1); /* the stranger sees datagrams to rank 1 */
     job.ranks[0].link->may_gather = true;
     assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, 1, NULL, 0), PEN_POST_DONE);
     udp_job_throw(&job, 0, forged, forge(&job, forged));
@@ -211,7 +211,7 @@ static void check_child(const char *security, unsigned accepted)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_int_equal(udp_job_catch(&job, bytes, sizeof bytes), -1);
-    /* The parent goes on: it finds what came, and sends what it has kept. */
+    /* The parent goes on: it finds the datagrams that came, and sends those that it has kept. */
     for (unsigned i = 0; i < 3; i++)
         (void)udp_job_poll(&job, 0, PEN_LANES_ALL);
     assert_int_equal(job.ranks[0].delivered, accepted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* udp_job.h: links of the udp conduit in one process, and a stranger: a socket that may stand
- * between two of them, since a rank believes what it was told of where the others are. */
+ * between two of them, since a rank uses the addresses that it imported. */
 #ifndef PEN_TEST_UDP_JOB_H
 #define PEN_TEST_UDP_JOB_H
 
@@ -24,12 +24,12 @@ typedef struct udp_job_rank {
     pen_counters counters;
     unsigned delivered, lines;
     char line[UDP_JOB_LINE_MAX]; /* the last one logged */
-    pen_peer from;               /* of the last frame, and what it was */
+    pen_peer from;               /* sender of the last frame; its contents follow */
     pen_lane lane;
     uint64_t head;
     uint32_t head_len, body_len;
     uint8_t body[UDP_JOB_BODY_MAX];
-    pen_peer answers_to; /* every request is answered with a reply; PEN_PEER_ANY: none is */
+    pen_peer answers_to; /* every request is answered with a reply; PEN_PEER_ANY: no request */
 } udp_job_rank;
 
 typedef struct udp_job {
@@ -143,7 +143,7 @@ static void udp_job_open(udp_job *job, pen_peer size)
             abort();
 }
 
-/* What the rank tells others. */
+/* The address that the rank exports. */
 static udp_address udp_job_address(udp_job *job, pen_peer self)
 {
     udp_address address;
@@ -152,7 +152,8 @@ static udp_address udp_job_address(udp_job *job, pen_peer self)
     return address;
 }
 
-/* All hear of all; but those that send to `captured` reach the stranger (PEN_PEER_ANY: nobody). */
+/* All ranks exchange addresses; those that send to `captured` get the stranger's (PEN_PEER_ANY: no
+ * rank does). */
 static void udp_job_connect(udp_job *job, pen_peer captured)
 {
     udp_address addresses[UDP_JOB_RANKS_MAX];
@@ -192,7 +193,7 @@ static unsigned udp_job_poll(udp_job *job, pen_peer self, unsigned lanes)
     return link->ops->poll(link, lanes, 32);
 }
 
-/* Polls until so many frames have come in all, for at most five seconds. */
+/* Polls until `count` frames have come in all, for at most five seconds. */
 static inline bool udp_job_await(udp_job *job, pen_peer self, unsigned delivered)
 {
     for (unsigned i = 0; i < 5000 && job->ranks[self].delivered < delivered; i++) {
@@ -212,7 +213,7 @@ static inline void udp_job_throw(udp_job *job, pen_peer at, const void *bytes, s
         abort();
 }
 
-/* The next datagram that came to the stranger; -1: there is none. */
+/* The next datagram that came to the stranger; -1: there is no datagram. */
 static inline ssize_t udp_job_catch(udp_job *job, void *bytes, size_t len)
 {
     struct pollfd fd = { .fd = job->stranger, .events = POLLIN };

@@ -29,7 +29,7 @@ static void map(void)
 typedef struct line {
     size_t len, count;
     ptrdiff_t peer_stride, own_stride;
-    size_t peer_at, own_at; /* of the first run */
+    size_t peer_at, own_at; /* where the first run begins */
 } line;
 
 static bool copy_line(const line *l, bool is_put)

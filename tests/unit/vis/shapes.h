@@ -20,7 +20,7 @@ typedef struct shape_side {
     size_t count, len;
     ptrdiff_t strides[SHAPE_LEVELS_MAX];
     size_t base;               /* in the area */
-    size_t offsets[TOTAL_MAX]; /* of each byte in the area */
+    size_t offsets[TOTAL_MAX]; /* offset of each byte in the area */
 } shape_side;
 
 typedef struct shape {
@@ -215,7 +215,7 @@ static pen_vis_call shape_call(const shape *s, const char *dest_area, const char
     return call;
 }
 
-/* What the transfer does to the areas. */
+/* The effect of the transfer on the areas. */
 static void shape_apply(const shape *s, char *dest_area, const char *source_area)
 {
     for (size_t i = 0; i < s->total; i++)

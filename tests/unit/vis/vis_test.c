@@ -260,7 +260,7 @@ static void a_kernel_that_refuses_is_replaced_by_messages(void **state)
     (void)state;
     pair p;
     open_pair(&p, (ranks_params){ .everything = true, .same_host = true });
-    atomic_store(&p.job->boot.page->ranks[1].pid, 0x7ffffff0); /* no such process */
+    atomic_store(&p.job->boot.page->ranks[1].pid, 0x7ffffff0); /* a process that does not exist */
     assert_int_equal(pen_vis_blocking(p.thread, &p.put), 0);
     assert_true(rows_arrived(&p));
     assert_int_equal(p.job->counters.put_net, ROWS);
@@ -275,7 +275,7 @@ static void all_pieces_count_in_one_event(void **state)
     pen_event *event = pen_vis_nb(p.thread, &p.put);
     assert_non_null(event);
     assert_false(pen_event_test(event));
-    assert_true(pen_nbi_test(p.thread, ~0u)); /* none is an implicit one */
+    assert_true(pen_nbi_test(p.thread, ~0u)); /* no handle is an implicit one */
     pen_event_wait(p.job, event, PEN_CALL_EVENT_WAIT);
     assert_true(rows_arrived(&p));
     rma_ranks_close(&p.world);
