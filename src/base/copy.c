@@ -75,8 +75,8 @@ void pen_copy_stream(void *to, const void *from, size_t len)
 }
 
 /* PERIOD: copies from one timed copy to the next. BYTES_PER_TICK: if a timed copy moves fewer bytes
- * per tick of the time stamp counter, the lines came from a different die. A tick is 0.25 to 0.5
- * ns; the limit lies between the rates measured within and between dies. */
+ * per tick of the time stamp counter, the lines were not in this core's caches. A tick is 0.25 to
+ * 0.5 ns. */
 enum { PERIOD = 16, BYTES_PER_TICK = 5 };
 
 pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counters.h: what a rank did, by route, and why it waited. Always on: plain additions, made
- * by the thread that holds the matching lock or by the only thread; a reader may see a value
- * that is a little old, never a torn one. Printed by PENSTOCK_STATS=1. */
+/* counters.h: counts of a rank's operations, by route, and of the reasons why it waited. They
+ * are always on: plain additions, made under the matching lock or by the only thread. A reader
+ * may see a slightly old value, but never a torn one. PENSTOCK_STATS=1 prints them. */
 #ifndef PEN_DIAG_COUNTERS_H
 #define PEN_DIAG_COUNTERS_H
 
 #include <stdint.h>
 
-/* How an operation reached its target: inline (the client's own load or store through the frozen
- * view; counted by clients who ask, never on the fast path), the host's shared memory, or a
+/* The route of an operation: inline (the client's own load or store through the frozen view;
+ * counted by clients on request, never on the fast path), the host's shared memory, or a
  * network. */
 #define PEN_COUNTER_LIST(X)                                              \
     X(am_sent_shm, "active messages sent through shared memory")         \
@@ -22,13 +22,13 @@
     X(atomic_shm, "remote atomics done by the library in shared memory") \
     X(atomic_net, "remote atomics done by messages")                     \
     X(frame_dropped, "malformed frames dropped")                         \
-    X(net_bad_length, "datagrams dropped: of no possible length")        \
+    X(net_bad_length, "datagrams dropped: of invalid length")            \
     X(net_bad_version, "datagrams dropped: not of this protocol")        \
-    X(net_bad_epoch, "datagrams dropped: of another launch")             \
-    X(net_bad_source, "datagrams dropped: of or for no rank of the job") \
+    X(net_bad_epoch, "datagrams dropped: of a different launch")         \
+    X(net_bad_source, "datagrams dropped: not between ranks of the job") \
     X(net_bad_seal, "datagrams dropped: not sealed by a rank")           \
-    X(net_replayed, "datagrams dropped: here before")                    \
-    X(net_bad_frame, "frames dropped: sealed, and malformed")            \
+    X(net_replayed, "datagrams dropped: received before")                \
+    X(net_bad_frame, "frames dropped: sealed but malformed")             \
     X(net_no_room, "frames dropped: sent without credit")                \
     X(net_send_failed, "datagrams that the kernel did not send")         \
     X(again_room, "posts that had to wait for room at the peer")         \
@@ -42,18 +42,19 @@ typedef struct pen_counters {
 #undef PEN_COUNTER_FIELD
 } pen_counters;
 
-/* What a link with credits of its own counts of one peer: as its sender, and as its receiver. */
+/* Counts that a link with its own credits keeps for one peer: as its sender, and as its
+ * receiver. */
 #define PEN_PEER_COUNTER_LIST(X)                                                \
     X(packets_sent, "packets sent to the peer")                                 \
     X(quota, "credits at the peer that we are entitled to")                     \
-    X(hand, "of them in hand")                                                  \
+    X(hand, "credits at the peer that we hold")                                 \
     X(stalls, "waits for credit")                                               \
     X(recalls_answered, "times the peer asked for credits back")                \
     X(packets_received, "packets received from the peer")                       \
     X(quota_given, "credits here that the peer is entitled to")                 \
     X(mailbox, "its packets that wait here")                                    \
     X(control_sent, "control packets with grants and recalls sent to the peer") \
-    X(rides, "grants that rode on other packets")                               \
+    X(rides, "grants piggybacked on other packets")                             \
     X(recalls, "times the peer was asked for credits back")
 
 typedef struct pen_peer_counters {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* log.c: makes one line of context, level and message, and hands it to the kernel in one write. */
+/* log.c: builds one line of context, level and message, and passes it to the kernel in one
+ * write. */
 #include "diag/log.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-    LINE_LEN_MAX = 2048,    /* longer messages are cut: a pipe takes 4096 bytes in one piece */
-    FULL_PIPE_MS_MAX = 100, /* how long a line waits for a reader that set the pipe non-blocking */
+    LINE_LEN_MAX = 2048,    /* longer messages are cut, because a pipe takes 4096 bytes at once */
+    FULL_PIPE_MS_MAX = 100, /* how long a line waits for the reader of a non-blocking pipe */
 };
 
 static const char *const level_names[] = {
@@ -35,7 +36,7 @@ static bool log_shows(const pen_log *log, pen_log_level level)
     return level <= log->level && !(log->quiet && level == PEN_LOG_WARN);
 }
 
-/* A line under construction; what does not fit is left out. */
+/* A line under construction. Text that does not fit is dropped. */
 typedef struct text {
     char bytes[LINE_LEN_MAX];
     size_t len;
@@ -74,7 +75,7 @@ static void text_add_context(text *out, const pen_log *log, pen_log_level level)
     text_add(out, "] %s: ", level_names[level]);
 }
 
-/* One line whatever values it quotes, and nothing in it that a terminal obeys. */
+/* Keeps the message on one line, and removes terminal control characters from quoted values. */
 static void text_end(text *out)
 {
     for (size_t i = 0; i < out->len; i++) {
@@ -84,7 +85,7 @@ static void text_end(text *out)
     }
     if (out->cut)
         memcpy(out->bytes + out->len - 3, "...", 3);
-    out->bytes[out->len++] = '\n'; /* over the terminating zero, for which there was room */
+    out->bytes[out->len++] = '\n'; /* overwrites the terminating zero, for which there was room */
 }
 
 static void write_line(int fd, const char *bytes, size_t len)
@@ -97,7 +98,7 @@ static void write_line(int fd, const char *bytes, size_t len)
         if (poll(&full, 1, FULL_PIPE_MS_MAX) == 1)
             written = write(fd, bytes, len);
     }
-    (void)written; /* nowhere to complain to */
+    (void)written; /* no channel is left for a report */
 }
 
 void pen_log_vline(pen_log *log, pen_log_level level, const char *format, va_list arguments)

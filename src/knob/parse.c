@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* parse.c: the texts people write for a value, by type. The decimal point is a point in every
- * locale. */
+/* parse.c: parses the texts that people write for a value, by type. The decimal point is a point
+ * in every locale. */
 #include "knob/knob.h"
 
 #include <float.h>
 #include <string.h>
 #include <strings.h>
 
-/* A number without sign: digits, or digits with a fraction. */
+/* Is the text a number without sign: digits, or digits with a fraction? */
 typedef struct decimal {
     uint64_t whole;
     double fraction; /* 0 <= fraction < 1 */
@@ -25,7 +25,7 @@ static const char *skip_space(const char *at)
 
 static bool is_end(const char *at) { return *skip_space(at) == '\0'; }
 
-/* What follows the number, or NULL when there is none or it is too large. */
+/* Returns the text after the number, or NULL if there is no number or it is too large. */
 static const char *decimal_parse(const char *at, decimal *out)
 {
     decimal number = { 0 };
@@ -44,7 +44,7 @@ static const char *decimal_parse(const char *at, decimal *out)
             place /= 10;
             any = true;
         }
-        if (number.fraction >= 1) /* a long row of nines, rounded */
+        if (number.fraction >= 1) /* a long row of nines rounds up */
             number.fraction = 1 - 0x1p-53;
     }
     if (!any)
@@ -86,13 +86,13 @@ static bool int_parse(const char *text, int64_t *out)
         return false;
     if (number.whole > (uint64_t)INT64_MAX + (negative ? 1u : 0u))
         return false;
-    /* Through unsigned, where -INT64_MIN is no overflow. */
+    /* Negated as unsigned, so that INT64_MIN does not overflow. */
     *out = (int64_t)(negative ? 0 - number.whole : number.whole);
     return true;
 }
 
-/* K, M, G, T (1024 and its powers), then perhaps B or iB; moves *at behind it. A shift of 0 means
- * none. */
+/* Parses K, M, G or T (powers of 1024), then optionally B or iB, and moves *at behind it. If
+ * there is no suffix, the shift is 0. */
 static bool suffix_parse(const char **at, unsigned *shift_out)
 {
     static const char letters[] = "kmgt";
@@ -120,7 +120,7 @@ static bool scaled(const decimal *number, unsigned shift, uint64_t *out)
     if (shift > 0 && number->whole >> (64 - shift) != 0)
         return false;
     *out = (number->whole << shift) + (uint64_t)(number->fraction * (double)(1ull << shift));
-    return true; /* the fraction is below 1 << shift: no carry out of the top */
+    return true; /* the fraction is below 1 << shift, so nothing carries out of the top */
 }
 
 static bool bytes_parse(const char *text, uint64_t *out)
@@ -160,10 +160,11 @@ static bool seconds_parse(const char *text, double *out)
     return false;
 }
 
-/* e-5, E+3; moves *at behind it. None counts as 0. False: an e without digits, or far too large. */
+/* Parses an exponent like e-5 or E+3, and moves *at behind it. Without an exponent the value
+ * is 0. Returns false for an e without digits, or a value far too large. */
 static bool exponent_parse(const char **at, int *out)
 {
-    const int exponent_max = 400; /* beyond it any number that fits is infinite or 0 */
+    const int exponent_max = 400; /* beyond this, every number that fits is infinite or 0 */
     *out = 0;
     if ((**at | 0x20) != 'e')
         return true;
@@ -183,7 +184,7 @@ static bool exponent_parse(const char **at, int *out)
     return true;
 }
 
-/* One division by an exact power of ten, where there is one: 1e-5 is the double nearest to it. */
+/* If possible, divides once by an exact power of ten: then 1e-5 is the double nearest to it. */
 static double scaled_by_ten(double value, int exponent)
 {
     double divisor = 1;
@@ -214,7 +215,7 @@ static bool real_parse(const char *text, double *out)
     return true;
 }
 
-/* A bare number below 1, or 1.0, is a fraction of the memory; everything else a number of bytes. */
+/* A bare number below 1, or 1.0, is a fraction of the memory. All other numbers are bytes. */
 static bool memory_parse(const char *text, pen_memory_limit *out)
 {
     pen_memory_limit limit = { 0 };
@@ -243,7 +244,7 @@ static bool memory_parse(const char *text, pen_memory_limit *out)
     return true;
 }
 
-/* A number, or two with a hyphen between; what follows, or NULL. */
+/* Parses a number, or two with a hyphen between. Returns the text behind it, or NULL. */
 static const char *range_parse(const char *at, uint64_t *first, uint64_t *last)
 {
     decimal number;

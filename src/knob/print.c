@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* print.c: one knob as a line for people. */
+/* print.c: prints one knob as a line for people. */
 #include "knob/knob.h"
 
 #include <string.h>

@@ -32,7 +32,7 @@ static size_t knob_len(pen_knob_type type)
     return 0;
 }
 
-/* What is allowed, for somebody whose value was not. */
+/* The allowed form of a value, for the message about a value that is not allowed. */
 static const char *knob_form(pen_knob_type type)
 {
     switch (type) {
@@ -45,8 +45,8 @@ static const char *knob_form(pen_knob_type type)
     case PEN_KNOB_SECONDS:
         return "give a time such as 0.5, 50us, 10ms, 2m (suffixes us, ms, s, m, h)";
     case PEN_KNOB_MEMORY:
-        return "give a size such as 512M or a fraction of the memory such as 0.5, with /P (each "
-               "process) or /H (whole host) behind it if you like";
+        return "give a size such as 512M or a fraction of the memory such as 0.5, optionally "
+               "followed by /P (each process) or /H (whole host)";
     case PEN_KNOB_REAL:
         return "give a number such as 0.25 or 1e-5";
     case PEN_KNOB_STRING:
@@ -60,7 +60,7 @@ bool pen_knob_to_process(const char *name, const char *value)
     return (value != NULL ? setenv(name, value, 1) : unsetenv(name)) == 0;
 }
 
-/* Set but empty is how a script unsets: only for a text it is a value. */
+/* Scripts unset a variable by setting it empty. Only for a text is this a value. */
 static const char *knob_value(const pen_knob *row, pen_knob_lookup lookup, void *ctx)
 {
     const char *value = lookup != NULL ? lookup(ctx, row->name) : getenv(row->name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unknown.c: variables with a mistake in the name, which would be without effect and without a
- * word.
- */
+/* unknown.c: detects variables with a mistake in the name, which otherwise would have no effect
+ * and cause no message. */
 #include "base/nearest.h"
 #include "knob/knob.h"
 
@@ -11,8 +10,8 @@ enum { NAME_LEN_MAX = 64, MISTAKES_MAX = 2, SHORT_LEN = 6 };
 
 static const char *const prefixes[] = { "GASNET_", "PENSTOCK_" };
 
-/* Variables of other implementations of GASNet, of their launchers and of programs for them, behind
- * the prefix. */
+/* Variables of different GASNet implementations, of their launchers and of programs for them,
+ * without the prefix. */
 static const char *const of_others[] = {
     "AMRDMA_MAX_PEERS",
     "ATOMIC_TABLESZ",
@@ -96,7 +95,7 @@ static const char *const of_others[] = {
     "WORKER_RANK",
 };
 
-/* What our own launchers set. */
+/* Variables that this library's launchers set. */
 static const char *const internal[] = { "CONTROL_FD", "ARENA_FD", "RANK", "SIZE", "PMIX_PID" };
 
 static bool is_among(const char *const *names, size_t count, const char *name)
@@ -107,7 +106,7 @@ static bool is_among(const char *const *names, size_t count, const char *name)
     return false;
 }
 
-/* The name behind its prefix, or NULL: it has none of these. */
+/* Returns the name behind its prefix, or NULL if it has no known prefix. */
 static const char *rest_of(const char *name)
 {
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
@@ -116,8 +115,8 @@ static const char *rest_of(const char *name)
     return NULL;
 }
 
-/* The row that the name resembles most, or NULL. A wrong prefix counts as one mistake. *is_known: a
- * row has this very name. */
+/* Returns the row whose name is most similar, or NULL. A wrong prefix counts as one mistake.
+ * *is_known: a row has exactly this name. */
 static const char *resembled(const pen_knob *const *tables, const char *name, bool *is_known)
 {
     const char *best = NULL, *rest = rest_of(name);
@@ -156,6 +155,6 @@ void pen_knob_warn_unknown(pen_log *log, char *const *environment, const pen_kno
             continue;
         const char *near = resembled(tables, name, &is_known);
         if (near != NULL && !is_known)
-            pen_log_warn(log, "nobody reads the variable %s; did you mean %s?", name, near);
+            pen_log_warn(log, "the variable %s has no effect; did you mean %s?", name, near);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counter.c: whether the processor's time-stamp counter can serve as a clock, and its rate. */
+/* counter.c: tests whether the processor's time-stamp counter can serve as a clock, and finds
+ * its rate. */
 #include "base/compiler.h"
 #include "tools/tools.h"
 
@@ -16,7 +17,7 @@
 #define FACTOR_ONE       4294967296.0 /* 2^32 */
 #define NS_PER_S         1e9
 #define HZ_PER_MHZ       1e6
-#define HZ_MIN           1e3 /* beyond these bounds it is no rate of a counter */
+#define HZ_MIN           1e3 /* a rate outside these bounds is not plausible */
 #define HZ_MAX           1e11
 
 /* ---- usable? --------------------------------------------------------------------------------- */
@@ -28,14 +29,14 @@ static bool processor_promises(void)
     unsigned a, b, c, d;
     return __get_cpuid(leaf_power, &a, &b, &c, &d) != 0 && (d & invariant) != 0;
 #elif defined(__aarch64__)
-    return true; /* the architecture says so */
+    return true; /* the architecture guarantees it */
 #else
     return false;
 #endif
 }
 
-/* The kernel watches the counter, and takes another clock once it has seen it misbehave; clocks of
- * hypervisors are made of it. */
+/* The kernel watches the counter, and uses a different clock if the counter is unreliable. The
+ * clocks of hypervisors are based on the counter. */
 static bool kernel_distrusts(const char *path)
 {
     FILE *in = fopen(path != NULL ? path : CLOCKSOURCE_FILE, "re");
@@ -59,7 +60,7 @@ bool pen_tools_counter_usable(const char *clocksource)
 
 #if defined(__x86_64__) || defined(__i386__)
 
-/* The counter runs at a multiple of a crystal whose rate newer processors tell. */
+/* The counter runs at a multiple of a crystal, whose rate newer processors report. */
 static double hz_of_crystal(void)
 {
     const unsigned leaf_counter = 0x15;
@@ -69,7 +70,7 @@ static double hz_of_crystal(void)
     return (double)crystal_hz * multiplier / divisor;
 }
 
-/* Several hypervisors tell the rate in kHz. */
+/* Several hypervisors report the rate in kHz. */
 static double hz_of_hypervisor(void)
 {
     const unsigned leaf_features = 1, hypervisor = 1u << 31;
@@ -121,8 +122,8 @@ pen_tools_rate pen_tools_rate_choose(pen_tools_rate measured, double stated_hz)
 
 /* ---- rate ------------------------------------------------------------------------------------ */
 
-/* The nominal rate: in the name of the processor's model ("@ 2.20GHz"), else what the first core
- * runs at now; 0: not there. */
+/* The nominal rate: from the name of the processor's model ("@ 2.20GHz"), otherwise the first
+ * core's current rate; 0 if neither is known. */
 static double rate_of_cpuinfo(const char *path)
 {
     FILE *in = fopen(path != NULL ? path : CPUINFO_FILE, "re");
@@ -190,7 +191,7 @@ uint64_t pen_tools_tick_factor(double hz) { return (uint64_t)(NS_PER_S / hz * FA
 
 uint64_t pen_tools_ticks_to_ns(uint64_t ticks, uint64_t factor)
 {
-    /* In two halves: the product has up to 96 bits. */
+    /* Multiplies in two halves, because the product has up to 96 bits. */
     uint64_t high = (ticks >> 32) * factor, low = (ticks & UINT32_MAX) * (factor & UINT32_MAX);
     uint64_t middle = (ticks & UINT32_MAX) * (factor >> 32);
     return high + middle + (low >> 32);

@@ -12,7 +12,7 @@ const pen_knob pen_tools_knobs[] = {
     { "GASNET_TSC_RATE_HARD_TOLERANCE", PEN_KNOB_REAL, "0.01", TOOLS_FIELD(tsc_hard_tolerance),
       "Use the measured rate if the wanted one differs by more than this part." },
     { "GASNET_TSC_VERBOSE", PEN_KNOB_BOOL, "no", TOOLS_FIELD(tsc_verbose),
-      "Whether to tell what gasnett_ticks_now reads, and its rate." },
+      "Whether to print the source of gasnett_ticks_now, and its rate." },
     { "GASNET_FREEZE_ON_ERROR", PEN_KNOB_BOOL, "no", TOOLS_FIELD(freeze_on_error),
       "Whether a fatal error or a crash stops the process until a debugger, or SIGCONT, lets it "
       "go." },

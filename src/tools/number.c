@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* number.c: numbers as people write them, and sums over blocks of memory. */
+/* number.c: numbers as people write them, and checksums of blocks of memory. */
 #include "tools/tools.h"
 
 #include <ctype.h>
@@ -28,7 +28,8 @@ static bool is_hexadecimal(const char *text)
     return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 }
 
-/* Bytes for a suffix such as "K", "kB" or "KiB"; 0 if there is none. Moves *text behind it. */
+/* Parses a suffix like "K", "kB" or "KiB", and moves *text behind it. Returns its bytes, or 0
+ * without a suffix. */
 static uint64_t take_suffix(const char **text)
 {
     static const char letters[] = "KMGTPE";
@@ -52,7 +53,7 @@ static int64_t clamp(double value)
     return value < -INT64_END ? INT64_MIN : (int64_t)value;
 }
 
-/* A size: a fraction, and a suffix or else the unit. */
+/* Parses a size: a number or fraction, then a suffix. Without suffix, `unit` applies. */
 static bool parse_size(const char *text, uint64_t unit, int64_t *out)
 {
     char *end;
@@ -111,7 +112,7 @@ bool pen_tools_parse_real(const char *text, double *out)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A size in the largest unit of which it is a whole number. */
+/* Writes a size in the largest unit of which it is a whole multiple. */
 void pen_tools_format_number(int64_t value, char *buffer, size_t size, bool is_mem_size)
 {
     static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };

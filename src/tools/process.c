@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* process.c: limits of this process, where its threads run, and what program it is. */
+/* process.c: the limits of this process, the cores of its threads, and the path of its program. */
 #include "tools/tools.h"
 
 #include <sched.h>

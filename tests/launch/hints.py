@@ -35,7 +35,7 @@ LINES = [
 
 # Variables, and what rank 0 says of them.
 VARIABLES = [
-    ({"PENSTOCK_COUNDIT": "udp"}, "nobody reads the variable PENSTOCK_COUNDIT; did you mean PENSTOCK_CONDUIT?"),
+    ({"PENSTOCK_COUNDIT": "udp"}, "the variable PENSTOCK_COUNDIT has no effect; did you mean PENSTOCK_CONDUIT?"),
     ({"GASNET_MAX_SEGSIZ": "64M"}, "did you mean GASNET_MAX_SEGSIZE?"),
     ({"PENSTOCK_MAX_SEGSIZE": "64M"}, "did you mean GASNET_MAX_SEGSIZE?"),
     ({"GASNET_LOG": "info"}, "did you mean PENSTOCK_LOG?"),
