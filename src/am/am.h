@@ -134,8 +134,7 @@ typedef struct pen_am {
     pen_am_parts *parts; /* incomplete Mediums that arrive in parts; guarded by lock */
     uint32_t parts_sent; /* Mediums sent in parts; guarded by lock */
     struct pen_am_flight *flights[PEN_AM_FLIGHT_BUCKETS]; /* by id; guarded by lock */
-    uint64_t flight_id;                                   /* of the youngest flight; guarded by
-                                                           * lock */
+    uint64_t flight_id;                                   /* the youngest; guarded by lock */
     uint32_t flight_count;                                /* guarded by lock */
     _Atomic bool cma_refused; /* relaxed: a hint that saves a failing system call */
 } pen_am;
