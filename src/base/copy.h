@@ -35,8 +35,8 @@ static inline void pen_copy(void *to, const void *from, size_t len)
  * Copies into memory that a different core has read and will read again. Each store waits until the
  * line is taken from that core's caches, which between dies takes several times as long as the
  * copy. Stores that bypass the caches do not wait, but the reader then has to load the lines from
- * memory. So one copy in a while is timed, and if it is slow, the next ones bypass the caches. The
- * timing is repeated, because the distance of the reader changes while a program runs. */
+ * memory. So one copy in each period is timed, and if it is slow, the next ones bypass the caches.
+ * The timing is repeated, because the distance of the reader changes while a program runs. */
 #define PEN_COPY_OUT_MIN ((size_t)4096)
 
 /* State of one writer to one place; zero at first. */
