@@ -45,7 +45,7 @@ int gex_EP_BindSegment(gex_EP_t endpoint, gex_Segment_t segment, gex_Flags_t fla
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call, "flags 0x%x: must be 0", flags);
     if (endpoint->segment != NULL)
         return pen_api_refuse(GASNET_ERR_BAD_ARG, call,
-                              "endpoint %u has a segment already, and there is no way back; make "
+                              "endpoint %u has a segment already, and a binding is permanent; make "
                               "another endpoint",
                               endpoint->index);
     if (segment->device != NULL && endpoint->index == 0)

@@ -94,10 +94,11 @@ static pen_status publish(publish_call *call, publish_head *heads, pen_endpoint 
     /* All members take part from here on, so a lack of memory ends the job. */
     call->all = calloc(call->team->view.size, part_len);
     if (call->all == NULL)
-        pen_job_fatal(job,
-                      "cannot publish segments: no memory for what %u ranks tell of %u endpoints "
-                      "each; publish fewer at once",
-                      call->team->view.size, call->most);
+        pen_job_fatal(
+            job,
+            "cannot publish segments: no memory for the descriptions by %u ranks, of %u endpoints "
+            "each; publish fewer at once",
+            call->team->view.size, call->most);
     gather(call, call->all, call->mine, part_len);
     status = believe(call, heads);
     free(call->all);
@@ -113,8 +114,9 @@ pen_status pen_team_publish(pen_thread *thread, pen_team *team, pen_endpoint *co
     publish_head *heads = calloc(team->view.size, sizeof *heads);
     call.mine = calloc(PEN_ENDPOINTS_MAX, call.told_len);
     if (heads == NULL || call.mine == NULL)
-        pen_job_fatal(job, "cannot publish segments: no memory for what %u ranks tell; start fewer",
-                      team->view.size);
+        pen_job_fatal(
+            job, "cannot publish segments: no memory for the descriptions by %u ranks; start fewer",
+            team->view.size);
     pen_status status = publish(&call, heads, endpoints, count);
     free(call.mine);
     free(heads);
