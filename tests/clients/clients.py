@@ -24,7 +24,7 @@ SKIPPED = 77
 
 
 class Wrong(Exception):
-    """A program does not build, or does not do what it is to do."""
+    """A program does not build, or does not do its work."""
 
 
 class Missing(Exception):

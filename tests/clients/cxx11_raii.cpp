@@ -53,7 +53,7 @@ class Team
     ~Team()
     {
         if (own && gex_TM_Destroy(tm, nullptr, 0) != 0)
-            std::abort(); // no memory was given, so none comes back
+            std::abort(); // no memory was given, so no memory comes back
     }
     gex_Rank_t rank() const { return gex_TM_QueryRank(tm); }
     gex_Rank_t size() const { return gex_TM_QuerySize(tm); }

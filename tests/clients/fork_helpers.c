@@ -92,7 +92,7 @@ static void through_spawn(void)
           "status of posix_spawnp");
 }
 
-/* A child that works on a copy of memory, the segment's too, and says what it found by its status.
+/* A child that works on a copy of memory, also the segment's, and reports its result by its status.
  */
 static void through_fork(const unsigned char *segment)
 {

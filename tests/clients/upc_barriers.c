@@ -66,7 +66,7 @@ static void mixed_barriers(int round)
     int odd = (int)MYTHREAD % 2, id = round * 7 - 3;
     barrier(upc_named(id), upc_named(id), GASNET_OK);
     barrier(upc_anonymous, upc_anonymous, GASNET_OK);
-    /* Some threads name the barrier, the others do not. */
+    /* Some threads name the barrier, and some do not. */
     if (odd)
         barrier(upc_named(id), upc_named(id), GASNET_OK);
     else

@@ -451,7 +451,7 @@ int main(int argc, char **argv)
             printf("planted: %u of %u gates noticed\n", missed, gates);
         if (plants ? missed != gates : missed != 0) {
             fflush(stdout);
-            gasnet_exit(1); /* before the others end with 0 */
+            gasnet_exit(1); /* before its peers end with 0 */
         }
     } else if (me == PARTNER) {
         serve();

@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     missed += look("all sent Mediums to all", limits->mediums / part);
     if (gex_TM_QueryRank(team) == 0 && (part == 1 ? missed != 0 : missed != 3)) {
         fflush(stdout);
-        gasnet_exit(1); /* before the others end with 0 */
+        gasnet_exit(1); /* before its peers end with 0 */
     }
     gex_Event_Wait(gex_Coll_BarrierNB(team, 0));
     gasnet_exit(0);
