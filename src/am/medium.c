@@ -5,8 +5,8 @@
 
 #include "am/am_internal.h"
 
-/* A body that the link copies is posted at once. Any different one, and one that found no room,
- * is pushed. */
+/* A body that the link copies is posted at once. All other bodies, and those that found no
+ * room, are pushed. */
 static int am_send_body(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame,
                         uint32_t flags)
 {

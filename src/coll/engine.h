@@ -4,8 +4,8 @@
  * Each member turns its part of a collective into a list of steps: send a piece of memory to a
  * member, receive one, combine two, copy. A step starts when the step it names has completed. All
  * receives of a list are open from the beginning. A long reduction runs in sections, each with its
- * own list, so that the memory it needs beside the client's buffers is bounded. Any different
- * collective is one section.
+ * own list, so that the memory it needs beside the client's buffers is bounded. A collective
+ * of any other kind is one section.
  *
  * A transfer is named by collective, section, sender and tag. Its first piece is sent as soon as
  * possible. The remaining pieces follow after the receiver's READY, which it sends when it has
