@@ -12,6 +12,7 @@ check_symbol_exists(SYS_futex "sys/syscall.h" PEN_HAVE_FUTEX)
 check_symbol_exists(SYS_pidfd_open "sys/syscall.h" PEN_HAVE_PIDFD)
 check_symbol_exists(getrandom "sys/random.h" PEN_HAVE_GETRANDOM)
 check_symbol_exists(backtrace "execinfo.h" PEN_HAVE_BACKTRACE)
+check_symbol_exists(on_exit "stdlib.h" PEN_HAVE_ON_EXIT)
 check_symbol_exists(eventfd "sys/eventfd.h" PEN_HAVE_EVENTFD)
 check_symbol_exists(__libc_single_threaded "sys/single_threaded.h" PEN_HAVE_SINGLE_THREADED)
 unset(CMAKE_REQUIRED_DEFINITIONS)
@@ -37,7 +38,7 @@ endif()
 
 set(names PEN_CHECKED PEN_ASAN PEN_TSAN PEN_HAVE_CMA PEN_HAVE_MEMFD PEN_HAVE_MEMBARRIER
     PEN_HAVE_FUTEX PEN_HAVE_PIDFD PEN_HAVE_GETRANDOM PEN_HAVE_BACKTRACE PEN_HAVE_EVENTFD
-    PEN_HAVE_SINGLE_THREADED PEN_HAVE_HWLOC)
+    PEN_HAVE_SINGLE_THREADED PEN_HAVE_ON_EXIT PEN_HAVE_HWLOC)
 set(PEN_CONFIG_LINES "")
 foreach(name IN LISTS names)
     if(${name})

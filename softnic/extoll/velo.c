@@ -10,6 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef MADV_POPULATE_WRITE /* musl does not name it */
+#    define MADV_POPULATE_WRITE 23
+#endif
+
 /* Time that the model does not wait for, because calls, clocks and a copy take it from velo2_send
  * to the poll that finds the packet. */
 enum { SPINS_BEFORE_YIELD = 200, STATUS_LEN = 8, OWN_NS = 80 };

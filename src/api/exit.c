@@ -9,6 +9,7 @@
 
 #include "boot/departed.h"
 #include "coll/coll.h"
+#include "pen_config.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -165,12 +166,27 @@ static void leave(int status, void *unused)
     }
 }
 
+#if !PEN_HAVE_ON_EXIT
+/* musl does not tell handlers the status. The launcher learns it when the process has ended. */
+static void leave_unseen(void) { leave(0, NULL); }
+#endif
+
+/* Lets the process leave the job when it exits. False: no memory. */
+static bool register_leave(void)
+{
+#if PEN_HAVE_ON_EXIT
+    return on_exit(leave, NULL) == 0;
+#else
+    return atexit(leave_unseen) == 0;
+#endif
+}
+
 pen_status pen_api_catch_exit(void)
 {
     pen_job *job = pen_api_root.job;
-    if (!pen_api_root.exit_caught && on_exit(leave, NULL) != 0) {
-        pen_log_error(&job->log, "cannot register an exit handler: on_exit: %s; free some memory",
-                      strerror(ENOMEM));
+    if (!pen_api_root.exit_caught && !register_leave()) {
+        pen_log_error(&job->log, "cannot register an exit handler: %s: %s; free some memory",
+                      PEN_HAVE_ON_EXIT ? "on_exit" : "atexit", strerror(ENOMEM));
         return PEN_ERR_MEMORY;
     }
     pen_api_root.exit_caught = true;

@@ -12,6 +12,7 @@
 #include "boot/steward.h"
 #include "boot/supervisor.h"
 #include "os/os.h"
+#include "pen_config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -465,12 +466,24 @@ static bool outcome_await(pen_steward *s, outcome *out)
     return ready > 0 && read(s->result[0], out, sizeof(*out)) == (ssize_t)sizeof(*out);
 }
 
+/* The steward tells the launcher the status, so that it needs a handler which learns it. */
+static bool on_exit_registered(pen_steward *s)
+{
+#if PEN_HAVE_ON_EXIT
+    errno = ENOMEM;
+    return on_exit(on_process_exit, s) == 0;
+#else
+    (void)on_process_exit, (void)s;
+    errno = ENOSYS;
+    return false;
+#endif
+}
+
 static pen_status steward_start(pen_log *log, const pen_foreign *launcher, pen_steward *s,
                                 outcome *out)
 {
     const char *call = NULL;
-    if (on_exit(on_process_exit, s) != 0) {
-        errno = ENOMEM;
+    if (!on_exit_registered(s)) {
         call = "on_exit";
     } else if (pipe2(s->news, O_CLOEXEC) != 0 || pipe2(s->result, O_CLOEXEC) != 0) {
         call = "pipe2";

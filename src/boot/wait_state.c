@@ -159,7 +159,7 @@ static bool latest_awaited(const pen_entered *ranks, uint32_t count, uint32_t ki
 bool pen_entered_text(const pen_entered *ranks, uint32_t count, uint32_t kind, char *out,
                       size_t out_len)
 {
-    uint32_t barrier, missing = 0;
+    uint32_t barrier = 0, missing = 0;
     if (!latest_awaited(ranks, count, kind, &barrier))
         return false;
     size_t len = 0;
