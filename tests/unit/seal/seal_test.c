@@ -289,7 +289,10 @@ static __attribute__((noinline, no_sanitize("address"))) unsigned
 count_below(const uint8_t (*words)[WORD], unsigned count)
 {
     volatile uint8_t here[1];
-    const volatile uint8_t *at = here - STACK_LEN;
+    uintptr_t below = (uintptr_t)here - STACK_LEN;
+    __asm__ volatile(""
+                     : "+r"(below)); /* the compiler cannot know that this is outside the array */
+    const volatile uint8_t *at = (const volatile uint8_t *)below;
     unsigned found = 0;
     here[0] = 0;
     for (size_t off = 0; off + WORD < STACK_LEN; off++)
