@@ -49,7 +49,7 @@ def import_pyplot():
 def points(curves, table, key, ranks=2):
     """(bytes, value) of a table's column, without what has none or is no length on a log axis."""
     return [(line["bytes"], line[key]) for line in curves
-            if line["table"] == table and line["ranks"] == ranks and line[key] and line["bytes"]]
+            if line["table"] == table and line["ranks"] == ranks and line.get(key) and line["bytes"]]
 
 
 def plot_lines(axes, lines, what):
@@ -88,7 +88,7 @@ def bandwidth(axes, found):
 def rate(axes, found):
     """Messages a second, one way"""
     short = [line["one_way_m_s"] for line in found["curves"]
-             if line["table"] == "am" and line["bytes"] == 0]
+             if line["table"] == "am" and line["bytes"] == 0 and line.get("one_way_m_s")]
     drawn = plot_lines(axes, [("Medium", points(found["curves"], "am", "one_way_m_s"), "o-")],
                        "millions a second")
     if short:
@@ -100,11 +100,11 @@ def rate(axes, found):
 def scaling(axes, found):
     """Barrier and collectives of 8 bytes over ranks, on two cores"""
     lines = [("barrier", [(line["ranks"], line["nb_us"]) for line in found["curves"]
-                          if line["table"] == "barrier"], "o-")]
+                          if line["table"] == "barrier" and line.get("nb_us")], "o-")]
     for key, label in (("broadcast_us", "broadcast 8 B"), ("reduce_to_all_us", "reduce to all 8 B"),
                        ("all_to_all_us", "all-to-all 8 B")):
         lines.append((label, [(line["ranks"], line[key]) for line in found["curves"]
-                              if line["table"] == "coll" and line["bytes"] == 8], "s-"))
+                              if line["table"] == "coll" and line["bytes"] == 8 and line.get(key)], "s-"))
     drawn = plot_lines(axes, lines, "microseconds")
     axes.set_xlabel("ranks")
     return drawn

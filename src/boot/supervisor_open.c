@@ -160,7 +160,7 @@ static const char *descriptors_open(pen_supervisor *s)
     if (call == NULL)
         call = pen_super_keep(s, "epoll_create1", epoll_create1(EPOLL_CLOEXEC), &s->streams_epoll);
     if (call == NULL)
-        call = pen_super_keep(s, "open /dev/null", open("/dev/null", O_RDONLY | O_CLOEXEC),
+        call = pen_super_keep(s, "/dev/null: open", open("/dev/null", O_RDONLY | O_CLOEXEC),
                               &s->null_fd);
     if (call == NULL)
         call = words_open(s);

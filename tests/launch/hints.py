@@ -127,7 +127,7 @@ class System(unittest.TestCase):
                 raise unittest.SkipTest("no mount namespaces here")
             job = run("run", "-n", "2", PROGRAM, before=hide)
             self.assertNotEqual(job.status, 0)
-            self.assertRegex(job.err, "open /dev/null: No such file or directory; .*mount /dev")
+            self.assertRegex(job.err, "/dev/null: open: No such file or directory; .*mount /dev")
             job = run("run", "-n", "2", PROGRAM, before=[*hide, os.path.abspath(REFUSE), "getrandom", "EPERM"])
             self.assertNotEqual(job.status, 0)
             self.assertNotIn("defect", job.err)
