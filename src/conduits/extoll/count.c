@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* count.c: what is counted of each peer, read while the job runs. Of the data credits: those of the
- * CONTROL lane never change. */
+/* count.c: counters for each peer, readable while the job runs. They count data credits; the
+ * credits of the CONTROL lane never change. */
 #include "conduits/extoll/extoll.h"
 
-/* Not waiting for the lock: whoever asks may be in the middle of something. */
+/* Does not wait for the lock: a signal handler may call it while its thread holds the lock. */
 static bool count_peer(pen_link *base, pen_peer peer, pen_peer_counters *out)
 {
     extoll_link *link = extoll_of(base);

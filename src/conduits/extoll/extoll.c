@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* extoll.c: the conduit over an EXTOLL network card: opening and closing a link, and its registry
- * entry. It uses the card's two interfaces (velo2.h, rma2.h) and what stands in for its driver
- * (card.h). Who does what: extoll.h; what is promised and why: docs/conduits/extoll.md. */
+/* extoll.c: the conduit over an EXTOLL network card: opening and closing a link, and its
+ * registry entry. It uses the card's two interfaces (velo2.h, rma2.h) and the replacement of its
+ * driver (card.h). extoll.h describes the division of work; docs/conduits/extoll.md states the
+ * guarantees and the reasons. */
 #include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
@@ -11,21 +12,21 @@
 #include <errno.h>
 #include <string.h>
 
-#define EXTOLL_MAGIC 0x6578746fu /* and with it the version of what packets say */
+#define EXTOLL_MAGIC 0x6578746fu /* includes the version of the packet format */
 
-/* What a rank tells the others, and what all must agree on. */
+/* The address that a rank publishes. All ranks must agree on its first part. */
 typedef struct extoll_address {
     uint32_t magic, packet_max;
     uint32_t policy, quota, control;
-    uint16_t velo_vpid, rma_vpid; /* need not be equal, as is what follows */
+    uint16_t velo_vpid, rma_vpid; /* may differ between ranks, as may all fields below */
     uint8_t fenced, has_bounce, zero[2];
 } extoll_address;
 
 static int extoll_score(pen_peer peers, const char **why_not)
 {
     if (peers <= EXTOLL_RANKS_MAX)
-        return 2; /* a card in software: never better than what it is made of */
-    *why_not = "it serves at most 16384 ranks of one host";
+        return 2; /* a software card: never better than the shared memory under it */
+    *why_not = "the software card serves at most 16384 ranks of one host";
     return 0;
 }
 
@@ -33,7 +34,7 @@ static size_t extoll_shared_len(pen_peer peers, const void *config)
 {
     extoll_plan plan;
     if (extoll_plan_make(config, peers, &plan) != NULL)
-        return 0; /* open says why */
+        return 0; /* open logs the reason */
     return pen_card_len(&plan.card);
 }
 
@@ -141,7 +142,7 @@ static pen_status extoll_connect(pen_link *base, const void *blobs, pen_peer cou
         memcpy(&address, (const char *)blobs + peer * sizeof address, sizeof address);
         if (memcmp(&address, &mine, offsetof(extoll_address, velo_vpid)) != 0) {
             host->log(host->ctx, PEN_LOG_ERROR,
-                      "cannot speak with rank %u over extoll: its credits or packets are others; "
+                      "cannot speak with rank %u over extoll: its credits or packets differ; "
                       "start all ranks with the same build and the same PENSTOCK_EXTOLL_ variables",
                       peer);
             return PEN_ERR_UNUSABLE;

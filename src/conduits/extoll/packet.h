@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* packet.h: what a VELO packet of this conduit says, bit by bit. VELO gives each packet two bits
- * (mtt) and eight (tag) beside its payload; they say what a header would.
+/* packet.h: format of this conduit's VELO packets. Beside its payload, VELO gives
+ * each packet two bits (mtt) and eight bits (tag), which replace a header.
  *
- *   mtt    SHORT   a frame that is a head and nothing else, whole
+ *   mtt    SHORT   a whole frame that is only a head
  *          BEGIN   a begin word, then the first bytes of head and body, one behind the other
  *          MORE    the bytes that follow
  *          CREDIT  a credit word; takes no credit
@@ -12,8 +12,8 @@
  *   credit 0..1 kind | 2 of the CONTROL lane | 3 epoch | 4..7 zero | 8..31 count |
  *          32..63 raised, with its sign
  *
- * Packets of a pair stay in order, so a frame's bytes need no numbers; each lane of a pair has at
- * most one frame under way. Where packets end says nothing. */
+ * Packets of a pair stay in order, so a frame's bytes need no numbers; each lane of a pair has
+ * at most one frame under way. The ends of packets have no meaning. */
 #ifndef PEN_CONDUITS_EXTOLL_PACKET_H
 #define PEN_CONDUITS_EXTOLL_PACKET_H
 
@@ -24,7 +24,7 @@ enum { EXTOLL_SHORT, EXTOLL_BEGIN, EXTOLL_MORE, EXTOLL_CREDIT }; /* mtt */
 
 enum {
     EXTOLL_WORD = 8,
-    EXTOLL_PAYLOAD_MAX = 120, /* of any card's packets */
+    EXTOLL_PAYLOAD_MAX = 120, /* largest payload of any card's packets */
     EXTOLL_HEAD_WORDS_MAX = PEN_FRAME_HEAD_MAX / EXTOLL_WORD,
     EXTOLL_CREDIT_COUNT_MAX = (1 << 24) - 1,
 };
@@ -82,7 +82,8 @@ static inline bool extoll_begin_is_sound(uint64_t word, uint32_t body_max)
            extoll_begin_body_len(word) <= (after_puts ? 0 : body_max);
 }
 
-/* Whether it begins a packet of so many bytes that has all of its frame, and waits for nothing. */
+/* Whether the word begins a packet of len bytes that holds the whole frame and waits for no
+ * puts. */
 static inline bool extoll_begin_is_whole(uint64_t word, uint32_t len)
 {
     uint64_t head_len = extoll_begin_head_len(word);
@@ -98,7 +99,7 @@ static inline uint64_t extoll_credit(const pen_credit_message *message, bool of_
            (message->epoch ? 1u << 3 : 0u) | (of_control ? 1u << 2 : 0u) | (unsigned)message->kind;
 }
 
-/* False: no such word. */
+/* Returns false if the word is malformed. */
 static inline bool extoll_credit_parse(uint64_t word, pen_credit_message *out, bool *of_control)
 {
     uint32_t low = (uint32_t)word;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* poll.c: the mailbox is emptied, and what most packets are goes straight to where it belongs. */
+/* poll.c: empties the mailbox. The fast path for most packets is here; receive.c is the slow
+ * path. */
 #include "conduits/extoll/receive.h"
 
 /* ---- straight to where they belong ----------------------------------------------------------- */
 
-/* Whether the packet is of a lane that is taken up as it comes, from a peer, with a frame's bytes
- * and nothing about credits: what most are. What the functions below cannot do with it they leave
- * as it is. */
+/* Whether the fast path may take the packet: it comes from a peer, its lane is wanted, it has
+ * bytes of a frame, and no credit word. The functions below leave a packet unchanged if they
+ * cannot take it. */
 static inline bool is_straight(const extoll_link *link, const extoll_packet *packet, unsigned lanes)
 {
     return pen_likely(packet->tag < PEN_LANES && packet->mtt != EXTOLL_CREDIT) &&
@@ -21,11 +22,12 @@ static inline bool pass(pen_credit_receiver *receiver, uint32_t i)
 
 enum { SHORT_MAX = VELO2_MAX_MSG_SIZE_64 }; /* bytes of a packet that each slot has */
 
-/* Copies the packet out of the mailbox: a short one with what is before it in its slot, so that the
- * length is a constant. */
+/* Copies the packet out of the mailbox. A short packet is copied with the bytes before it in its
+ * slot, so that the length is a constant. */
 static inline void copy_out(extoll_link *link, const extoll_packet *packet)
 {
-    _Static_assert(SHORT_MAX <= EXTOLL_COPY_LEAD * EXTOLL_WORD, "what comes along has a place");
+    _Static_assert(SHORT_MAX <= EXTOLL_COPY_LEAD * EXTOLL_WORD,
+                   "the bytes before a packet have a place");
     uint32_t len = (packet->len + EXTOLL_WORD - 1) & ~(uint32_t)(EXTOLL_WORD - 1);
     const char *end = (const char *)velo2_recv_peek(&link->velo) + len;
     if (pen_likely(len <= SHORT_MAX))
@@ -34,7 +36,7 @@ static inline void copy_out(extoll_link *link, const extoll_packet *packet)
         (void)velo2_recv_payload(&link->velo, extoll_copy_of(link), 0, packet->len);
 }
 
-/* Copies what the packet has from `offset` on: of one that is full in one go. */
+/* Copies the packet's bytes from `offset` on; those of a full packet in one piece. */
 static inline void copy_to(const extoll_link *link, char *to, uint32_t offset, uint32_t len)
 {
     if (len == SHORT_MAX)
@@ -43,7 +45,7 @@ static inline void copy_to(const extoll_link *link, char *to, uint32_t offset, u
         (void)velo2_recv_payload(&link->velo, to, offset, len);
 }
 
-/* A packet that is a whole frame. False: it is not. */
+/* Takes a packet that is a whole frame. Returns false if it is not. */
 static inline bool take_all(extoll_link *link, const extoll_packet *packet, unsigned *delivered)
 {
     copy_out(link, packet);
@@ -82,8 +84,8 @@ static inline bool finds_more(extoll_link *link, const extoll_packet *last, uint
     return packet.mtt == EXTOLL_MORE && packet.tag == last->tag && packet.from == last->from;
 }
 
-/* Takes the bytes from `offset` on of the packet that was found, and those of the packets behind it
- * that go on with its frame, which has its head and a buffer. Under the lock, which it drops. */
+/* Takes the found packet's bytes from `offset` on, and the packets behind it that continue its
+ * frame, which has its head and a buffer. Called under the lock, which it drops. */
 static unsigned take_run(extoll_link *link, extoll_rx *rx, const extoll_packet *packet,
                          uint32_t offset, unsigned *packets)
 {
@@ -108,12 +110,12 @@ static unsigned take_run(extoll_link *link, extoll_rx *rx, const extoll_packet *
     rx->got = rx->lead_len + rx->body_len - left;
     if (!is_sound)
         extoll_lose(link, packet->from,
-                    "a packet has no credit, or a frame is longer than it said");
+                    "a packet has no credit, or a frame is longer than announced");
     return is_sound && left == 0 ? extoll_rx_end(link, packet, rx, rx->buffer->body) : 0;
 }
 
-/* A packet that begins a frame and has all of its head but not all of its body, so that it waits
- * for no puts; with what is there of the rest. */
+/* Takes a packet that begins a frame and has all of its head but not all of its body, so that it
+ * waits for no puts. Takes the packets of the rest that are there, too. */
 static bool take_begin(extoll_link *link, extoll_rx *rx, const extoll_packet *packet,
                        unsigned *delivered, unsigned *packets)
 {
@@ -139,7 +141,7 @@ static bool take_begin(extoll_link *link, extoll_rx *rx, const extoll_packet *pa
     return true;
 }
 
-/* A packet that goes on with a frame which has its head and a buffer, and no data to wait for. */
+/* Takes a packet that continues a frame with a head and a buffer, and no data to wait for. */
 static bool take_more(extoll_link *link, extoll_rx *rx, const extoll_packet *packet,
                       unsigned *delivered, unsigned *packets)
 {
@@ -150,13 +152,14 @@ static bool take_more(extoll_link *link, extoll_rx *rx, const extoll_packet *pac
     return true;
 }
 
-/* False: the packet that was found is not one of those, and nothing has happened. */
+/* Takes the found packet by the fast path. Returns false if that cannot take it; nothing has
+ * happened then. */
 static inline bool take_straight(extoll_link *link, const extoll_packet *packet, unsigned lanes,
                                  unsigned *delivered, unsigned *packets)
 {
     if (!is_straight(link, packet, lanes))
         return false;
-    /* Full ones go on. */
+    /* Only full packets continue. */
     if (packet->mtt != EXTOLL_MORE && packet->len != link->packet_max) {
         bool is_whole = take_all(link, packet, delivered);
         *packets += is_whole;
@@ -170,7 +173,7 @@ static inline bool take_straight(extoll_link *link, const extoll_packet *packet,
 
 /* ---- the mailbox, packet by packet ----------------------------------------------------------- */
 
-/* Empties the mailbox as far as the budget goes; answers events, and frames in *delivered. */
+/* Empties the mailbox as far as the budget goes; returns events, and frames in *delivered. */
 static __attribute__((noinline)) unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
 {
     unsigned events = 0, delivered = 0;
@@ -191,19 +194,22 @@ static __attribute__((noinline)) unsigned drain(extoll_link *link, unsigned lane
 
 /* ---- poll ------------------------------------------------------------------------------------ */
 
-enum { RMA_LOOK_EVERY = 16 }; /* polls; what nobody waits for may lie a little */
+enum {
+    RMA_LOOK_EVERY = 16
+}; /* polls; a notification that no operation waits for may lie a little */
 
-/* Whether there may be work besides packets and what is to be sent. */
+/* Whether there may be work besides packets to receive and to send. */
 static inline bool has_more_than_mail(extoll_link *link)
 {
-    /* relaxed: what this thread began it sees, and polls look again */
+    /* relaxed: a thread sees what it began itself, and polls look again */
     return atomic_load_explicit(&link->rma_work, memory_order_relaxed) != 0 ||
            link->waiting.total != 0 ||
            atomic_load_explicit(&link->own_total, memory_order_relaxed) != 0 ||
            link->stash.total != 0 || ++link->quiet % RMA_LOOK_EVERY == 0;
 }
 
-/* Operations of RMA, frames to ourselves, what was put aside; answers events, frames among them. */
+/* Handles operations of RMA, frames from the rank to itself, and the stash; returns events,
+ * frames among them. */
 static __attribute__((noinline)) unsigned poll_more(extoll_link *link, unsigned lanes,
                                                     unsigned budget, unsigned *frames)
 {
@@ -217,7 +223,7 @@ static __attribute__((noinline)) unsigned poll_more(extoll_link *link, unsigned 
     return events + *frames;
 }
 
-/* Nothing else was there: time to tell the card what was read. */
+/* Reports the packets read to the card; called when there was no further work. */
 static __attribute__((noinline)) void tell_card(extoll_link *link)
 {
     pen_lock_take(&link->lock);
@@ -226,7 +232,7 @@ static __attribute__((noinline)) void tell_card(extoll_link *link)
     link->stale = false;
 }
 
-/* What there is to be sent. */
+/* Sends all that can be sent. */
 static __attribute__((noinline)) unsigned push(extoll_link *link)
 {
     pen_lock_take(&link->lock);
@@ -238,7 +244,7 @@ static __attribute__((noinline)) unsigned push(extoll_link *link)
     bool waits_for_card =
         link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed);
     pen_lock_drop(&link->lock);
-    return sent + waits_for_card; /* nobody wakes us when the card has room */
+    return sent + waits_for_card; /* no event comes when the card has room */
 }
 
 unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* post.c: frames are posted. What most are goes straight to the card; the others go as far as
- * credits and card let them, and send.c goes on with them. */
+/* post.c: posts frames. The fast path sends a frame straight to the card. Otherwise a frame goes
+ * as far as credits and card let it, and send.c continues it. */
 #include "conduits/extoll/send.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static inline bool fits_packet(const extoll_link *link, const pen_frame *frame)
            EXTOLL_WORD + frame->head_len + frame->body_len <= link->packet_max;
 }
 
-/* A frame that is whole in one packet; begun: memory for what a begin word leads. */
+/* Parts of a frame that fits one packet. begun: memory for a begin word and the words behind it. */
 static inline extoll_parts whole_parts(const pen_frame *frame, bool is_short,
                                        uint64_t begun[EXTOLL_HEAD_WORDS_MAX + 1])
 {
@@ -33,16 +33,16 @@ static inline extoll_parts whole_parts(const pen_frame *frame, bool is_short,
     return parts;
 }
 
-/* The card has refused the packet of such a frame: it is under way. */
+/* Keeps a frame of one packet under way after the card has refused the packet. */
 static PEN_COLD void keep_whole(extoll_link *link, extoll_peer *to, pen_lane lane)
 {
     extoll_tx *tx = &to->tx[lane];
-    tx->lead_len = tx->sent = tx->packet_len; /* all that is left of it */
+    tx->lead_len = tx->sent = tx->packet_len; /* only the packet is left of it */
     tx->body_len = 0;
     extoll_tx_settle(link, to, lane, false);
 }
 
-/* A frame that is whole in one packet, right away. False: there is no credit. */
+/* Posts a frame that fits one packet. Returns false if there is no credit. */
 static bool post_whole(extoll_link *link, extoll_peer *to, pen_lane lane, const pen_frame *frame,
                        bool is_short)
 {
@@ -60,8 +60,8 @@ static bool post_whole(extoll_link *link, extoll_peer *to, pen_lane lane, const 
 
 /* ---- frames of more packets ------------------------------------------------------------------ */
 
-/* Whether there is a buffer for a body that does not go at once: by the time that is known, a part
- * of it may be away. */
+/* Whether there is a buffer for a body that cannot go at once. Checked first, because a part of
+ * the body may have gone by the time the buffer is needed. */
 static bool has_buffer(extoll_link *link)
 {
     if (pen_likely(link->buffers != NULL))
@@ -89,7 +89,7 @@ static pen_post post_packets(extoll_link *link, extoll_peer *to, pen_lane lane,
     return is_refused ? PEN_POST_AGAIN : PEN_POST_DONE;
 }
 
-/* A frame behind one that is under way: of requests there is none. */
+/* Posts a frame behind one that is under way. Requests are never queued like this. */
 static pen_post post_after(extoll_link *link, extoll_peer *to, pen_lane lane,
                            const pen_frame *frame, bool is_short, bool behind_puts)
 {
@@ -112,7 +112,7 @@ static pen_post post_after(extoll_link *link, extoll_peer *to, pen_lane lane,
 
 /* ---- frames to ourselves --------------------------------------------------------------------- */
 
-/* They take no slot of the mailbox, which has room for peers only. */
+/* Frames to itself take no slot of the mailbox, which has room for peers only. */
 static pen_post post_own(extoll_link *link, pen_lane lane, const pen_frame *frame, bool behind_puts)
 {
     uint64_t number = behind_puts ? extoll_rma_number(link, link->base.self) : 0;
@@ -125,10 +125,11 @@ static pen_post post_own(extoll_link *link, pen_lane lane, const pen_frame *fram
 
 /* ---- any frame ------------------------------------------------------------------------------- */
 
-/* A request begins with half of the quota in hand or more, as long as credits keep coming: the rest
- * is for replies. Else a rank that sends as many requests as it can has nothing left for replies to
- * its peer's, has to stash those, and returns no credit for them, while its peer does the same.
- * Nobody relies on it: it is for so many tries, then one credit is left, as the rules demand. */
+/* Holds a request back while less than half of the quota is left, as long as credits keep
+ * coming: the rest is for replies. Without this rule, a rank that sends as many requests as it
+ * can has no credit left for replies to its peer. It has to stash the peer's requests and
+ * returns no credit for them, while its peer does the same. Correctness does not depend on
+ * this rule: after a fixed number of tries one credit is enough, as the credit rules demand. */
 static inline bool is_held_back(const extoll_link *link, extoll_peer *to)
 {
     if (to->patience == 0 || !pen_credit_sender_is_low(link->data_sender, to->source_i))
@@ -165,7 +166,7 @@ static __attribute__((noinline)) pen_post post_any(extoll_link *link, extoll_pee
 
 /* ---- what most frames are -------------------------------------------------------------------- */
 
-/* Nothing is in the frame's way, and no credit waits for a ride. */
+/* Whether no frame blocks this one, and no credit waits to be piggybacked. */
 static inline bool is_plain(const extoll_link *link, const extoll_peer *to, pen_lane lane)
 {
     return pen_likely(lane != PEN_LANE_CONTROL) && pen_likely(!to->tx[lane].is_active) &&
@@ -174,7 +175,8 @@ static inline bool is_plain(const extoll_link *link, const extoll_peer *to, pen_
            pen_likely(!pen_credit_receiver_is_worth_a_ride(link->data_receiver, to->source_i));
 }
 
-/* Of one packet. False: there is no credit that needs no thought, and nothing has happened. */
+/* Fast path for frames of one packet. Returns false if there is no plain credit; nothing has
+ * happened then. */
 static inline bool post_plain_whole(extoll_link *link, extoll_peer *to, pen_lane lane,
                                     const pen_frame *frame, bool is_short)
 {
@@ -190,8 +192,8 @@ static inline bool post_plain_whole(extoll_link *link, extoll_peer *to, pen_lane
     return true;
 }
 
-/* The rest of a frame of which so much has gone. refused: the last packet of that, which the card
- * has not taken; NULL: it has. */
+/* Continues a frame of which a part has gone. refused: that part's last packet if the card has
+ * refused it, or NULL. */
 static PEN_COLD void go_on(extoll_link *link, extoll_peer *to, pen_lane lane,
                            const pen_frame *frame, uint32_t done, const extoll_parts *refused,
                            uint8_t mtt)
@@ -207,7 +209,8 @@ static PEN_COLD void go_on(extoll_link *link, extoll_peer *to, pen_lane lane,
     extoll_tx_settle(link, to, lane, extoll_tx_run(link, to, lane, tx, &sent));
 }
 
-/* Of more than one. False: as above, or its head is longer than a packet. */
+/* Fast path for frames of several packets. Returns false if nothing was sent: there is no plain
+ * credit, or the head is longer than a packet. */
 static __attribute__((noinline)) bool post_plain_run(extoll_link *link, extoll_peer *to,
                                                      pen_lane lane, const pen_frame *frame)
 {
@@ -240,7 +243,7 @@ static __attribute__((noinline)) bool post_plain_run(extoll_link *link, extoll_p
     return true;
 }
 
-/* False: it is not one of those, and nothing has happened. */
+/* Fast path for any frame. Returns false if it does not apply; nothing has happened then. */
 static inline bool post_plain(extoll_link *link, extoll_peer *to, pen_lane lane,
                               const pen_frame *frame)
 {
@@ -252,8 +255,8 @@ static inline bool post_plain(extoll_link *link, extoll_peer *to, pen_lane lane,
     return link->plan.coalesced && post_plain_run(link, to, lane, frame);
 }
 
-/* What is answered to a frame whatever it is; DONE: it depends. Looks without the lock, which the
- * poller may want to make room. relaxed: see extoll_peer, extoll_tx */
+/* Answer that needs no look at the frame; DONE if the frame decides. Reads without the lock,
+ * which the poller may need to make room. relaxed: see extoll_peer, extoll_tx */
 static inline pen_post answer_at_once(const extoll_peer *to, pen_lane lane)
 {
     if (pen_unlikely(atomic_load_explicit(&to->is_lost, memory_order_relaxed)))
@@ -265,7 +268,7 @@ static inline pen_post answer_at_once(const extoll_peer *to, pen_lane lane)
 
 pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
-    (void)op; /* what does not go now is copied */
+    (void)op; /* data that cannot go now are copied */
     extoll_link *link = extoll_of(base);
     extoll_peer *peer = &link->to[to];
     pen_post result = answer_at_once(peer, lane);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* receive.c: packets become frames, one by one. All lanes come through one mailbox, so it is always
- * emptied: packets of a lane that was not asked for go to the stash, with their slots still counted
- * as in use, so that the stash holds no more than the mailbox could. A frame whose data comes by
- * RMA and is not there yet waits there, too. */
+/* receive.c: packets become frames, one by one (slow path). All lanes come through one mailbox,
+ * so it is always emptied. Packets of a lane that was not asked for go to the stash. Their slots
+ * still count as in use, so that the stash holds no more than the mailbox could. A frame that
+ * waits for its data by RMA waits there, too. */
 #include "conduits/extoll/receive.h"
 
 /* ---- peers that make no sense ---------------------------------------------------------------- */
@@ -29,13 +29,14 @@ static void stash_packet(extoll_link *link, const extoll_packet *packet)
                               .body = packet->payload,
                               .body_len = packet->len };
     uint64_t tag = (uint64_t)packet->mtt << 8 | packet->tag;
-    /* Each has a slot of its own, and no more slots are granted than there are. */
+    /* Each has a slot of its own, and no more slots are granted than exist. */
     PEN_INVARIANT(pen_lanes_keep(&link->stash, packet->from, packet->lane, &frame, tag));
 }
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
-/* For those that were not freed when they came: one round of the lock for a packet is enough. */
+/* For packets whose slot was not freed on arrival; that way one round of the lock per packet is
+ * enough. */
 static void free_slot_later(extoll_link *link, pen_peer from, pen_lane lane)
 {
     pen_lock_take(&link->lock);
@@ -62,8 +63,8 @@ static bool hear(extoll_link *link, pen_peer from, uint64_t word)
     return pen_credit_sender_hear(link->data_sender, i, &message) == PEN_OK;
 }
 
-/* Under the lock: notes that a packet has come, frees its slot if it is taken up now, and hears the
- * credits that it carries. */
+/* Under the lock: notes that a packet has come, frees its slot if it is taken up now, and
+ * handles the credits that it carries. */
 static bool arrive(extoll_link *link, extoll_packet *packet)
 {
     pen_credit_receiver *receiver = extoll_receiver_of(link, packet->lane);
@@ -86,7 +87,8 @@ static bool arrive(extoll_link *link, extoll_packet *packet)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* It keeps the slot of its last packet: so many frames can wait, and no more. */
+/* Keeps a frame until its data has come. It keeps the slot of its last packet, which bounds how
+ * many frames can wait. */
 static void wait_for_data(extoll_link *link, const extoll_packet *packet, const void *head,
                           uint32_t head_len, uint64_t number)
 {
@@ -126,7 +128,8 @@ unsigned extoll_rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx
     return 1;
 }
 
-/* Memory for a body that comes in more than one packet. False: there is none. */
+/* Takes memory for a body that comes in more than one packet. Returns false if there is no
+ * memory. */
 static bool rx_buffer(extoll_link *link, extoll_rx *rx)
 {
     if (rx->buffer != NULL)
@@ -137,14 +140,14 @@ static bool rx_buffer(extoll_link *link, extoll_rx *rx)
     return rx->buffer != NULL;
 }
 
-/* Takes the bytes of a packet up; answers frames delivered. The packet's slot is freed here, but
- * for that of a frame that waits. */
+/* Takes up the bytes of a packet; returns frames delivered. Frees the packet's slot, unless its
+ * frame has to wait. */
 static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx *rx,
                        const char *bytes, uint32_t len)
 {
     char *body = link->small_body;
     if (len > rx->lead_len + rx->body_len - rx->got) {
-        extoll_lose(link, packet->from, "a frame is longer than it said");
+        extoll_lose(link, packet->from, "a frame is longer than announced");
         return 0;
     }
     bool is_all_here = rx->buffer == NULL && rx->got + len == rx->lead_len + rx->body_len;
@@ -160,7 +163,7 @@ static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx
         lead = rx->lead_len - rx->got < len ? rx->lead_len - rx->got : len;
         velo2_copy((char *)rx->lead + rx->got, bytes, lead);
     }
-    if (lead < len) /* bytes beyond the lead are of a body */
+    if (lead < len) /* bytes beyond the lead belong to a body */
         velo2_copy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
     rx->got += len;
     if (rx->got == rx->lead_len + rx->body_len)
@@ -189,7 +192,7 @@ static __attribute__((noinline)) unsigned take_part(extoll_link *link, const ext
         if (len >= sizeof begin)
             memcpy(&begin, bytes, sizeof begin);
         if (rx->is_active || !extoll_begin_is_sound(begin, EXTOLL_BODY_MAX)) {
-            extoll_lose(link, packet->from, "a frame begins as none does");
+            extoll_lose(link, packet->from, "a frame has a malformed begin");
             return 0;
         }
         bytes += sizeof begin;
@@ -199,7 +202,7 @@ static __attribute__((noinline)) unsigned take_part(extoll_link *link, const ext
             return take_whole(link, packet, head_len, body_len);
         extoll_rx_begin(rx, begin);
     } else if (!rx->is_active || len == 0) {
-        extoll_lose(link, packet->from, "a frame goes on that has not begun");
+        extoll_lose(link, packet->from, "a packet continues a frame that has not begun");
         return 0;
     }
     return rx_add(link, packet, rx, bytes, len);
@@ -209,7 +212,7 @@ static inline unsigned take_short(extoll_link *link, const extoll_packet *packet
 {
     if (pen_unlikely(packet->len % EXTOLL_WORD != 0 || packet->len < EXTOLL_WORD ||
                      packet->len > PEN_FRAME_HEAD_MAX)) {
-        extoll_lose(link, packet->from, "a head has a length that none has");
+        extoll_lose(link, packet->from, "a head has an invalid length");
         return 0;
     }
     if (packet->has_slot)
@@ -219,7 +222,7 @@ static inline unsigned take_short(extoll_link *link, const extoll_packet *packet
     return 1;
 }
 
-/* A packet that is wanted; answers frames delivered. */
+/* Takes up a wanted packet; returns frames delivered. */
 static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
 {
     return pen_likely(packet->mtt == EXTOLL_SHORT) ? take_short(link, packet)
@@ -228,7 +231,8 @@ static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
 
 /* ---- the mailbox ----------------------------------------------------------------------------- */
 
-/* Copies the packet out of the mailbox. False: it is nobody's, or a lost peer's. */
+/* Copies the packet out of the mailbox. Returns false if it comes from no peer, or from a lost
+ * one. */
 static bool fetch(extoll_link *link, extoll_packet *packet)
 {
     packet->payload = (const char *)extoll_copy_of(link);
@@ -237,7 +241,8 @@ static bool fetch(extoll_link *link, extoll_packet *packet)
                VELO2_RET_SUCCESS;
 }
 
-/* Whether the packet may be of a frame that waits for its data, with the slot of its last one. */
+/* Whether the packet may belong to a frame that waits for its data and keeps the slot of its
+ * last packet. */
 static bool may_wait(const extoll_link *link, const extoll_packet *packet)
 {
     uint64_t begin = 0;
@@ -266,7 +271,7 @@ static bool note_packet(extoll_link *link, extoll_packet *packet, unsigned lanes
     return arrive(link, packet);
 }
 
-/* Steps over the packet, and tells the credits of it. */
+/* Steps over the packet, and reports it to the credits. */
 static bool account(extoll_link *link, extoll_packet *packet, bool is_known, unsigned lanes)
 {
     pen_lock_take(&link->lock);
@@ -292,7 +297,7 @@ unsigned extoll_take_packet(extoll_link *link, extoll_packet *packet, bool is_kn
     return 0;
 }
 
-/* ---- what was put aside ---------------------------------------------------------------------- */
+/* ---- the stash, later ------------------------------------------------------------------------ */
 
 unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget)
 {
@@ -342,7 +347,7 @@ unsigned extoll_unwait(extoll_link *link, unsigned lanes, unsigned budget)
     return count;
 }
 
-/* ---- frames to ourselves --------------------------------------------------------------------- */
+/* ---- frames to the rank itself --------------------------------------------------------------- */
 
 /* Under the lock. */
 static bool own_data_has_come(void *ctx, const pen_kept *kept)

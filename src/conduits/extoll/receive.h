@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* receive.h: what the two ways of packets share: the straight one (poll.c) and the one that can do
- * all (receive.c). All of it is under the poll lock; what credits and card are told, under
- * link->lock besides. */
+/* receive.h: shared by the two paths of packets: the fast path (poll.c) and the slow path
+ * (receive.c). All of it runs under the poll lock; calls of credits and card need link->lock
+ * too. */
 #ifndef PEN_CONDUITS_EXTOLL_RECEIVE_H
 #define PEN_CONDUITS_EXTOLL_RECEIVE_H
 
@@ -12,19 +12,19 @@
 
 #include <string.h>
 
-#define EXTOLL_NO_CREDIT "a packet has no credit, or says what none does"
+#define EXTOLL_NO_CREDIT "a packet has no credit, or is malformed"
 
 typedef struct extoll_packet {
     pen_peer from;
     uint8_t mtt, tag;
     pen_lane lane;
-    uint32_t len; /* without the credit word that rides */
+    uint32_t len; /* without the piggybacked credit word */
     const char *payload;
-    bool is_wanted; /* its lane was asked for, and nothing of it is stashed */
-    bool has_slot;  /* its slot counts as in use still */
+    bool is_wanted; /* its lane was asked for, and no packet of it is stashed */
+    bool has_slot;  /* its slot still counts as in use */
 } extoll_packet;
 
-/* Our copy of the packet that is looked at. */
+/* This rank's copy of the current packet. */
 static inline uint64_t *extoll_copy_of(extoll_link *link) { return &link->copy[EXTOLL_COPY_LEAD]; }
 
 /* Whether packets of the lane are taken up as they come. */
@@ -33,7 +33,7 @@ static inline bool extoll_is_wanted(const extoll_link *link, pen_lane lane, unsi
     return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stash.first[lane] == NULL;
 }
 
-/* Whether packets from there can mean anything. */
+/* Whether packets from there can be valid. */
 static inline bool extoll_is_peer(const extoll_link *link, pen_peer from)
 {
     /* relaxed: see extoll_peer */
@@ -69,7 +69,7 @@ static inline void extoll_step_over(extoll_link *link)
     link->touched |= link->uncommitted >= link->plan.card.commit_period;
 }
 
-/* A frame that is whole in our copy of its packet: its handler runs on that. */
+/* Delivers a frame that is whole in the copy of its packet: its handler runs on the copy. */
 static inline void extoll_deliver_whole(extoll_link *link, pen_peer from, pen_lane lane,
                                         uint32_t head_len, uint32_t body_len)
 {
@@ -89,18 +89,19 @@ static inline void extoll_rx_begin(extoll_rx *rx, uint64_t begin)
     rx->is_active = true;
 }
 
-/* All of a frame is there. 1: it was delivered; 0: it waits, with its slot. */
+/* Ends a frame that has arrived completely. Returns 1 if it was delivered, 0 if it waits, with
+ * its slot. */
 unsigned extoll_rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx *rx, void *body);
 
-/* Takes up the packet that was found, or puts it aside; answers frames delivered. is_known: the
- * card says that it is one. */
+/* Takes up the packet that was found, or stashes it; returns frames delivered. is_known: the
+ * card reported it as a packet. */
 unsigned extoll_take_packet(extoll_link *link, extoll_packet *packet, bool is_known,
                             unsigned lanes);
 
-/* What was put aside, of lanes that are asked for now; answers frames delivered. */
+/* Takes up stashed packets of lanes that are asked for now; returns frames delivered. */
 unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget);
 unsigned extoll_unwait(extoll_link *link, unsigned lanes,
-                       unsigned budget); /* their data has come */
+                       unsigned budget); /* frames whose data has come */
 unsigned extoll_poll_own(extoll_link *link, unsigned lanes, unsigned budget);
 
 #endif

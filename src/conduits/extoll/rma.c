@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma.c: put and get by the card's RMA.
  *
- * A put is over when its data has landed, which the card tells the target only. So a get of one
- * byte follows on the same way, a *fence*, one for all puts that were posted before it. A put that
- * a frame speaks for (pen_op.local) needs none: a notification put goes behind it with a number,
- * the frame says that number, and the target delivers the frame when it has seen it.
+ * A put is complete when its data has landed, which the card reports only to the target. So a
+ * *fence* follows: a get of one byte on the same path, one for all puts that were posted before
+ * it. A put whose arrival a frame reports (pen_op.local) needs no fence: a notification put with
+ * a number follows it, the frame carries that number, and the target delivers the frame after it
+ * has seen the number.
  *
- * Memory of ours that the card knows is used in place; other memory is copied through *bounce
- * buffers*, which were registered when the link was opened. A put's source is free at once then.
+ * Memory that is registered with the card is used in place. Other memory is copied through
+ * *bounce buffers*, which are registered when the link is opened; then a put's source is free at
+ * once.
  *
- * Operations to one peer end in the order in which they were posted, puts and gets each; so a queue
- * of each says whose notification it is. */
+ * Puts to one peer end in the order in which they were posted, and so do gets. So one queue for
+ * each tells to which operation a notification belongs. */
 #include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
@@ -18,7 +20,7 @@
 #include <string.h>
 
 enum {
-    NUMBER_CLASS = 1, /* of our notification puts */
+    NUMBER_CLASS = 1, /* class of this rank's notification puts */
     IMMEDIATE_MAX = 8,
     ENDED_MAX = 32, /* operations in one poll */
     FENCE_LEN = RMA2_PAGE_LEN,
@@ -27,8 +29,8 @@ enum {
 
 typedef struct extoll_ended {
     pen_op *op;
-    bool source_done; /* it was before */
-    bool is_source;   /* only the source is */
+    bool source_done; /* the source was free before */
+    bool is_source;   /* only the source is free */
 } extoll_ended;
 
 /* ---- small things ---------------------------------------------------------------------------- */
@@ -83,7 +85,7 @@ static extoll_rma_op *queue_pop(extoll_queue *queue)
     return op;
 }
 
-/* There is something to be posted to the peer as soon as the card has room. */
+/* Puts the peer on the list: the link posts to it as soon as the card has room. */
 static void post_later(extoll_link *link, pen_peer peer)
 {
     extoll_peer *to = &link->to[peer];
@@ -106,8 +108,8 @@ static bool find_local(const extoll_link *link, const void *local, size_t len, R
     return false;
 }
 
-/* The address of the operation's local side for the card; bounced unless the card knows it. False:
- * all bounce buffers are in use. */
+/* Finds the card's address of the operation's local side; memory that is not registered is
+ * bounced. Returns false if all bounce buffers are in use. */
 static bool find_side(extoll_link *link, const void *local, size_t len, extoll_rma_op *op,
                       RMA2_NLA *nla)
 {
@@ -149,7 +151,7 @@ static RMA2_ERROR_CODE put_region(extoll_link *link, pen_peer peer, RMA2_NLA des
                                    RMA2_REQUESTER_NOTIFICATION, RMA2_CMD_DEFAULT);
 }
 
-/* The put was posted; when is it over? */
+/* Answer to a put that was posted: DONE, or PENDING until its source is free or a fence ends it. */
 static pen_post put_posted(extoll_link *link, pen_peer peer, RMA2_NLA dest, bool is_immediate,
                            extoll_rma_op *op, pen_op *client)
 {
@@ -250,7 +252,7 @@ static pen_post rma_get(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey
 
 /* ---- fences and numbers ---------------------------------------------------------------------- */
 
-/* True: it was posted, or there is none to be. */
+/* Posts the number of puts if it is not posted yet. Returns false if the card has no room. */
 static bool post_number(extoll_link *link, extoll_peer *to)
 {
     if (to->number_told == to->number)
@@ -266,7 +268,7 @@ static bool post_fence(extoll_link *link, extoll_peer *to)
 {
     RMA2_NLA landing;
     extoll_rma_op *op = NULL;
-    if (to->fence_serial == to->put_serial || to->fence_out) /* its end looks again */
+    if (to->fence_serial == to->put_serial || to->fence_out) /* its end checks this again */
         return true;
     (void)rma2_get_nla(&link->bounce_region, (size_t)EXTOLL_BOUNCES * EXTOLL_BOUNCE_LEN, &landing);
     op = op_take(link);
@@ -296,7 +298,7 @@ uint64_t extoll_rma_number(extoll_link *link, pen_peer to)
     return peer->number;
 }
 
-/* Puts that are over and have not been told so. */
+/* Whether there are complete puts that were not reported yet. */
 static bool has_fenced(const extoll_peer *to)
 {
     return to->unfenced.first != NULL && to->unfenced.first->serial <= to->fenced_serial;
@@ -319,7 +321,7 @@ static void post_what_waits(extoll_link *link)
 
 /* ---- notifications --------------------------------------------------------------------------- */
 
-/* The operation has gone as far as it can. */
+/* Ends the operation as far as it can go now. */
 static void op_end(extoll_link *link, extoll_rma_op *op, extoll_ended *ended, unsigned *count)
 {
     if (op->op != NULL)
@@ -339,7 +341,7 @@ static void on_put_sent(extoll_link *link, pen_peer peer, extoll_ended *ended, u
     extoll_peer *to = &link->to[peer];
     extoll_rma_op *op = queue_pop(&to->puts);
     if (op == NULL)
-        return; /* the card tells of more than we posted */
+        return; /* the card reported more than was posted */
     if (op->is_local) {
         op_end(link, op, ended, count);
         return;
@@ -378,13 +380,13 @@ static const char *on_put(extoll_link *link, pen_peer peer, const RMA2_Notificat
 {
     bool failed = rma2_noti_get_error(noti) != 0;
     if (rma2_noti_get_notification_type(noti) == RMA2_COMPLETER_NOTIFICATION)
-        return failed ? "it puts to memory that it was not told of" : NULL;
+        return failed ? "the peer puts to memory that was not exported to it" : NULL;
     if (rma2_noti_get_cmd(noti) != RMA2_IMM_PUT)
         on_put_sent(link, peer, ended, count);
-    return failed ? "the card does not know memory of ours" : NULL;
+    return failed ? "the card does not know this rank's memory" : NULL;
 }
 
-/* Answers what is wrong, or NULL. */
+/* Returns the error, or NULL. */
 static const char *on_notification(extoll_link *link, pen_peer peer, const RMA2_Notification *noti,
                                    extoll_ended *ended, unsigned *count)
 {
@@ -401,14 +403,14 @@ static const char *on_notification(extoll_link *link, pen_peer peer, const RMA2_
     case RMA2_BT_GET:
     case RMA2_BT_GET_RSP:
         on_got(link, peer, ended, count);
-        return rma2_noti_get_error(noti) != 0 ? "it does not know the memory that it told us of"
+        return rma2_noti_get_error(noti) != 0 ? "the peer does not know the memory that it exported"
                                               : NULL;
     default:
-        return NULL; /* nothing that we asked for */
+        return NULL; /* no operation waits for it */
     }
 }
 
-/* Under the lock. Ends of operations go to `ended`. */
+/* Takes notifications, under the lock. Operations that end go to `ended`. */
 static unsigned take_notifications(extoll_link *link, extoll_ended *ended, unsigned *count,
                                    const char **wrong, pen_peer *from)
 {
@@ -425,7 +427,7 @@ static unsigned take_notifications(extoll_link *link, extoll_ended *ended, unsig
     return events;
 }
 
-/* Peers that have puts behind a fence that has come. */
+/* Ends the puts of peers whose fence has come. */
 static void sweep_fenced(extoll_link *link, extoll_ended *ended, unsigned *count)
 {
     for (uint32_t left = link->post_count; left > 0; left--) {
@@ -523,7 +525,7 @@ static pen_status rma_import(pen_link *base, pen_peer peer, const void *blob, pe
 
 static void rma_release(pen_link *base, pen_peer peer, pen_rkey key)
 {
-    (void)base, (void)peer, (void)key; /* an address, nothing of ours */
+    (void)base, (void)peer, (void)key; /* a key is an address, which takes no memory here */
 }
 
 const pen_rma_ops extoll_rma = {
@@ -538,7 +540,8 @@ const pen_rma_ops extoll_rma = {
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-/* Without bounce buffers there is neither put nor get: then nobody's segments are registered. */
+/* Registers the bounce buffers. Without them there is neither put nor get, and no rank's
+ * segments are registered. */
 static void open_bounce(extoll_link *link)
 {
     size_t len = (size_t)EXTOLL_BOUNCES * EXTOLL_BOUNCE_LEN + FENCE_LEN;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send.c: frames become packets, and packets go when there is a credit for them. One frame of each
- * lane can be under way to each peer; what finds no credit goes on in polls. Credits ride on
- * packets that have eight bytes left; what does not is sent by itself when it is due.
+/* send.c: frames become packets, and packets are sent when there is a credit for them. One frame
+ * of each lane can be under way to each peer; if it finds no credit, polls continue it. Credits
+ * are piggybacked on packets that have eight bytes left; otherwise a packet of their own is sent
+ * when they are due.
  *
  * All of it is under link->lock. */
 #include "conduits/extoll/send.h"
@@ -40,7 +41,7 @@ void extoll_commit(extoll_link *link)
 
 static uint32_t tx_total(const extoll_tx *tx) { return tx->lead_len + tx->body_len; }
 
-/* Where the packet that begins at `sent` ends. */
+/* End of the packet that begins at `sent`. */
 static uint32_t packet_end(const extoll_link *link, const extoll_tx *tx)
 {
     uint32_t end = tx->sent + link->packet_max, total = tx_total(tx);
@@ -56,7 +57,7 @@ static uint32_t packet_end(const extoll_link *link, const extoll_tx *tx)
 static uint32_t packets_left(const extoll_link *link, const extoll_tx *tx)
 {
     uint32_t len = tx_total(tx) - tx->sent + link->packet_max - 1;
-    /* Cards have two sizes of packets; a division by either is none. */
+    /* Cards have two sizes of packets; a division by a constant costs no division. */
     return link->packet_max == VELO2_MAX_MSG_SIZE_64 ? len / VELO2_MAX_MSG_SIZE_64
                                                      : len / VELO2_MAX_MSG_SIZE;
 }
@@ -104,7 +105,7 @@ bool extoll_send_ride(extoll_link *link, extoll_peer *to, pen_lane lane, const e
     return false;
 }
 
-/* The packet that was kept. False: it has to wait, as below. */
+/* Sends the packet that was kept. Returns false if it has to wait. */
 static bool tx_kept(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
 {
     if (!extoll_is_next(link, to, lane) || !send_kept(link, to, tx))
@@ -114,7 +115,7 @@ static bool tx_kept(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx
     return true;
 }
 
-/* The next packet with something of the lead. */
+/* Sends the next packet with bytes of the lead. */
 static bool tx_lead(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
 {
     pen_credit_tag credit;
@@ -128,7 +129,7 @@ static bool tx_lead(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx
     return extoll_send_packet(link, to, lane, &parts, mtt, credit);
 }
 
-/* The rest of a body, in packets one like the other. True: all of it has gone. */
+/* Sends the rest of a body, in equal packets. Returns true if all of it has gone. */
 static bool tx_body(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx,
                     unsigned *sent)
 {
@@ -191,7 +192,7 @@ void extoll_tx_set_full(extoll_tx *tx, pen_lane lane)
     atomic_store_explicit(&tx->is_full, is_full, memory_order_relaxed);
 }
 
-/* The frame has gone. True: one that was behind it is under way now. */
+/* Ends a frame that has gone. Returns true if a frame behind it is under way now. */
 static bool tx_end(extoll_link *link, extoll_tx *tx)
 {
     extoll_buffer *next = tx->behind;
@@ -248,7 +249,7 @@ unsigned extoll_send_more(extoll_link *link)
     return sent;
 }
 
-/* What has not gone becomes ours. */
+/* Copies the bytes that have not gone into a buffer of the link. */
 static void tx_keep(extoll_link *link, extoll_tx *tx)
 {
     uint32_t done = tx->sent > tx->lead_len ? tx->sent - tx->lead_len : 0;
@@ -292,7 +293,7 @@ unsigned extoll_send_credits(extoll_link *link)
 {
     unsigned sent = 0;
     while (link->held_to != EXTOLL_NONE || next_credit(link)) {
-        extoll_commit(link); /* before anybody uses what it grants */
+        extoll_commit(link); /* before a peer uses the slots that it grants */
         extoll_peer *to = &link->to[link->held_to];
         if (to->refused != PEN_LANES ||
             !extoll_card_takes(link, velo2_send(&to->velo, &link->held_word, sizeof link->held_word,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send.h: what sending a frame (post.c) and going on with one (send.c) share: the card, credits for
+/* send.h: shared by posting a frame (post.c) and continuing one (send.c): the card, credits for
  * packets, and packets. All of it is under link->lock. */
 #ifndef PEN_CONDUITS_EXTOLL_SEND_H
 #define PEN_CONDUITS_EXTOLL_SEND_H
@@ -16,8 +16,8 @@ static inline void extoll_wake(const extoll_link *link, const extoll_peer *to)
     pen_host_wake_sleeper(link->base.host, to->rank, to->sleeping, link->fenced);
 }
 
-/* False: the card takes it later. To a peer that has gone nothing is sent, as if it had been: who
- * leaves has met everybody else. */
+/* Returns false if the card must be tried again later. A packet to a peer that has gone counts
+ * as sent: a rank that leaves has finished with all its peers. */
 static inline bool extoll_card_takes(extoll_link *link, velo2_ret_t result)
 {
     if (pen_likely(result != VELO2_RET_TRY_AGAIN))
@@ -26,8 +26,9 @@ static inline bool extoll_card_takes(extoll_link *link, velo2_ret_t result)
     return false;
 }
 
-/* Whether a packet of the lane is next. Credits are counted when a packet is made, and what packets
- * say of them only makes sense in that order: what the card has refused goes first. */
+/* Whether the next packet to the peer is of this lane. Credits are counted when a packet is
+ * made, and their order in packets matters. So a packet that the card has refused is sent before
+ * any new one. */
 static inline bool extoll_is_next(extoll_link *link, const extoll_peer *to, pen_lane lane)
 {
     if (pen_likely(to->refused == PEN_LANES ? link->held_to != to->rank : to->refused == lane))
@@ -38,7 +39,8 @@ static inline bool extoll_is_next(extoll_link *link, const extoll_peer *to, pen_
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
-/* What is granted has to be free for the card as well, so that is told first. */
+/* Takes a credit word to piggyback. Slots that it grants must be free for the card as well, so
+ * the card is told first. */
 static inline bool extoll_take_ride(extoll_link *link, const extoll_peer *to, uint64_t *word)
 {
     pen_credit_message message;
@@ -62,18 +64,19 @@ static inline bool extoll_take_credit(const extoll_link *link, const extoll_peer
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-/* What a packet carries: words, and bytes behind them. */
+/* Contents of a packet: words, and bytes behind them. */
 typedef struct extoll_parts {
     const uint64_t *lead;
     const char *body;
     uint32_t lead_len, body_len;
 } extoll_parts;
 
-/* A packet that cannot go as it is: put together where it can wait, or get a credit behind it. */
+/* Keeps a packet that cannot be sent as it is: puts it together in memory where it can wait or
+ * get a credit word. */
 void extoll_keep_packet(extoll_tx *tx, const extoll_parts *parts, uint8_t tag, uint8_t mtt);
 
-/* A new packet, for which there is a credit, without a copy of ours. False: the card has refused
- * it, and it is kept. */
+/* Sends a new packet, for which there is a credit, without copying it. Returns false if the card
+ * has refused it; then it is kept. */
 static inline __attribute__((always_inline)) bool extoll_send_parts(extoll_link *link,
                                                                     extoll_peer *to, pen_lane lane,
                                                                     const extoll_parts *parts,
@@ -88,11 +91,11 @@ static inline __attribute__((always_inline)) bool extoll_send_parts(extoll_link 
     return false;
 }
 
-/* The same with a credit word behind it. */
+/* Sends a packet with a credit word behind it; returns as extoll_send_parts() does. */
 bool extoll_send_ride(extoll_link *link, extoll_peer *to, pen_lane lane, const extoll_parts *parts,
                       uint8_t tag, uint8_t mtt, uint64_t word);
 
-/* Either of them. */
+/* Sends a packet with or without a credit word. */
 static inline __attribute__((always_inline)) bool
 extoll_send_packet(extoll_link *link, extoll_peer *to, pen_lane lane, const extoll_parts *parts,
                    uint8_t mtt, pen_credit_tag credit)
@@ -110,13 +113,13 @@ extoll_send_packet(extoll_link *link, extoll_peer *to, pen_lane lane, const exto
 void extoll_tx_begin(extoll_tx *tx, const void *head, uint32_t head_len, const void *body,
                      uint32_t body_len, bool is_short, uint64_t number);
 
-/* Sends what can go, and counts it. True: all of it has gone. */
+/* Sends the packets that can go, and counts them. Returns true if the whole frame has gone. */
 bool extoll_tx_run(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx,
                    unsigned *sent);
 
-/* As much of a frame has gone as could: the rest goes on in polls, with bytes of ours. */
+/* Call it after the first packets of a frame were sent: polls continue the rest, from a copy. */
 void extoll_tx_settle(extoll_link *link, extoll_peer *to, pen_lane lane, bool has_gone);
 
-void extoll_tx_set_full(extoll_tx *tx, pen_lane lane); /* whether another frame finds no place */
+void extoll_tx_set_full(extoll_tx *tx, pen_lane lane); /* whether a further frame finds no place */
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settings.c: the conduit's variables, and what follows from them for a job of so many ranks. */
+/* settings.c: the conduit's variables, and the plan made from them for a job. */
 #include "conduits/extoll/extoll.h"
 
 #include <string.h>
 
-/* The CONTROL lane's credits: one control slot; a part of the others' quota, down to the least. Its
- * packets are always drained and never answered under way. */
+/* Credits of the CONTROL lane: one control slot; a fraction of the data quota, down to the
+ * least. Its packets are always drained and never answered under way. */
 enum {
     CONTROL_SLOTS = 1,
     CONTROL_QUOTA_MIN = PEN_CREDIT_QUOTA_MIN(CONTROL_SLOTS),
@@ -20,30 +20,31 @@ enum { ALONE_SLOTS = 2, NS_PER_S = 1000000000 };
 
 const pen_knob extoll_knobs[] = {
     { "PENSTOCK_EXTOLL_MODE", PEN_KNOB_STRING, "coalesced", offsetof(extoll_config, mode),
-      "How active messages become packets: coalesced (as few as possible), or sectioned (header, "
+      "Division of active messages into packets: coalesced (as few as possible), or sectioned "
+      "(header, "
       "arguments and payload each begin a packet, one packet for each poll)." },
     PEN_CREDIT_SETTINGS(CREDIT_KNOB){
         "PENSTOCK_EXTOLL_SLOT", PEN_KNOB_INT, "64", offsetof(extoll_config, slot_len),
-        "Bytes of a mailbox slot, 64 or 128; 8 of them are the card's." },
+        "Bytes of a mailbox slot, 64 or 128; the card uses 8 of them." },
     { "PENSTOCK_EXTOLL_MAILBOX", PEN_KNOB_INT, "0", offsetof(extoll_config, mailbox),
-      "Slots of a rank's mailbox; 0: as many as the credits need, which is the least." },
+      "Slots of a rank's mailbox; 0: the least number that the credits need." },
     { "PENSTOCK_EXTOLL_NOTIFICATIONS", PEN_KNOB_INT, "1024", offsetof(extoll_config, notifications),
       "Notifications that a rank's queue holds." },
     { "PENSTOCK_EXTOLL_LATENCY", PEN_KNOB_STRING, "off", offsetof(extoll_config, latency),
-      "Whether the software card takes the time that the first revision of the hardware takes: off "
-      "or machine (970 ns for a packet)." },
+      "Speed of the software card: off (as fast as possible), or machine (as the hardware's first "
+      "revision, 970 ns for a packet)." },
     { "PENSTOCK_EXTOLL_FAULT_SEED", PEN_KNOB_INT, "1", offsetof(extoll_config, fault_seed),
-      "For tests: of the chances below." },
+      "Fault injection: seed of the random faults below." },
     { "PENSTOCK_EXTOLL_FAULT_DELAY", PEN_KNOB_SECONDS, "0", offsetof(extoll_config, fault_delay_s),
-      "For tests: packets come up to so much later." },
+      "Fault injection: longest extra delay of a packet." },
     { "PENSTOCK_EXTOLL_FAULT_LATE", PEN_KNOB_INT, "0", offsetof(extoll_config, fault_late),
-      "For tests: once in so many times a put or get is carried out later." },
+      "Fault injection: delay one of every N puts and gets." },
     { "PENSTOCK_EXTOLL_FAULT_FULL", PEN_KNOB_INT, "0", offsetof(extoll_config, fault_full),
-      "For tests: once in so many times a mailbox or queue says that it is full." },
+      "Fault injection: report a full mailbox or queue once every N attempts." },
     { "PENSTOCK_EXTOLL_FAULT_REGISTER", PEN_KNOB_INT, "0", offsetof(extoll_config, fault_register),
-      "For tests: once in so many times memory cannot be registered." },
+      "Fault injection: let registration of memory fail once every N attempts." },
     { "PENSTOCK_EXTOLL_FAULT_MLOCK", PEN_KNOB_BOOL, "no", offsetof(extoll_config, fault_mlock),
-      "For tests: the reason is then the limit of locked memory." },
+      "Fault injection: let failed registrations blame the limit of locked memory." },
     { 0 },
 };
 
@@ -62,10 +63,10 @@ static const char *plan_card(const extoll_config *config, pen_peer peers, uint64
 {
     bool machine = strcmp(config->latency, "machine") == 0;
     if (!machine && strcmp(config->latency, "off") != 0)
-        return "PENSTOCK_EXTOLL_LATENCY is off or machine";
+        return "PENSTOCK_EXTOLL_LATENCY must be off or machine";
     if (!has_counts(config))
-        return "PENSTOCK_EXTOLL_SLOT, _NOTIFICATIONS and _FAULT_... are not negative, a delay is "
-               "a second at most";
+        return "PENSTOCK_EXTOLL_SLOT, _NOTIFICATIONS and _FAULT_... must not be negative, and a "
+               "delay must be at most a second";
     pen_card_config_default(card);
     card->node_count = (uint16_t)peers;
     card->vpids = 1;
@@ -85,11 +86,12 @@ static const char *plan_card(const extoll_config *config, pen_peer peers, uint64
     return pen_card_config_check(card);
 }
 
-/* How many slots the credits need; fills *out. */
+/* Counts the slots that the credits need; fills *out. */
 static const char *plan_credits(const extoll_config *config, pen_peer peers, extoll_plan *out,
                                 uint64_t *slots)
 {
-    uint32_t sources = peers > 1 ? peers - 1 : 1; /* alone they are checked all the same */
+    uint32_t sources =
+        peers > 1 ? peers - 1 : 1; /* the settings are checked for a single rank, too */
     const char *wrong = pen_credit_params_make(&config->credits, sources, false, &out->data);
     if (wrong != NULL)
         return wrong;
@@ -117,14 +119,14 @@ const char *extoll_plan_make(const extoll_config *config, pen_peer peers, extoll
     extoll_plan plan = { .coalesced = strcmp(config->mode, "coalesced") == 0 };
     uint64_t slots = 0;
     if (!plan.coalesced && strcmp(config->mode, "sectioned") != 0)
-        return "PENSTOCK_EXTOLL_MODE is coalesced or sectioned";
+        return "PENSTOCK_EXTOLL_MODE must be coalesced or sectioned";
     if (peers == 0 || peers > EXTOLL_RANKS_MAX)
         return "it serves 1 to 16384 ranks";
     const char *wrong = plan_credits(config, peers, &plan, &slots);
     if (wrong != NULL)
         return wrong;
     if (config->mailbox != 0 && (config->mailbox < 0 || (uint64_t)config->mailbox < slots))
-        return "PENSTOCK_EXTOLL_MAILBOX is less than the credits need; leave it 0";
+        return "PENSTOCK_EXTOLL_MAILBOX is less than the credits need; set it to 0";
     if (config->mailbox != 0)
         slots = (uint64_t)config->mailbox;
     if (slots > INT32_MAX)

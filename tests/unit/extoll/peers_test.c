@@ -57,18 +57,18 @@ static void packets_that_no_rank_sends_lose_their_sender(void **state)
         { { 0 }, 4, 0, EXTOLL_CREDIT, "a packet has no credit" },
         { { 0 }, 8, 1, EXTOLL_CREDIT, "a packet has no credit" },
         { { 2 }, 8, 0, EXTOLL_CREDIT, "a packet has no credit" },
-        { { 1 }, 4, 0, EXTOLL_SHORT, "a head has a length that none has" },
-        { { 1 }, 0, 0, EXTOLL_SHORT, "a head has a length that none has" },
-        { { 1 }, 8, 0, EXTOLL_MORE, "a frame goes on that has not begun" },
-        { { bad_begin }, 8, 0, EXTOLL_BEGIN, "a frame begins as none does" },
-        { { 0 }, 4, 0, EXTOLL_BEGIN, "a frame begins as none does" },
+        { { 1 }, 4, 0, EXTOLL_SHORT, "a head has an invalid length" },
+        { { 1 }, 0, 0, EXTOLL_SHORT, "a head has an invalid length" },
+        { { 1 }, 8, 0, EXTOLL_MORE, "a packet continues a frame that has not begun" },
+        { { bad_begin }, 8, 0, EXTOLL_BEGIN, "a frame has a malformed begin" },
+        { { 0 }, 4, 0, EXTOLL_BEGIN, "a frame has a malformed begin" },
         { { extoll_begin(8, 0, false) | 1 << 5 },
           16,
           0,
           EXTOLL_BEGIN,
-          "a frame begins as none does" },
-        { { extoll_begin(0, 8, false) }, 16, 0, EXTOLL_BEGIN, "a frame begins as none does" },
-        { { extoll_begin(8, 1, false), 0, 0 }, 24, 0, EXTOLL_BEGIN, "longer than it said" },
+          "a frame has a malformed begin" },
+        { { extoll_begin(0, 8, false) }, 16, 0, EXTOLL_BEGIN, "a frame has a malformed begin" },
+        { { extoll_begin(8, 1, false), 0, 0 }, 24, 0, EXTOLL_BEGIN, "longer than announced" },
         { { long_frame, 0, 0 }, 24, 0, EXTOLL_BEGIN, NULL }, /* a second one before its end */
     };
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
@@ -77,7 +77,7 @@ static void packets_that_no_rank_sends_lose_their_sender(void **state)
         send_raw(&j, packets[i].words, packets[i].len, packets[i].tag, packets[i].mtt);
         if (packets[i].why == NULL)
             send_raw(&j, packets[i].words, packets[i].len, packets[i].tag, packets[i].mtt);
-        expect_loss(&j, packets[i].why != NULL ? packets[i].why : "a frame begins as none does");
+        expect_loss(&j, packets[i].why != NULL ? packets[i].why : "a frame has a malformed begin");
         job_close(&j);
     }
 }
@@ -176,7 +176,7 @@ static void second_frame_before_the_end_of_the_first_loses_its_sender(void **sta
     job_open(&j);
     for (unsigned i = 0; i < 2; i++)
         send_raw(&j, begin, sizeof begin, 0, EXTOLL_BEGIN);
-    expect_loss(&j, "a frame begins as none does");
+    expect_loss(&j, "a frame has a malformed begin");
     job_close(&j);
 }
 
@@ -197,7 +197,7 @@ static void bodies_that_go_on_too_long_lose_their_sender(void **state)
         send_raw(&j, begin, sizeof begin, 0, EXTOLL_BEGIN);
         for (unsigned k = 0; k < runs[i].packets; k++)
             send_raw(&j, bytes, runs[i].len, 0, EXTOLL_MORE);
-        expect_loss(&j, "a packet has no credit, or a frame is longer than it said");
+        expect_loss(&j, "a packet has no credit, or a frame is longer than announced");
         job_close(&j);
     }
 }
