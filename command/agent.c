@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent.c: `penstock agent`: what `penstock run` starts on each host of a job. Nobody types it. */
-#include "boot/agent.h"
+#include "remote/agent.h"
 #include "command/command.h"
 #include "command/topology.h"
 #include "conduit/conduit.h"

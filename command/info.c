@@ -3,13 +3,13 @@
 #include "command/info.h"
 
 #include "base/nearest.h"
-#include "boot/foreign.h"
-#include "boot/pmix.h"
-#include "boot/supervisor.h"
+#include "boot/boot.h"
 #include "command/command.h"
 #include "command/place.h"
 #include "diag/log.h"
 #include "os/os.h"
+#include "pmix/foreign.h"
+#include "pmix/pmix.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static bool ranks_of(const char *text, uint32_t *out)
 {
     int64_t ranks;
     if (text != NULL && pen_knob_parse(PEN_KNOB_INT, text, &ranks) && ranks >= 1 &&
-        ranks <= PEN_SUPERVISOR_RANKS_MAX) {
+        ranks <= PEN_BOOT_RANKS_MAX) {
         *out = (uint32_t)ranks;
         return true;
     }
@@ -157,8 +157,7 @@ static bool ranks_of(const char *text, uint32_t *out)
     if (text == NULL)
         pen_log_error(&log, "-n needs a value (see `penstock help info`)");
     else
-        pen_log_error(&log, "-n %s: give a number of ranks from 1 to %d", text,
-                      PEN_SUPERVISOR_RANKS_MAX);
+        pen_log_error(&log, "-n %s: give a number of ranks from 1 to %d", text, PEN_BOOT_RANKS_MAX);
     return false;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run.c: `penstock run`: the command line becomes variables for the ranks and options for the
  * supervisor. */
-#include "boot/supervisor.h"
 #include "command/command.h"
 #include "command/environment.h"
 #include "command/place.h"
@@ -10,6 +9,8 @@
 #include "command/topology.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
+#include "launch/supervisor.h"
+#include "remote/spread.h"
 
 #include <stddef.h>
 
@@ -77,9 +78,11 @@ static int start(pen_log *log, const run_options *options, const environment *ch
                                                 .cores = machine.sets,
                                                 .core_count = machine.set_count,
                                                 .needs = &needs,
-                                                .spread = plan.used ? &plan.options : NULL };
+                                                .ops = &pen_super_local_ops };
     int status, signal;
-    pen_status result = pen_supervise(log, &supervisor, &status, &signal, NULL);
+    pen_status result =
+        plan.used ? pen_spread_supervise(log, &supervisor, &plan.options, &status, &signal)
+                  : pen_supervise(log, &supervisor, &status, &signal, NULL);
     if (result != PEN_OK)
         return result == PEN_ERR_ARGUMENT ? COMMAND_USAGE : 1;
     if (signal != 0)

@@ -3,7 +3,7 @@
 #include "command/run_options.h"
 
 #include "base/nearest.h"
-#include "boot/supervisor.h"
+#include "boot/boot.h"
 #include "command/command.h"
 #include "knob/knob.h"
 
@@ -36,13 +36,12 @@ static bool complain(parser *p, const char *what, const char *name, const char *
 static bool take_ranks(parser *p, const char *name, char *value)
 {
     int64_t ranks;
-    if (!pen_knob_parse(PEN_KNOB_INT, value, &ranks) || ranks < 1 ||
-        ranks > PEN_SUPERVISOR_RANKS_MAX)
+    if (!pen_knob_parse(PEN_KNOB_INT, value, &ranks) || ranks < 1 || ranks > PEN_BOOT_RANKS_MAX)
         return complain(p, "%s %s: give a number of ranks from 1 to 4096", name, value);
     p->out->ranks = (uint32_t)ranks;
     return true;
 }
-_Static_assert(PEN_SUPERVISOR_RANKS_MAX == 4096, "the message above names the limit");
+_Static_assert(PEN_BOOT_RANKS_MAX == 4096, "the message above names the limit");
 
 static bool take_timeout(parser *p, const char *name, char *value)
 {

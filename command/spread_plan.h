@@ -3,10 +3,10 @@
 #ifndef PEN_COMMAND_SPREAD_PLAN_H
 #define PEN_COMMAND_SPREAD_PLAN_H
 
-#include "boot/hosts.h"
-#include "boot/supervisor.h"
 #include "command/environment.h"
 #include "command/run_options.h"
+#include "remote/hosts.h"
+#include "remote/spread.h"
 
 #include <limits.h>
 

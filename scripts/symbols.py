@@ -62,6 +62,11 @@ def defined_globals(path, nm="nm"):
     return run_nm(path, ["-g", "--defined-only"], nm)
 
 
+def defined(path, nm="nm"):
+    """Every symbol with a definition, local ones among them."""
+    return run_nm(path, ["--defined-only"], nm)
+
+
 def undefined(path, nm="nm"):
     return run_nm(path, ["-u"], nm)
 

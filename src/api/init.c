@@ -6,6 +6,8 @@
 
 #include "atomic/atomic.h"
 #include "coll/barrier.h"
+#include "launch/supervisor.h"
+#include "pmix/pmix.h"
 #include "rma/rma.h"
 #include "team/team.h"
 #include "tools/tools.h"
@@ -240,6 +242,7 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
 
 static pen_status open_job(pen_job *job, const opening *how)
 {
+    static const pen_boot_ways ways = { pen_foreign_join, pen_supervise_self };
     const pen_boot_needs needs = { .conduit_len = pen_conduit_shared_max, .ranks = how->ranks };
     pen_api_config config;
     pen_status status =
@@ -248,7 +251,7 @@ static pen_status open_job(pen_job *job, const opening *how)
         return status;
     status = pen_api_root.has_resigned
                  ? pen_boot_rejoin(&job->log, &pen_api_root.resigned, &job->boot)
-                 : pen_boot_open(&job->log, &needs, &job->boot);
+                 : pen_boot_open(&job->log, &ways, &needs, &job->boot);
     pen_api_root.has_resigned = false;
     if (status != PEN_OK)
         return status;

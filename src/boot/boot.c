@@ -7,11 +7,8 @@
 #include "boot/arena.h"
 #include "boot/control.h"
 #include "boot/departed.h"
-#include "boot/foreign.h"
 #include "boot/knobs.h"
-#include "boot/pmix.h"
 #include "boot/remedy.h"
-#include "boot/supervisor.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -34,18 +31,6 @@ typedef struct inherited {
     uint32_t rank, size;
 } inherited;
 
-/* A decimal number and nothing else; false: not there or not that. */
-static bool number_of(const char *name, long most, long *out)
-{
-    const char *text = pen_knob_from_process(NULL, name);
-    if (text == NULL || *text < '0' || *text > '9')
-        return false;
-    char *end;
-    errno = 0;
-    *out = strtol(text, &end, 10);
-    return errno == 0 && *end == '\0' && *out <= most;
-}
-
 /* 0, or why this is not the socket that a launcher of ours left us. */
 static int control_error(int fd)
 {
@@ -59,10 +44,10 @@ static int control_error(int fd)
 static pen_status inherited_read(pen_log *log, inherited *out)
 {
     long control_fd, arena_fd, rank, size;
-    if (!number_of("PENSTOCK_CONTROL_FD", INT_MAX, &control_fd) ||
-        !number_of("PENSTOCK_ARENA_FD", INT_MAX, &arena_fd) ||
-        !number_of("PENSTOCK_RANK", PEN_SUPERVISOR_RANKS_MAX, &rank) ||
-        !number_of("PENSTOCK_SIZE", PEN_SUPERVISOR_RANKS_MAX, &size)) {
+    if (!pen_boot_number("PENSTOCK_CONTROL_FD", INT_MAX, &control_fd) ||
+        !pen_boot_number("PENSTOCK_ARENA_FD", INT_MAX, &arena_fd) ||
+        !pen_boot_number("PENSTOCK_RANK", PEN_BOOT_RANKS_MAX, &rank) ||
+        !pen_boot_number("PENSTOCK_SIZE", PEN_BOOT_RANKS_MAX, &size)) {
         pen_log_error(log,
                       "cannot join the job: PENSTOCK_CONTROL_FD, _ARENA_FD, _RANK and _SIZE are "
                       "not as `penstock run` sets them; do not set them by hand");
@@ -151,66 +136,7 @@ static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen
     return PEN_OK;
 }
 
-/* ---- under another launcher ------------------------------------------------------------------ */
-
-/* What a rank of such a job starts is no rank of it, though it inherits the launcher's variables.
- * True: there is one to be joined, and it is none of these cases. */
-static bool is_launched_by_other(const pen_boot_config *config, const pen_foreign *foreign)
-{
-    long parent;
-    bool is_child = number_of("PENSTOCK_PMIX_PID", INT_MAX, &parent) && parent != (long)getpid();
-    return !config->alone && !is_child && foreign->launcher != NULL && !foreign->single;
-}
-
-static pen_status refuse_singletons(pen_log *log, const pen_foreign *foreign)
-{
-    pen_log_error(
-        log,
-        "cannot join the job of the %s launcher that started this process (found %s; %s%s%s): "
-        "tried `penstock run` (no PENSTOCK_CONTROL_FD) and PMIx (no PMIX_RANK), and Penstock does "
-        "not speak %s; start with `penstock run -n N` or a launcher that speaks PMIx (Open MPI's "
-        "mpirun, srun --mpi=pmix), or set PENSTOCK_ALONE=1 to run each process as a job of one",
-        foreign->launcher, foreign->found,
-        foreign->size_name != NULL ? foreign->size_name : "its number of processes is not told",
-        foreign->size_name != NULL ? "=" : "", foreign->size != NULL ? foreign->size : "",
-        foreign->launcher);
-    return PEN_ERR_UNUSABLE;
-}
-
-static pen_status open_foreign(pen_log *log, const pen_boot_needs *needs,
-                               const pen_boot_config *config, const pen_foreign *foreign,
-                               pen_boot *out, bool *alone)
-{
-    if (strcmp(foreign->launcher, "PMIx") != 0)
-        return refuse_singletons(log, foreign);
-    pen_status status = pen_pmix_join(log, foreign, needs, out, alone);
-    if (status != PEN_OK || *alone)
-        return status;
-    char pid[16];
-    (void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
-    (void)pen_knob_to_process("PENSTOCK_PMIX_PID", pid); /* else who we start tries to join */
-    warn_size(log, config, out);
-    return PEN_OK;
-}
-
 /* ---- without a launcher ---------------------------------------------------------------------- */
-
-static pen_status open_forked(pen_log *log, const pen_boot_needs *needs, const char *launcher,
-                              uint32_t ranks, pen_boot *out)
-{
-    if (gettid() != getpid()) {
-        pen_log_error(log,
-                      "cannot use GASNET_PSHM_NODES=%u: the call that starts the job comes from a "
-                      "thread other than the main one, and only that thread would live on in the "
-                      "ranks that are forked; start with `penstock run -n %u`, or start the job in "
-                      "main()",
-                      ranks, ranks);
-        return PEN_ERR_UNUSABLE;
-    }
-    (void)fflush(NULL); /* or each rank would print again what waits in the buffers */
-    const pen_supervisor_options options = { .size = ranks, .launcher = launcher, .needs = needs };
-    return pen_supervise(log, &options, NULL, NULL, out);
-}
 
 static pen_status open_alone(pen_log *log, const pen_boot_needs *needs, pen_boot *out)
 {
@@ -238,51 +164,53 @@ static pen_status check_arguments(pen_log *log, const pen_boot_needs *needs,
                       needs->ranks, config->spawn, needs->ranks);
         return PEN_ERR_ARGUMENT;
     }
-    if (needs->ranks > PEN_SUPERVISOR_RANKS_MAX) {
+    if (needs->ranks > PEN_BOOT_RANKS_MAX) {
         pen_log_error(log, "cannot start %u ranks: give a number between 1 and %d", needs->ranks,
-                      PEN_SUPERVISOR_RANKS_MAX);
+                      PEN_BOOT_RANKS_MAX);
         return PEN_ERR_ARGUMENT;
     }
     return PEN_OK;
 }
 
 /* No launcher has started this process. */
-static pen_status open_unlaunched(pen_log *log, const pen_boot_needs *needs,
-                                  const pen_boot_config *config, pen_boot *out)
+static pen_status open_unlaunched(pen_log *log, const pen_boot_ways *ways,
+                                  const pen_boot_needs *needs, const pen_boot_config *config,
+                                  pen_boot *out)
 {
     bool is_asked = needs != NULL && needs->ranks != 0 && !config->alone;
     uint32_t ranks = is_asked ? needs->ranks : (uint32_t)config->ranks;
     pen_status status = is_asked ? check_arguments(log, needs, config) : PEN_OK;
     if (status == PEN_OK)
-        status = ranks > 1 ? open_forked(log, needs,
-                                         is_asked ? "the program itself" : "GASNET_PSHM_NODES",
-                                         ranks, out)
+        status = ranks > 1 ? ways->fork_ranks(log, needs,
+                                              is_asked ? "the program itself" : "GASNET_PSHM_NODES",
+                                              ranks, out)
                            : open_alone(log, needs, out);
     if (status == PEN_OK)
         out->from_arguments = is_asked;
     return status;
 }
 
-pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *out)
+pen_status pen_boot_open(pen_log *log, const pen_boot_ways *ways, const pen_boot_needs *needs,
+                         pen_boot *out)
 {
     pen_boot_config config;
     pen_status status = pen_boot_config_read(log, &config);
     if (status != PEN_OK)
         return status;
-    if (config.ranks < 0 || config.ranks > PEN_SUPERVISOR_RANKS_MAX) {
+    if (config.ranks < 0 || config.ranks > PEN_BOOT_RANKS_MAX) {
         pen_log_error(log, "cannot use GASNET_PSHM_NODES=%lld: give a number between 1 and %d",
-                      (long long)config.ranks, PEN_SUPERVISOR_RANKS_MAX);
+                      (long long)config.ranks, PEN_BOOT_RANKS_MAX);
         return PEN_ERR_ARGUMENT;
     }
     if (pen_knob_from_process(NULL, "PENSTOCK_CONTROL_FD") != NULL) {
         status = open_launched(log, &config, out);
     } else {
-        pen_foreign foreign = pen_foreign_find(pen_knob_from_process, NULL);
-        bool alone = true;
-        if (is_launched_by_other(&config, &foreign))
-            status = open_foreign(log, needs, &config, &foreign, out, &alone);
+        bool alone = false;
+        status = ways->join_foreign(log, needs, &config, out, &alone);
         if (status == PEN_OK && alone)
-            status = open_unlaunched(log, needs, &config, out);
+            status = open_unlaunched(log, ways, needs, &config, out);
+        else if (status == PEN_OK)
+            warn_size(log, &config, out);
     }
     if (status != PEN_OK)
         return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* boot.h: who am I, how many are we, where is the memory we share, and how do we start and end
  * together. A rank's side of the launch: started by `penstock run`, by itself (GASNET_PSHM_NODES,
- * which makes the caller the supervisor, see supervisor.h) or alone.
+ * which makes the caller the supervisor) or alone.
  *
  * One control socket (AF_UNIX seqpacket, inherited) joins a rank with the supervisor; one sparse
  * memfd, the host arena, is shared by all ranks. No name in any file system, no port, no secret in
@@ -57,13 +57,30 @@ typedef struct pen_boot_needs {
                        for nothing */
 } pen_boot_needs;
 
+/* Ranks of a job, at most. */
+#define PEN_BOOT_RANKS_MAX 4096
+
+struct pen_boot_config;
+
+/* Two ways to a job lie in modules above this one. The caller passes them; both are set. */
+typedef struct pen_boot_ways {
+    /* Joins the job of another launcher, or refuses it in words. Sets *alone if no other launcher
+     * started this process, or if this process is the whole job; then nothing was done. */
+    pen_status (*join_foreign)(pen_log *log, const pen_boot_needs *needs,
+                               const struct pen_boot_config *config, pen_boot *out, bool *alone);
+    /* Forks: the caller becomes the supervisor and never returns; each child returns as a rank. */
+    pen_status (*fork_ranks)(pen_log *log, const pen_boot_needs *needs, const char *launcher,
+                             uint32_t ranks, pen_boot *out);
+} pen_boot_ways;
+
 /* Finds out how this process was started and joins its job. GASNET_PSHM_NODES=N without a launcher
  * forks: the caller becomes the supervisor, never returns and exits with the job's status; each of
  * the N children returns from here as a rank. needs->ranks does the same, and goes first. Under a
- * launcher that speaks PMIx (PMIX_RANK with PMIX_NAMESPACE) the processes are a job (pmix.h).
+ * launcher that speaks PMIx (PMIX_RANK with PMIX_NAMESPACE) the processes are a job.
  * Another one (PMI_RANK or PMI_FD, SLURM_PROCID with SLURM_STEP_ID) whose job size is not 1 is
  * refused in words: no silent singletons. */
-pen_status pen_boot_open(pen_log *log, const pen_boot_needs *needs, pen_boot *out);
+pen_status pen_boot_open(pen_log *log, const pen_boot_ways *ways, const pen_boot_needs *needs,
+                         pen_boot *out);
 
 /* Every rank meets here; through the host page, and between hosts through the launcher, sleeping
  * not spinning. Start-up only. */

@@ -2,7 +2,9 @@
 /* knobs.c: rows and readers of the variables that decide how a job is made. */
 #include "boot/knobs.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 const pen_knob pen_boot_knobs[] = {
     { "GASNET_PSHM_NODES", PEN_KNOB_INT, NULL, offsetof(pen_boot_config, ranks),
@@ -60,6 +62,17 @@ pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out)
     if (status == PEN_OK)
         status = pen_knob_read(log, supervisor_knobs, out, NULL, NULL);
     return status;
+}
+
+bool pen_boot_number(const char *name, long most, long *out)
+{
+    const char *text = pen_knob_from_process(NULL, name);
+    if (text == NULL || *text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    return errno == 0 && *end == '\0' && *out <= most;
 }
 
 uint64_t pen_boot_leave_limit_ns(const pen_boot_config *config)

@@ -34,6 +34,10 @@ extern const pen_knob pen_launch_knobs[];
 
 pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out);
 
+/* Reads a decimal number out of a variable of this process. Returns false if the variable is not
+ * set or holds anything else. */
+bool pen_boot_number(const char *name, long most, long *out);
+
 /* Seconds for an orderly end of so many ranks. */
 double pen_boot_exit_timeout(const pen_boot_config *config, uint32_t ranks);
 

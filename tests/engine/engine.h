@@ -16,8 +16,8 @@
 
 #include "../sim/network.h"
 
-#include "boot/exit_rule.h"
 #include "job/job.h"
+#include "launch/exit_rule.h"
 #include "reliable/reliable.h"
 
 #include <setjmp.h>

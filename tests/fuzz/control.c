@@ -3,7 +3,7 @@
  * drive. For any words of ranks in any order there is a status, and it is never 0 if a rank died.
  */
 #include "boot/control.h"
-#include "boot/exit_rule.h"
+#include "launch/exit_rule.h"
 
 #include "fuzz.h"
 

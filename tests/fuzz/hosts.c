@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts.c: lists of hosts: from the command line, a file, or Slurm. The first byte selects the
  * source. Every accepted name must be one that ssh takes for a host. */
-#include "boot/hosts.h"
+#include "remote/hosts.h"
 
 #include "fuzz.h"
 

@@ -2,8 +2,8 @@
 /* record.c: the stream between launcher and agents: its beginning, its records, and the bodies of
  * start orders. The input is any bytes; if the first byte is odd, records with a correct check
  * sum. */
-#include "boot/record.h"
-#include "boot/start_order.h"
+#include "remote/record.h"
+#include "remote/start_order.h"
 
 #include "fuzz.h"
 

@@ -3,6 +3,8 @@
  * themselves. Its arguments are steps, done in order; "3:step" is done by rank 3 only, "!3:step" by
  * all but rank 3. As its own launcher (GASNET_PSHM_NODES) it works as well. */
 #include "boot/boot.h"
+#include "launch/supervisor.h"
+#include "pmix/pmix.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -120,7 +122,8 @@ static void step_number(const char *step)
 
 static void step_join(void)
 {
-    if (pen_boot_open(&log_of_rank, NULL, &boot) != PEN_OK)
+    static const pen_boot_ways ways = { pen_foreign_join, pen_supervise_self };
+    if (pen_boot_open(&log_of_rank, &ways, NULL, &boot) != PEN_OK)
         exit(1);
     on_exit(on_exit_leave, NULL);
 }

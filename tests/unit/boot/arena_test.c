@@ -3,8 +3,8 @@
  */
 #include "boot/arena.h"
 
-#include "boot/foreign.h"
 #include "os/os.h"
+#include "pmix/foreign.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lines.h: cuts what a rank prints into whole lines, tagged with its rank if asked. Pure: bytes in,
+ * bytes out. */
+#ifndef PEN_LAUNCH_LINES_H
+#define PEN_LAUNCH_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A line longer than this goes out in pieces. */
+#define PEN_LINES_TAIL_MAX ((size_t)4 << 20)
+
+typedef void (*pen_lines_sink)(void *ctx, const char *text, size_t len);
+
+typedef struct pen_lines {
+    char *tail; /* the line that has begun and not ended */
+    size_t tail_len, tail_room;
+    char tag[16]; /* goes before each line; "" for none */
+    bool open;    /* a piece of the unfinished line has gone out already */
+} pen_lines;
+
+void pen_lines_init(pen_lines *lines, const char *tag);
+void pen_lines_free(pen_lines *lines);
+
+/* Hands on every line that is complete now; keeps the rest. */
+void pen_lines_feed(pen_lines *lines, const char *bytes, size_t len, pen_lines_sink sink,
+                    void *ctx);
+
+/* Hands on what there is of an unfinished line: at the end, or for a user who waits for a prompt.
+ */
+void pen_lines_flush(pen_lines *lines, pen_lines_sink sink, void *ctx);
+
+static inline bool pen_lines_pending(const pen_lines *lines) { return lines->tail_len != 0; }
+
+#endif

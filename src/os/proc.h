@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc.h: reads about a process from /proc. */
+#ifndef PEN_OS_PROC_H
+#define PEN_OS_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Its children, ended by 0; NULL when they cannot be told: *call has failed. The caller frees. */
+pid_t *pen_children(pid_t parent, const char **call);
+
+char pen_process_state(pid_t pid);   /* R, S, D, T, t, Z ...; '?' when it cannot be read */
+bool pen_process_exiting(pid_t pid); /* being torn down, though perhaps not yet reapable */
+
+bool pen_process_catches(pid_t pid, int signal); /* it has a handler of its own for it */
+
+/* Where in the kernel it sleeps; "" when that cannot be read. */
+void pen_process_sleeps_in(pid_t pid, char *out, size_t out_len);
+
+#endif

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmix_join.c: a steward's first work: greetings of all ranks, the arena of its block. All of PMIx
+ * is in the steward's thread, whose signals are blocked, so that PMIx's own threads take none; the
+ * thread that joins waits for it within bounds. */
+#include "pmix/pmix.h"
+
+#include "boot/knobs.h"
+#include "boot/remedy.h"
+#include "os/os.h"
+#include "pen_config.h"
+#include "pmix/pmix_address.h"
+#include "pmix/pmix_door.h"
+#include "pmix/pmix_hello.h"
+#include "pmix/steward.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND_NS     UINT64_C(1000000000)
+#define HOOK_NS       (5 * SECOND_NS) /* for the steward to finish PMIx when the process ends */
+#define GRACE_MS      3000            /* beyond the time for joining, to say in words what failed */
+#define HELLO_KEY     "penstock.hello"
+
+#define TIMEOUT_MAX_S 1e6
+
+/* What the thread that joins is told, once. */
+typedef struct outcome {
+    pen_status status;
+    bool alone;
+    int arena_fd, control_fd;
+    char *arena; /* where it is mapped already; NULL: nowhere */
+} outcome;
+
+/* What is needed until all have joined. */
+typedef struct joining {
+    pen_steward *s;
+    const pen_foreign *launcher;
+    pen_pmix_hello *hellos; /* of all ranks; they point into: */
+    char **blobs;
+    size_t *blob_lens;
+    pen_pmix_hello mine;
+    bool whole; /* our block is all of the host's ranks */
+    int listener;
+    pen_arena arena;
+} joining;
+
+static void doing(pen_steward *s, const char *what)
+{
+    atomic_store_explicit(&s->doing, what, memory_order_relaxed);
+}
+
+/* What is never quite the same: how the user gets a job all the same. */
+static bool refuse(const joining *j, const char *call, const char *why)
+{
+    pen_log_error(&j->s->log,
+                  "cannot join the job of the %s launcher that started this process (found %s): "
+                  "%s: %s; start with `penstock run -n N`, or set PENSTOCK_ALONE=1 to run each "
+                  "process as a job of one",
+                  j->launcher->launcher, j->launcher->found, call, why);
+    return false;
+}
+
+/* ---- greetings ------------------------------------------------------------------------------- */
+
+static bool begin(joining *j, bool *alone)
+{
+    pen_steward *s = j->s;
+    doing(s, "PMIx_Init");
+    const char *error = pen_pmix_begin(s->pmix, s->news[1], &s->rank);
+    if (error != NULL)
+        return refuse(j, "PMIx_Init", error);
+    s->log.rank = (int32_t)s->rank;
+    doing(s, "PMIx_Get");
+    error = pen_pmix_get_u32(s->pmix, PEN_PMIX_WHOLE_JOB, pen_pmix_key_job_size, &s->size);
+    if (error != NULL)
+        return refuse(j, "PMIx_Get of the number of processes", error);
+    s->exit_timeout_ns = (uint64_t)(1e9 * pen_boot_exit_timeout(&s->config, s->size));
+    s->leave_limit_ns = pen_boot_leave_limit_ns(&s->config);
+    *alone = s->size == 1;
+    if (*alone)
+        pen_steward_finish(s);
+    if (s->size > PEN_BOOT_RANKS_MAX || s->rank >= s->size) {
+        pen_log_error(&s->log, "cannot join a job as rank %u of %u: it can have up to %d ranks",
+                      s->rank, s->size, PEN_BOOT_RANKS_MAX);
+        return false;
+    }
+    return true;
+}
+
+static bool block_find(joining *j)
+{
+    pen_steward *s = j->s;
+    char *peers = NULL;
+    uint32_t end = 0;
+    const char *error =
+        pen_pmix_get_text(s->pmix, PEN_PMIX_WHOLE_JOB, pen_pmix_key_local_peers, &peers);
+    if (error != NULL)
+        return refuse(j, "PMIx_Get of the ranks of this host", error);
+    bool sound =
+        pen_pmix_block(peers, s->rank, (uint32_t)s->config.block_most, &s->first, &end, &j->whole);
+    s->count = end - s->first;
+    if (!sound)
+        (void)refuse(j, "PMIx_Get of the ranks of this host", peers);
+    free(peers);
+    return sound;
+}
+
+static bool greet(joining *j)
+{
+    pen_steward *s = j->s;
+    pen_pmix_hello *mine = &j->mine;
+    mine->first = s->first;
+    mine->count = s->count;
+    mine->host = s->log.host;
+    mine->cores = pen_cores_allowed(NULL);
+    (void)sched_getaffinity(0, sizeof(mine->cpus), &mine->cpus);
+    if (pen_steward_is_first(s) && s->count > 1) {
+        pen_random(mine->door, sizeof(mine->door));
+        pen_random(mine->ticket, sizeof(mine->ticket));
+        j->listener = pen_pmix_door_open(mine->door, s->count);
+        if (j->listener < 0) {
+            pen_log_error(&s->log, "cannot hand out the job's memory: socket: %m; %s",
+                          pen_boot_remedy(errno));
+            return false;
+        }
+    }
+    if (s->rank == 0 && s->count < s->size)
+        pen_random(mine->job_key, sizeof(mine->job_key));
+    pen_pack body = { .bytes = NULL };
+    pen_pmix_hello_pack(mine, &body);
+    const char *error = body.failed ? "out of memory"
+                                    : pen_pmix_put_bytes(s->pmix, HELLO_KEY, body.bytes, body.len);
+    pen_pack_free(&body);
+    if (error != NULL)
+        return refuse(j, "PMIx_Put", error);
+    return true;
+}
+
+static bool all_greet(joining *j)
+{
+    pen_steward *s = j->s;
+    pen_pmix_news news;
+    doing(s, "PMIx_Fence");
+    const char *error = pen_pmix_fence(s->pmix, NULL, 0, PEN_STEWARD_FENCE_JOIN);
+    if (error != NULL)
+        return refuse(j, "PMIx_Fence_nb", error);
+    if (!pen_steward_await(s, PEN_PMIX_FENCED, s->until_ns, &news)) {
+        pen_log_error(&s->log,
+                      "cannot join the job: not all of its %u processes have come to gasnet_init "
+                      "within %g s; does each call it? (PENSTOCK_LAUNCH_TIMEOUT)",
+                      s->size, s->timeout_s);
+        return false;
+    }
+    return news.code == 0 || refuse(j, "PMIx_Fence_nb", "a process of the job has failed");
+}
+
+/* Who has another version than rank 0 says so, and rank 0 of the first such. */
+static bool version_refuse(const joining *j, uint32_t rank, const char *version)
+{
+    pen_log_error(&j->s->log,
+                  "cannot join the job: rank %u has Penstock %s, this one %s; run the same program "
+                  "with the same library everywhere",
+                  rank, version[0] != '\0' ? version : "of another kind", pen_pmix_hello_version());
+    return false;
+}
+
+static bool hellos_get(joining *j)
+{
+    pen_steward *s = j->s;
+    doing(s, "PMIx_Get");
+    j->hellos = calloc(s->size, sizeof(*j->hellos));
+    j->blobs = calloc(s->size, sizeof(*j->blobs));
+    j->blob_lens = calloc(s->size, sizeof(*j->blob_lens));
+    if (j->hellos == NULL || j->blobs == NULL || j->blob_lens == NULL)
+        return refuse(j, "calloc", "out of memory");
+    for (uint32_t rank = 0; rank < s->size; rank++) {
+        const char *version;
+        const char *error =
+            pen_pmix_get_bytes(s->pmix, rank, HELLO_KEY, &j->blobs[rank], &j->blob_lens[rank]);
+        if (error != NULL)
+            return refuse(j, "PMIx_Get of a greeting", error);
+        if (!pen_pmix_hello_unpack(j->blobs[rank], j->blob_lens[rank], &j->hellos[rank], &version))
+            return version_refuse(j, rank, version);
+    }
+    return true;
+}
+
+static bool blocks_find(joining *j)
+{
+    pen_steward *s = j->s;
+    s->firsts = calloc(s->size + 1u, sizeof(*s->firsts));
+    if (s->firsts == NULL)
+        return refuse(j, "calloc", "out of memory");
+    s->block_count = pen_pmix_blocks(j->hellos, s->size, s->firsts);
+    if (s->block_count == 0) {
+        pen_log_error(&s->log, "cannot join the job: its ranks do not agree on who is where; set "
+                               "GASNET_SUPERNODE_MAXSIZE alike for all");
+        return false;
+    }
+    for (uint32_t block = 0; block < s->block_count; block++)
+        s->block_i = s->firsts[block] <= s->rank ? block : s->block_i;
+    if (!j->whole && s->rank == 0)
+        pen_log_warn(&s->log, "the ranks of a host are not consecutive, so that not all of them "
+                              "share memory; have the launcher fill host after host "
+                              "(mpirun --map-by slot, srun -m block)");
+    return true;
+}
+
+/* ---- the arena ------------------------------------------------------------------------------- */
+
+/* The console's variables, which are this process's, and where the network is. */
+static bool arena_make(joining *j)
+{
+    pen_steward *s = j->s;
+    char address[128] = "PENSTOCK_UDP_ADDRESS=";
+    size_t count = 0, name_len = strlen(address);
+    char *const none[] = { NULL };
+    char *const *from = environ != NULL ? environ : none;
+    while (from[count] != NULL)
+        count++;
+    char **variables = calloc(count + 2, sizeof(*variables));
+    if (variables == NULL)
+        return refuse(j, "calloc", "out of memory");
+    if (!pen_pmix_address(&s->log, j->hellos, s->firsts, s->block_count, s->block_i,
+                          address + name_len, sizeof(address) - name_len)) {
+        free(variables);
+        return false;
+    }
+    memcpy(variables, from, count * sizeof(*variables));
+    variables[count] = address[name_len] != '\0' ? address : NULL;
+    const pen_arena_part part = { .ranks = s->count,
+                                  .job_size = s->size,
+                                  .host_i = s->block_i,
+                                  .host_count = s->block_count,
+                                  .firsts = s->firsts,
+                                  .job_key = s->block_count > 1 ? j->hellos[0].job_key : NULL };
+    pen_status status = pen_arena_create_part(&s->log, &part, &s->needs, variables, 0, &j->arena);
+    free(variables);
+    if (status != PEN_OK)
+        return false;
+    pen_host_page *page = (pen_host_page *)(void *)j->arena.base;
+    page->cores = pen_pmix_cores(&j->hellos[s->first], s->count);
+    s->page_len = page->environment_off;
+    return true;
+}
+
+static bool lines_make(joining *j)
+{
+    pen_steward *s = j->s;
+    s->line_count = pen_steward_is_first(s) ? s->count - 1 : 1;
+    s->lines = calloc(s->line_count + 1u, sizeof(*s->lines));
+    for (uint32_t i = 0; s->lines != NULL && i < s->line_count; i++)
+        s->lines[i].fd = -1;
+    return s->lines != NULL || refuse(j, "calloc", "out of memory");
+}
+
+/* The first rank of a block: all others of it have come for the arena. */
+static bool hand_out(joining *j)
+{
+    pen_steward *s = j->s;
+    const pen_pmix_gift gift = { j->arena.fd, s->page_len };
+    for (uint32_t i = 0; i < s->line_count; i++) {
+        pen_steward_line *line = &s->lines[i];
+        line->joined = true; /* it is going to, or ends in disorder */
+        line->fd = pen_pmix_door_serve(j->listener, j->mine.ticket, s->first, s->count, &gift,
+                                       s->until_ns, &line->rank);
+        if (line->fd >= 0)
+            continue;
+        pen_log_error(&s->log,
+                      "cannot hand out the job's memory: %u of %u ranks of this host have not come "
+                      "for it: %m",
+                      s->line_count - i, s->line_count);
+        return false;
+    }
+    return true;
+}
+
+static bool fetch(joining *j)
+{
+    pen_steward *s = j->s;
+    const pen_pmix_hello *first = &j->hellos[s->first];
+    pen_pmix_gift gift = { .arena_fd = -1 };
+    struct stat file;
+    s->lines[0] = (pen_steward_line){ .rank = s->first, .joined = true };
+    s->lines[0].fd = pen_pmix_door_enter(first->door, first->ticket, s->rank, s->until_ns, &gift);
+    if (s->lines[0].fd < 0) {
+        pen_log_error(&s->log,
+                      "cannot join the job: rank %u of this host does not hand out its memory: %m; "
+                      "see its message, and are both in one container and of one user?",
+                      s->first);
+        return false;
+    }
+    j->arena.fd = gift.arena_fd;
+    s->page_len = gift.head_len;
+    size_t least = sizeof(pen_host_page) + s->count * sizeof(pen_host_rank);
+    if (fstat(gift.arena_fd, &file) == 0 && gift.head_len >= least &&
+        gift.head_len <= (uint64_t)file.st_size)
+        return true;
+    return refuse(j, "the memory that ranks share", "it has another layout");
+}
+
+static bool arena_get(joining *j)
+{
+    pen_steward *s = j->s;
+    doing(s, "sharing memory with the ranks of this host");
+    bool first = pen_steward_is_first(s);
+    if (!lines_make(j) || !(first ? arena_make(j) && hand_out(j) : fetch(j)))
+        return false;
+    void *head = mmap(NULL, s->page_len, PROT_READ | PROT_WRITE, MAP_SHARED, j->arena.fd, 0);
+    if (head == MAP_FAILED) {
+        pen_log_error(&s->log, "cannot map the memory that ranks share: mmap: %m; %s",
+                      pen_boot_remedy(errno));
+        return false;
+    }
+    (void)madvise(head, s->page_len, MADV_DONTDUMP); /* there may be a key in it */
+    s->page = head;
+    return true;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static bool control_make(joining *j, outcome *out)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        pen_log_error(&j->s->log, "cannot join the job: socketpair: %m; %s",
+                      pen_boot_remedy(errno));
+        return false;
+    }
+    j->s->control = ends[0];
+    *out = (outcome){
+        .status = PEN_OK, .arena_fd = j->arena.fd, .control_fd = ends[1], .arena = j->arena.base
+    };
+    return true;
+}
+
+static void joining_end(joining *j)
+{
+    for (uint32_t rank = 0; j->blobs != NULL && rank < j->s->size; rank++) {
+        if (j->blobs[rank] != NULL && j->blob_lens != NULL)
+            explicit_bzero(j->blobs[rank], j->blob_lens[rank]);
+        free(j->blobs[rank]);
+    }
+    free(j->blobs);
+    free(j->blob_lens);
+    if (j->hellos != NULL)
+        explicit_bzero(j->hellos, j->s->size * sizeof(*j->hellos));
+    free(j->hellos);
+    explicit_bzero(&j->mine, sizeof(j->mine));
+    if (j->listener >= 0)
+        close(j->listener);
+}
+
+static bool join(joining *j, outcome *out)
+{
+    if (!begin(j, &out->alone))
+        return false;
+    if (out->alone) {
+        out->status = PEN_OK;
+        return true;
+    }
+    return block_find(j) && greet(j) && all_greet(j) && hellos_get(j) && blocks_find(j) &&
+           arena_get(j) && control_make(j, out);
+}
+
+typedef struct thread_start {
+    pen_steward *s;
+    pen_foreign launcher;
+} thread_start;
+
+static void *run(void *ctx)
+{
+    thread_start *start = ctx;
+    pen_steward *s = start->s;
+    pen_foreign launcher = start->launcher;
+    free(start);
+    joining j = { .s = s, .launcher = &launcher, .listener = -1, .arena = { .fd = -1 } };
+    outcome out = { .status = PEN_ERR_UNUSABLE, .arena_fd = -1, .control_fd = -1 };
+    bool joined = join(&j, &out);
+    joining_end(&j);
+    if (write(s->result[1], &out, sizeof(out)) < 0) /* it has room for one */
+        joined = false;
+    if (joined && !out.alone)
+        pen_steward_serve(s);
+    /* Unless it is alone, PMIx is not finished: to the launcher this process ends in disorder. */
+    atomic_store_explicit(&s->hook_done, 1, memory_order_release);
+    return NULL;
+}
+
+/* ---- the thread that joins ------------------------------------------------------------------- */
+
+/* The process ends: one that has left its job, or is alone in it, does so in order. */
+static void on_process_exit(int status, void *ctx)
+{
+    (void)status;
+    pen_steward *s = ctx;
+    const pen_pmix_news news = { .kind = PEN_STEWARD_HOOK };
+    if (getpid() != s->pid || s->news[1] < 0 || write(s->news[1], &news, sizeof(news)) < 0)
+        return;
+    uint64_t until_ns = pen_now_ns() + HOOK_NS;
+    while (atomic_load_explicit(&s->hook_done, memory_order_acquire) == 0 &&
+           pen_now_ns() < until_ns)
+        pen_futex_wait(&s->hook_done, 0, HOOK_NS);
+}
+
+static const char *thread_make(pen_steward *s, const pen_foreign *launcher)
+{
+    thread_start *start = malloc(sizeof(*start));
+    if (start == NULL)
+        return "malloc";
+    *start = (thread_start){ s, *launcher };
+    sigset_t all, before;
+    pthread_t thread;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    errno = pthread_create(&thread, NULL, run, start);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (errno != 0) {
+        free(start);
+        return "pthread_create";
+    }
+    (void)pthread_detach(thread);
+    return NULL;
+}
+
+static pen_status configure(pen_log *log, pen_steward *s)
+{
+    pen_launch_config launch = { .timeout = 0 };
+    pen_status status = pen_knob_read(log, pen_launch_knobs, &launch, NULL, NULL);
+    if (status == PEN_OK)
+        status = pen_boot_config_read(log, &s->config);
+    if (status != PEN_OK)
+        return status;
+    if (s->config.block_most < 0 || s->config.block_most > PEN_BOOT_RANKS_MAX) {
+        pen_log_error(log,
+                      "cannot use GASNET_SUPERNODE_MAXSIZE=%lld: give a number up to %d; 0 for no "
+                      "bound",
+                      (long long)s->config.block_most, PEN_BOOT_RANKS_MAX);
+        return PEN_ERR_ARGUMENT;
+    }
+    s->timeout_s = launch.timeout < TIMEOUT_MAX_S ? launch.timeout : TIMEOUT_MAX_S;
+    s->until_ns = pen_now_ns() + (uint64_t)(s->timeout_s * 1e9);
+    return PEN_OK;
+}
+
+static bool outcome_await(pen_steward *s, outcome *out)
+{
+    struct pollfd told = { .fd = s->result[0], .events = POLLIN };
+    int left_ms = (int)(s->timeout_s * 1000) + GRACE_MS, ready;
+    uint64_t since_ns = pen_now_ns();
+    do {
+        int passed_ms = (int)((pen_now_ns() - since_ns) / 1000000);
+        ready = poll(&told, 1, passed_ms < left_ms ? left_ms - passed_ms : 0);
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0 && read(s->result[0], out, sizeof(*out)) == (ssize_t)sizeof(*out);
+}
+
+/* The steward tells the launcher the status, so that it needs a handler which learns it. */
+static bool on_exit_registered(pen_steward *s)
+{
+#if PEN_HAVE_ON_EXIT
+    errno = ENOMEM;
+    return on_exit(on_process_exit, s) == 0;
+#else
+    (void)on_process_exit, (void)s;
+    errno = ENOSYS;
+    return false;
+#endif
+}
+
+static pen_status steward_start(pen_log *log, const pen_foreign *launcher, pen_steward *s,
+                                outcome *out)
+{
+    const char *call = NULL;
+    if (!on_exit_registered(s)) {
+        call = "on_exit";
+    } else if (pipe2(s->news, O_CLOEXEC) != 0 || pipe2(s->result, O_CLOEXEC) != 0) {
+        call = "pipe2";
+    }
+    if (call == NULL)
+        call = thread_make(s, launcher);
+    if (call != NULL) {
+        pen_log_error(log, "cannot join the job of the %s launcher: %s: %m; %s", launcher->launcher,
+                      call, pen_boot_remedy(errno));
+        atomic_store_explicit(&s->hook_done, 1, memory_order_relaxed);
+        return PEN_ERR_SYSTEM;
+    }
+    if (outcome_await(s, out))
+        return out->status;
+    atomic_store_explicit(&s->hook_done, 1, memory_order_relaxed); /* the exit is not kept, too */
+    pen_log_error(log,
+                  "cannot join the job of the %s launcher: %s has not come back within %g s; is "
+                  "the launcher there? (PENSTOCK_LAUNCH_TIMEOUT)",
+                  launcher->launcher, atomic_load_explicit(&s->doing, memory_order_relaxed),
+                  s->timeout_s);
+    return PEN_ERR_LIMIT_TIME;
+}
+
+pen_status pen_pmix_join(pen_log *log, const pen_foreign *launcher, const pen_boot_needs *needs,
+                         pen_boot *out, bool *alone)
+{
+    outcome got = { .status = PEN_ERR_UNUSABLE };
+    pen_steward *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        pen_log_error(log, "cannot join the job: calloc: %m; free some memory");
+        return PEN_ERR_MEMORY;
+    }
+    s->log = *log;
+    s->needs = needs != NULL ? *needs : (pen_boot_needs){ .conduit_len = NULL };
+    s->pid = getpid();
+    s->control = s->news[0] = s->news[1] = s->result[0] = s->result[1] = -1;
+    s->meet_code = -1;
+    doing(s, "dlopen");
+    const char *why;
+    s->pmix = pen_pmix_open(&why);
+    pen_status status = configure(log, s);
+    if (status == PEN_OK && s->pmix == NULL) {
+        (void)refuse(&(joining){ .s = s, .launcher = launcher }, "dlopen", why);
+        status = PEN_ERR_UNUSABLE;
+    }
+    if (status == PEN_OK) /* from here on it is the thread's as well, and stays */
+        status = steward_start(log, launcher, s, &got);
+    if (status != PEN_OK)
+        return status;
+    *alone = got.alone;
+    if (got.alone)
+        return PEN_OK;
+    status = pen_boot_attach(log, got.arena_fd, got.arena, got.control_fd, s->rank,
+                             launcher->launcher, out);
+    if (status == PEN_OK)
+        out->in_process = true;
+    return status;
+}
+
+const char *pen_pmix_library(char *version, size_t version_len, const char **why)
+{
+    pen_pmix *pmix = pen_pmix_open(why);
+    if (pmix == NULL)
+        return NULL;
+    (void)snprintf(version, version_len, "%s", pen_pmix_version(pmix));
+    pen_pmix_close(pmix);
+    return version;
+}

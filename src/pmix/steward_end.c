@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* steward_end.c: how a job of stewards ends. Whoever has a reason to end it decides, and tells all
+ * others; each steward then sees to its own process. Nobody has to believe that the launcher kills
+ * what is left, though most do once a process has ended with another status than 0. */
+#include "pmix/steward.h"
+
+#include "os/os.h"
+#include "os/proc.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define NOTIFY_NS (2 * SECOND_NS) /* for PMIx to pass a word on */
+#define LOSS_NS   (3 * SECOND_NS) /* for the launcher to end a job that has lost a process */
+#define NOTICE_NS (2 * SECOND_NS) /* after the first rank has left */
+#define LATE_NS   (SECOND_NS / 2) /* beyond the exit time-out, which the rank minds itself */
+enum { RANKS_NAMED_MAX = 8 };
+
+typedef struct rank_text {
+    char text[112];
+} rank_text;
+
+static rank_text our_rank(const pen_steward *s)
+{
+    rank_text out;
+    (void)snprintf(out.text, sizeof(out.text), "rank %u (host %.60s, pid %d)", s->rank, s->log.host,
+                   (int)s->pid);
+    return out;
+}
+
+/* ---- deciding -------------------------------------------------------------------------------- */
+
+void pen_steward_finish(pen_steward *s)
+{
+    if (s->finished)
+        return;
+    s->finished = true;
+    (void)pen_pmix_finish(s->pmix); /* an error would be that of a launcher who is no more */
+}
+
+static void abort_all(pen_steward *s, const char *why)
+{
+    pen_log_warn(&s->log, "the launcher passes no words on to other hosts (%s); having it end all",
+                 why);
+    pen_pmix_abort(s->pmix, s->code, "penstock: the job ends");
+}
+
+static void tell_other_blocks(pen_steward *s)
+{
+    pen_pmix_news news = { .code = 0 };
+    const char *error =
+        s->deaf ? "it has no store to publish in" : pen_pmix_notify(s->pmix, s->code);
+    if (error == NULL && pen_steward_await(s, PEN_PMIX_NOTIFIED, pen_now_ns() + NOTIFY_NS, &news) &&
+        news.code == 0)
+        return;
+    if (s->code != 0)
+        abort_all(s, error != NULL ? error : "PMIx_Publish_nb has failed");
+}
+
+static const char *leave_fence(pen_steward *s)
+{
+    if (s->leave_fenced)
+        return NULL;
+    s->leave_fenced = true;
+    return pen_pmix_fence(s->pmix, s->firsts, s->block_count, PEN_STEWARD_FENCE_LEAVE);
+}
+
+/* An end with 0 of which others cannot hear: most often they come to theirs by themselves. */
+static void meet_other_blocks(pen_steward *s)
+{
+    pen_pmix_news news = { .code = 0 };
+    const char *error = leave_fence(s);
+    uint64_t until_ns = pen_now_ns() + s->exit_timeout_ns;
+    if (error != NULL || !pen_steward_await(s, PEN_PMIX_FENCED, until_ns, &news) || news.code != 0)
+        abort_all(s, error != NULL ? error : "they go on");
+}
+
+/* Whoever sleeps in a start-up barrier gives up. */
+static void barriers_fail(pen_steward *s)
+{
+    /* release: pairs with the acquire of boot_generation in pen_boot_barrier */
+    atomic_store_explicit(&s->page->boot_failed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->page->boot_generation, 1, memory_order_release);
+    pen_futex_wake(&s->page->boot_generation, INT_MAX);
+}
+
+/* A rank that asked for the end goes on with it, one that did not is told; it is orderly for the
+ * launcher if its status will be 0. */
+static void own_rank_end(pen_steward *s)
+{
+    bool asked = s->word && !s->left;
+    if (s->code == 0 || s->left)
+        pen_steward_finish(s);
+    barriers_fail(s);
+    pen_steward_answer(s, asked ? PEN_CONTROL_GO : PEN_CONTROL_END, s->code);
+    const pen_host_rank *row = &s->page->ranks[s->rank - s->first];
+    if (!s->word && s->joined &&
+        atomic_load_explicit(&row->phase, memory_order_relaxed) != PEN_HOST_STARTING)
+        (void)kill(s->pid, SIGQUIT); /* the library's handler, there by now, ends a rank quietly */
+}
+
+void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
+                        const pen_steward_line *line)
+{
+    if (s->over)
+        return;
+    s->over = true;
+    s->code = code == 0 || (code & 0xff) != 0 ? code & 0xff : 1; /* a failure stays one */
+    s->leave_ns = s->notice_ns = s->loss_ns = 0;
+    s->end_ns = pen_now_ns() + s->exit_timeout_ns + LATE_NS;
+    pen_steward_lines_say(s, PEN_CONTROL_END, s->code, line);
+    if (from == PEN_STEWARD_FROM_HERE && s->block_count > 1)
+        tell_other_blocks(s);
+    if (s->code == 0 && s->deaf && from != PEN_STEWARD_FROM_PMIX)
+        meet_other_blocks(s);
+    own_rank_end(s);
+}
+
+/* ---- words of our rank ----------------------------------------------------------------------- */
+
+static void explain(pen_steward *s, pen_control_kind kind, int code)
+{
+    rank_text who = our_rank(s);
+    bool by_signal = strncmp(s->note, "SIG", 3) == 0; /* which the launcher sends to all */
+    if (kind == PEN_CONTROL_LEAVE)
+        pen_log_error(&s->log, "%s exited with status %d; ending the job", who.text, code);
+    else if (by_signal)
+        pen_log_info(&s->log, "%s was ended by %s; ending the job", who.text, s->note);
+    else
+        pen_log_line(&s->log, code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
+                     "%s called gasnet_exit(%d); ending the job", who.text, code);
+}
+
+void pen_steward_word(pen_steward *s, pen_control_kind kind, int code)
+{
+    if (s->over || s->word) /* it has our answer, or will */
+        return;
+    s->word = true;
+    if (kind == PEN_CONTROL_LEAVE && code == 0) {
+        s->left = true;
+        if (pen_steward_is_first(s))
+            pen_steward_left(s);
+        else
+            pen_steward_line_say(&s->lines[0], kind, code);
+        return;
+    }
+    explain(s, kind, code);
+    pen_steward_decide(s, code, PEN_STEWARD_FROM_HERE, NULL);
+}
+
+void pen_steward_blocked(pen_steward *s, const pen_control *message)
+{
+    if (s->over || s->word)
+        return;
+    pen_log_error(
+        &s->log,
+        "%s waits in %s for rank %d, which has left with 0 and will not take part; ending "
+        "the job",
+        our_rank(s).text, message->text, message->code);
+    pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
+}
+
+/* ---- leaving together ------------------------------------------------------------------------ */
+
+static uint64_t leave_deadline(const pen_steward *s, uint64_t now_ns)
+{
+    return s->leave_limit_ns != 0 ? now_ns + s->leave_limit_ns : 0;
+}
+
+void pen_steward_left(pen_steward *s)
+{
+    if (s->over)
+        return;
+    if (!s->leaving) {
+        s->leaving = true;
+        s->notice_ns = pen_now_ns() + NOTICE_NS;
+        s->leave_ns = leave_deadline(s, pen_now_ns());
+    }
+    bool all = s->left;
+    for (uint32_t i = 0; i < s->line_count; i++)
+        all = all && s->lines[i].left;
+    if (!all)
+        return;
+    if (s->block_count == 1) {
+        pen_steward_go(s);
+        return;
+    }
+    const char *error = pen_pmix_fence(s->pmix, s->firsts, s->block_count, PEN_STEWARD_FENCE_LEAVE);
+    if (error != NULL)
+        pen_log_error(&s->log, "cannot leave the job together: PMIx_Fence_nb: %s", error);
+}
+
+void pen_steward_go(pen_steward *s)
+{
+    if (s->over)
+        return;
+    s->over = true;
+    s->leave_ns = s->notice_ns = s->loss_ns = 0;
+    if (pen_steward_is_first(s))
+        pen_steward_lines_say(s, PEN_CONTROL_GO, 0, NULL);
+    pen_steward_finish(s);
+    pen_steward_answer(s, PEN_CONTROL_GO, 0);
+}
+
+/* A rank of this block that a debugger holds excuses the delay. */
+static bool excused(const pen_steward *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t pid = atomic_load_explicit(&s->page->ranks[i].pid, memory_order_relaxed);
+        char state = pid != 0 ? pen_process_state((pid_t)pid) : '?';
+        if (state == 'T' || state == 't')
+            return true;
+    }
+    return false;
+}
+
+/* The block's ranks that have left, or have not: "rank 1", "ranks 0, 2 and more". */
+typedef struct ranks_text {
+    char text[RANKS_NAMED_MAX * 12 + 32];
+    unsigned count;
+} ranks_text;
+
+static ranks_text ranks_that(const pen_steward *s, bool left)
+{
+    ranks_text out = { .text = "" };
+    char numbers[RANKS_NAMED_MAX * 12 + 1] = "";
+    size_t len = 0;
+    for (uint32_t i = 0; i <= s->line_count; i++) {
+        bool ours = i == s->line_count;
+        uint32_t rank = ours ? s->rank : s->lines[i].rank;
+        if ((ours ? s->left : s->lines[i].left) == left && out.count++ < RANKS_NAMED_MAX)
+            len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u",
+                                    out.count > 1 ? ", " : "", rank);
+    }
+    if (out.count == 0)
+        (void)snprintf(out.text, sizeof(out.text), "ranks of other hosts");
+    else
+        (void)snprintf(out.text, sizeof(out.text), "%s %s%s", out.count == 1 ? "rank" : "ranks",
+                       numbers, out.count > RANKS_NAMED_MAX ? " and more" : "");
+    return out;
+}
+
+static void notice(pen_steward *s)
+{
+    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
+    char limit[48] = "without a limit";
+    if (s->leave_limit_ns != 0)
+        (void)snprintf(limit, sizeof(limit), "for up to %g s", (double)s->leave_limit_ns / 1e9);
+    pen_log_warn(&s->log, "%s %s left with 0, %s %s not; the job waits %s (PENSTOCK_LEAVE_TIMEOUT)",
+                 left.text, left.count == 1 ? "has" : "have", stay.text,
+                 stay.count == 1 ? "has" : "have", limit);
+}
+
+static void too_late(pen_steward *s)
+{
+    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
+    pen_log_error(&s->log,
+                  "%s left with 0 and %s had not %g s later: ended by force (meet in a barrier "
+                  "before the end, or raise PENSTOCK_LEAVE_TIMEOUT)",
+                  left.text, stay.text, (double)s->leave_limit_ns / 1e9);
+    pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+void pen_steward_lost(pen_steward *s, uint32_t rank)
+{
+    if (s->over || s->loss_ns != 0)
+        return;
+    s->lost_rank = rank;
+    s->loss_ns = pen_now_ns() + LOSS_NS; /* the launcher knows better how it ended, and says so */
+}
+
+/* A rank that is in the job when its process ends is missed; one that resigned, by those who join
+ * again. To whom it is orderly: the launcher. Looked at when all that was said before has been
+ * read. */
+static void lines_look(pen_steward *s)
+{
+    bool some_joined = s->joined;
+    for (uint32_t i = 0; i < s->line_count; i++)
+        some_joined = some_joined || s->lines[i].joined;
+    for (uint32_t i = 0; i < s->line_count && some_joined && !s->over && s->loss_ns == 0; i++) {
+        const pen_steward_line *line = &s->lines[i];
+        if (line->fd >= 0)
+            continue;
+        pen_steward_lost(s, line->rank);
+        s->lost_resigned = !line->joined;
+        if (s->lost_resigned)
+            s->loss_ns = pen_now_ns();
+    }
+}
+
+static void loss_final(pen_steward *s)
+{
+    if (s->lost_resigned)
+        pen_log_error(&s->log,
+                      "rank %u ended after pen_finalize, but other ranks have joined the job "
+                      "again; ending the job",
+                      s->lost_rank);
+    else
+        pen_log_error(&s->log,
+                      "rank %u ended without the exit handshake, and the launcher has not ended "
+                      "the job since; ending it",
+                      s->lost_rank);
+    pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
+}
+
+void pen_steward_server_lost(pen_steward *s)
+{
+    if (s->over)
+        return;
+    pen_log_error(&s->log, "%s lost the launcher's server of its host; ending the job",
+                  our_rank(s).text);
+    pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_LINE, NULL);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    if (a_ns == 0 || b_ns == 0)
+        return a_ns | b_ns;
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+uint64_t pen_steward_deadline(const pen_steward *s)
+{
+    return earlier(earlier(s->leave_ns, s->end_ns), earlier(s->notice_ns, s->loss_ns));
+}
+
+void pen_steward_tick(pen_steward *s, uint64_t now_ns)
+{
+    lines_look(s);
+    if (s->end_ns != 0 && now_ns >= s->end_ns)
+        _exit(s->code); /* whatever keeps it */
+    if (s->loss_ns != 0 && now_ns >= s->loss_ns)
+        loss_final(s);
+    if (s->notice_ns != 0 && now_ns >= s->notice_ns && !s->over) {
+        s->notice_ns = 0;
+        notice(s);
+    }
+    if (s->leave_ns == 0 || now_ns < s->leave_ns || s->loss_ns != 0)
+        return;
+    if (excused(s))
+        s->leave_ns = leave_deadline(s, now_ns);
+    else
+        too_late(s);
+}
