@@ -29,9 +29,14 @@ function(pen_relocatable output)
     else()
         set(keep --keep ${arg_KEEP})
     endif()
+    set(flag "") # localising needs machine code, where objects for link-time optimisation have none
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU"
+            AND (CMAKE_INTERPROCEDURAL_OPTIMIZATION OR "${CMAKE_C_FLAGS} " MATCHES "-flto[ =]"))
+        set(flag --flag=-flinker-output=nolto-rel)
+    endif()
     add_custom_command(OUTPUT "${output}"
         COMMAND "${PEN_PYTHON}" "${PROJECT_SOURCE_DIR}/scripts/localise" --cc "${CMAKE_C_COMPILER}"
-            --nm "${CMAKE_NM}" --objcopy "${CMAKE_OBJCOPY}" --output "${output}" ${keep}
+            --nm "${CMAKE_NM}" --objcopy "${CMAKE_OBJCOPY}" ${flag} --output "${output}" ${keep}
             --objects ${arg_OBJECTS}
         DEPENDS ${arg_OBJECTS} ${arg_KEEP_MAP} "${PROJECT_SOURCE_DIR}/scripts/localise"
         COMMENT "Localising ${output}" VERBATIM COMMAND_EXPAND_LISTS)
