@@ -33,6 +33,9 @@ endif()
 add_compile_definitions(_GNU_SOURCE=1)
 
 set(PEN_TEST_SLOWDOWN 1) # what time limits of tests are multiplied by
+if(CMAKE_CROSSCOMPILING_EMULATOR)
+    set(PEN_TEST_SLOWDOWN 10)
+endif()
 if(PENSTOCK_SANITIZE)
     set(PEN_TEST_SLOWDOWN 4)
     set(sanitize_flags "-fsanitize=${PENSTOCK_SANITIZE}" -fno-sanitize-recover=all
