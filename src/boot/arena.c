@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arena.c: laying out the host arena, and joining one that somebody else laid out. */
+/* arena.c: lays out the host arena, and joins an arena that another process has laid out. */
 #include "boot/arena.h"
 
 #include "base/compiler.h"
@@ -31,7 +31,7 @@ size_t pen_arena_stride(uint64_t physical, uint32_t ranks, const pen_memory_limi
         wished /= ranks;
     double share = (double)physical / ranks;
     double stride = wish_only && wished > 0 ? wished : wished > share ? wished : share;
-    double most = (double)((size_t)1 << 46); /* of a 47-bit address space */
+    double most = (double)((size_t)1 << 46); /* half of a 47-bit address space */
     return pen_align_up((size_t)(stride < most ? stride : most), page_len) + page_len;
 }
 
@@ -43,8 +43,8 @@ static size_t environment_measure(char *const *environment)
     return len;
 }
 
-/* The page's fields, from the sizes of the parts; answers the whole arena's length, 0 on overflow.
- */
+/* Fills the page's offsets from the sizes of the parts. Returns the length of the whole arena, 0 on
+ * overflow. */
 static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t conduit_len,
                             size_t stride)
 {
@@ -76,13 +76,13 @@ static void log_len(char *out, size_t out_len, uint64_t len)
     (void)snprintf(out, out_len, "%.1f GiB", (double)len / (double)(1u << 30));
 }
 
-/* What did not go. */
+/* A step of making the arena that failed. */
 typedef struct trouble {
     const char *what, *call;
     int error;
 } trouble;
 
-/* Says which limit stopped us, as far as the kernel tells. */
+/* Prints one line that names the limit that was reached, as far as the kernel tells. */
 static void arena_complain(pen_log *log, const trouble *t, size_t len)
 {
     int why = t->error;
@@ -112,8 +112,8 @@ static void arena_complain(pen_log *log, const trouble *t, size_t len)
     }
 }
 
-/* Maps a descriptor's whole length; NULL with errno. Sparse and unreserved: it costs page tables
- * only where it is touched. */
+/* Maps the whole file. Returns NULL with errno on failure. The file is sparse and nothing is
+ * reserved, so only touched pages cost memory. */
 static char *arena_map(int fd, size_t len)
 {
     void *base = pen_map_grain(len, MAP_SHARED | MAP_NORESERVE, fd);
@@ -123,11 +123,12 @@ static char *arena_map(int fd, size_t len)
     return base;
 }
 
-/* One try at one stride. */
+/* Makes and maps an arena of this length. On failure fills *t and returns false. */
 static bool arena_try(pen_arena *out, size_t len, trouble *t)
 {
     *t = (trouble){ "make the memory that ranks share", "ftruncate", EFBIG };
-    /* A file size limit would answer with a signal; ours is to answer in words. */
+    /* The kernel answers a write beyond the file size limit with a signal. Checked here, so that
+     * the user reads an error instead. */
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < len)
         return false;
@@ -200,8 +201,8 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
     size_t len = 0;
     status = PEN_ERR_RESOURCE;
     for (int wish_only = 0; status != PEN_OK && wish_only < 2; wish_only++) {
-        /* First room for whatever a client may ask for; where a limit forbids that, for what the
-         * user asked for. */
+        /* First try: room for every length that a client may ask for. If a limit forbids that,
+         * second try: the length that the user set. */
         size_t stride = pen_arena_stride(page.memory_physical, ranks, &config.segment_max,
                                          PEN_HUGE_PAGE_LEN, wish_only != 0);
         len = arena_lay_out(&page, environment_len, conduit_len, stride);
@@ -210,7 +211,7 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
             status = PEN_OK;
         }
     }
-    explicit_bzero(page.job_key, sizeof page.job_key); /* the arena has it, this stack need not */
+    explicit_bzero(page.job_key, sizeof page.job_key); /* the key stays in the arena only */
     if (status != PEN_OK)
         arena_complain(log, &t, len);
     return status;
@@ -232,7 +233,7 @@ static bool within(uint64_t off, uint64_t part, uint64_t whole)
     return off <= whole && part <= whole - off;
 }
 
-/* Hosts and ranks fit together, and this rank is one of ours. */
+/* True if the page's numbers of hosts and ranks are consistent and `rank` is on this host. */
 static bool numbers_valid(const pen_host_page *page, uint32_t rank)
 {
     return page->size != 0 && page->host_i < page->host_count && rank >= page->first &&
@@ -247,7 +248,7 @@ static bool common_valid(const pen_host_page *page, size_t len)
            within(page->environment_off, page->environment_len, len);
 }
 
-/* The page comes from another process: nothing of it is used that is not inside the file. */
+/* The page comes from another process, so every part has to lie within the file. */
 static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
 {
     uint64_t size = page->size, segments;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* boot.c: how a process finds its job: what a launcher of ours left in the environment, else
- * GASNET_PSHM_NODES, else alone. Also the start-up barrier and the exchange of blobs, which use the
- * host page only. */
+/* boot.c: finds the job of this process. In this order: variables of a Penstock launcher, PMIx or
+ * another foreign launcher, GASNET_PSHM_NODES, a job of one. Also has the start-up barrier and the
+ * exchange of blobs, which use the host page only. */
 #include "boot/boot.h"
 
 #include "boot/arena.h"
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define BARRIER_LOOK_NS \
-    UINT64_C(200000000) /* how often a sleeper looks whether its launcher is there */
+    UINT64_C(200000000) /* how often a sleeping rank checks that its launcher is there */
 
 /* ---- under `penstock run` -------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ typedef struct inherited {
     uint32_t rank, size;
 } inherited;
 
-/* 0, or why this is not the socket that a launcher of ours left us. */
+/* Returns 0 if the descriptor is the control socket of a Penstock launcher, else an errno. */
 static int control_error(int fd)
 {
     int type = 0;
@@ -67,7 +67,8 @@ static pen_status inherited_read(pen_log *log, inherited *out)
     return PEN_OK;
 }
 
-/* What this process starts is not a rank: it neither thinks so nor keeps our descriptors open. */
+/* Hides the job from programs that this process starts: removes the variables and makes the
+ * descriptors close at exec. */
 static pen_status inherited_hide(pen_log *log, const inherited *from)
 {
     static const char *const names[] = { "PENSTOCK_CONTROL_FD", "PENSTOCK_ARENA_FD",
@@ -81,11 +82,12 @@ static pen_status inherited_hide(pen_log *log, const inherited *from)
     return PEN_ERR_SYSTEM;
 }
 
-/* The rank is this process's from now on; it owes an exit handshake. */
+/* Makes this process the rank: claims the row in the host page and joins with the supervisor. From
+ * then on the rank owes an exit handshake. */
 static pen_status enlist(pen_log *log, pen_boot *boot)
 {
     uint32_t nobody = 0;
-    /* relaxed: the number stands for itself */
+    /* relaxed: the number publishes no other data */
     if (!atomic_compare_exchange_strong_explicit(&pen_host_row(boot->page, boot->rank)->pid,
                                                  &nobody, (uint32_t)getpid(), memory_order_relaxed,
                                                  memory_order_relaxed)) {
@@ -106,7 +108,8 @@ static pen_status enlist(pen_log *log, pen_boot *boot)
     atomic_store_explicit(&pen_host_row(boot->page, boot->rank)->phase, PEN_HOST_STARTING,
                           memory_order_relaxed);
     if ((boot->page->flags & PEN_HOST_FLAG_TERMINAL) != 0)
-        (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a person watches: show lines as they come */
+        /* standard output is a terminal, so show each line at once */
+        (void)setvbuf(stdout, NULL, _IOLBF, 0);
     return PEN_OK;
 }
 
@@ -152,7 +155,8 @@ static pen_status open_alone(pen_log *log, const pen_boot_needs *needs, pen_boot
     return status;
 }
 
-/* `./program N ...`, where the program was built for such a start. */
+/* Checks the number of ranks in `./program N ...`, for a program that was built to start its own
+ * ranks. */
 static pen_status check_arguments(pen_log *log, const pen_boot_needs *needs,
                                   const pen_boot_config *config)
 {
@@ -172,7 +176,7 @@ static pen_status check_arguments(pen_log *log, const pen_boot_needs *needs,
     return PEN_OK;
 }
 
-/* No launcher has started this process. */
+/* Called if no launcher has started this process: forks the ranks, or makes a job of one. */
 static pen_status open_unlaunched(pen_log *log, const pen_boot_ways *ways,
                                   const pen_boot_needs *needs, const pen_boot_config *config,
                                   pen_boot *out)
@@ -232,7 +236,7 @@ pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
     }
     out->in_process = resigned->in_process;
     out->from_arguments = resigned->from_arguments;
-    resigned->arena_fd = resigned->control_fd = -1; /* out's now */
+    resigned->arena_fd = resigned->control_fd = -1; /* *out owns them */
     status = enlist(log, out);
     if (status != PEN_OK)
         pen_boot_close(out);
@@ -243,8 +247,9 @@ pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
 
 const char *pen_boot_getenv(const pen_boot *boot, const char *name)
 {
-    /* Local launchers hand the whole environment on, so a value of this process is the console's or
-     * its own; what it lacks, the console may still have. */
+    /* A launcher on this host passes the whole environment on, so a value in this process comes
+     * from the console or from the program itself. If this process lacks the variable, the
+     * console's copy is read. */
     const char *own = pen_knob_from_process(NULL, name);
     if (own != NULL)
         return own;
@@ -272,11 +277,12 @@ uint32_t pen_boot_host_of(const pen_boot *boot, uint32_t rank)
     return low;
 }
 
-/* The last of this host: lets the others go, or has the launcher do it once all hosts are there. */
+/* Called by the last rank of this host that arrives. On a single host it releases its peers;
+ * otherwise it asks the launcher to release them when all hosts are complete. */
 static pen_status all_here(pen_boot *boot, size_t len)
 {
     pen_host_page *page = boot->page;
-    /* relaxed: nobody counts until the generation has changed */
+    /* relaxed: no rank counts again before the generation has changed */
     atomic_store_explicit(&page->boot_count, 0, memory_order_relaxed);
     if (page->host_count > 1) {
         int code = (int)(len << 1 | (boot->exchanges & 1));
@@ -322,7 +328,7 @@ void pen_boot_show_wait(pen_boot *boot, pen_call call, uint64_t since_ns)
         pen_wait_publish(&row->wait, &note, pen_now_ns());
 }
 
-/* A rank that has left without entering this barrier. */
+/* Looks for a rank that left without entering this barrier, and reports it to the supervisor. */
 static void look_for_departed(pen_boot *boot)
 {
     for (uint32_t rank = 0; pen_departed_any(boot->page) && rank < boot->size; rank++) {
@@ -371,8 +377,8 @@ pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void 
 {
     if (len > PEN_BOOT_BLOB_MAX)
         return PEN_ERR_ARGUMENT;
-    /* Two areas by turns: who writes one again has passed the barrier of the exchange in between,
-     * so all ranks have read it. */
+    /* Exchanges alternate between two areas. A rank writes an area again only after the barrier of
+     * the exchange in between, so all ranks have read it by then. */
     size_t area_len = (size_t)boot->size * PEN_BOOT_BLOB_MAX;
     char *area = boot->arena + boot->page->exchange_off + (boot->exchanges % 2) * area_len;
     if (len != 0)

@@ -7,21 +7,22 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { /* while the kernel is out of memory; a supervisor has thousands to tell, and does not wait
-        */
-       TRIES_MAX = 200,
-       TRIES_NO_WAIT_MAX = 3,
-       TRY_AGAIN_MS = 1,
+/* retries while the kernel is out of memory; a supervisor that tells thousands of ranks does not
+ * wait */
+enum {
+    TRIES_MAX = 200,
+    TRIES_NO_WAIT_MAX = 3,
+    TRY_AGAIN_MS = 1,
 };
 
-/* One message; 0 or its errno. */
+/* Sends one message. Returns 0 or an errno. */
 static int send_once(int fd, const pen_control *message, bool wait)
 {
     ssize_t sent;
     do {
         sent = send(fd, message, sizeof(*message), MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
     } while (sent < 0 && errno == EINTR);
-    return sent < 0 ? errno : 0; /* a seqpacket goes as a whole or not at all */
+    return sent < 0 ? errno : 0; /* a seqpacket is sent whole or not at all */
 }
 
 int pen_control_send(int fd, pen_control_kind kind, int code, const char *text, bool wait)

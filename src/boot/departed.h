@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* departed.h: what a rank leaves behind for its peers when it exits with 0: how far it has taken
- * part in what ranks do together. A record for each rank of the job lies in the host arena. A rank
- * writes its own; those of ranks on other hosts are written by the host's agent. With it a rank
- * that waits in a barrier or another collective sees that a member will never enter.
+/* departed.h: the record that a rank leaves for its peers when it exits with 0. It counts the
+ * barriers and collectives that the rank has entered. If a rank waits for a member that will never
+ * enter, it learns that from the record. The host arena has one record per rank of the job. A rank
+ * writes its own record; the host's agent writes those of ranks on other hosts.
  *
- * A departed rank goes on to serve its peers, so a collective that it has entered can end. */
+ * A departed rank continues to serve its peers, so a collective that it has entered can end. */
 #ifndef PEN_BOOT_DEPARTED_H
 #define PEN_BOOT_DEPARTED_H
 
 #include "boot/boot.h"
 
-enum { PEN_DEPARTED_TEAMS = 254 }; /* of further ones nothing is known */
+enum { PEN_DEPARTED_TEAMS = 254 }; /* further teams are not recorded */
 
 typedef struct pen_departed_team {
     uint64_t id;
@@ -19,19 +19,19 @@ typedef struct pen_departed_team {
 } pen_departed_team;
 
 typedef struct pen_departed {
-    _Atomic uint32_t gone; /* 1: the rest is there */
+    _Atomic uint32_t gone; /* 1: the fields below are valid */
     uint32_t meets;        /* start-up barriers that the rank has entered; pen_boot.meets */
     uint32_t meetings;     /* set-up calls; pen_host_rank.meetings */
     uint32_t named;        /* gasnet_barriers */
     uint32_t begun;        /* collectives of the primordial team */
     uint32_t team_count;
-    pen_departed_team teams[PEN_DEPARTED_TEAMS]; /* the other teams it is a member of */
+    pen_departed_team teams[PEN_DEPARTED_TEAMS]; /* teams other than the primordial one */
 } pen_departed;
 
-#define PEN_DEPARTED_LEN ((size_t)4096) /* a page, so that only those who leave cost memory */
+#define PEN_DEPARTED_LEN ((size_t)4096) /* a page, so that only ranks that leave cost memory */
 _Static_assert(sizeof(pen_departed) <= PEN_DEPARTED_LEN, "a record is a page");
 
-/* A job rank's record; NULL: there is no arena. */
+/* Returns the record of a job rank; NULL if this process has no arena. */
 static inline pen_departed *pen_departed_row(pen_host_page *page, uint32_t rank)
 {
     if (page == NULL || page->departed_off == 0 || rank >= page->job_size)
@@ -39,10 +39,10 @@ static inline pen_departed *pen_departed_row(pen_host_page *page, uint32_t rank)
     return (pen_departed *)(void *)((char *)page + page->departed_off + rank * PEN_DEPARTED_LEN);
 }
 
-/* Whether any rank has left; a cheap question for the slow part of waits. */
+/* Whether any rank has left. Cheap enough for the slow part of waits. */
 static inline bool pen_departed_any(const pen_host_page *page)
 {
-    /* relaxed: the records say so themselves */
+    /* relaxed: pen_departed_of acquires the record itself */
     return page != NULL && atomic_load_explicit(&page->departed_count, memory_order_relaxed) != 0;
 }
 
@@ -54,11 +54,11 @@ static inline const pen_departed *pen_departed_of(pen_host_page *page, uint32_t 
     return row != NULL && atomic_load_explicit(&row->gone, memory_order_acquire) != 0 ? row : NULL;
 }
 
-/* The record is complete: lets others see it. */
+/* Publishes a complete record. */
 void pen_departed_show(pen_host_page *page, uint32_t rank);
 
-/* How many bytes of a record travel between hosts, and taking in what has travelled. What does not
- * fit is dropped. */
+/* Bytes of a record that travel between hosts, and the function that stores received bytes in a
+ * row. Bytes that do not fit are dropped. */
 size_t pen_departed_len(const pen_departed *row);
 void pen_departed_take(pen_host_page *page, uint32_t rank, const void *bytes, size_t len);
 

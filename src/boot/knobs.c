@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* knobs.c: rows and readers of the variables that decide how a job is made. */
+/* knobs.c: table and readers of the variables that decide how a job is made. */
 #include "boot/knobs.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ const pen_knob pen_launch_knobs[] = {
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 
-/* Shown by the job's table, with the same defaults. */
+/* Rows that the job's table lists with the same defaults. */
 static const pen_knob supervisor_knobs[] = {
     { "GASNET_MAX_SEGSIZE", PEN_KNOB_MEMORY, NULL, offsetof(pen_boot_config, segment_max),
       "Largest segment a rank may ask for." },
@@ -77,7 +77,7 @@ bool pen_boot_number(const char *name, long most, long *out)
 
 uint64_t pen_boot_leave_limit_ns(const pen_boot_config *config)
 {
-    const double most = 1e9; /* seconds: beyond that nobody waits, and nothing overflows */
+    const double most = 1e9; /* seconds; keeps the nanoseconds from overflowing */
     double seconds = config->leave_timeout < most ? config->leave_timeout : most;
     return (uint64_t)(1e9 * seconds);
 }

@@ -16,8 +16,9 @@ typedef struct pen_boot_config {
     bool alone;                   /* PENSTOCK_ALONE */
     int64_t block_most;           /* GASNET_SUPERNODE_MAXSIZE; 0: no bound */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */
-    double exit_timeout;          /* GASNET_EXITTIMEOUT; 0: not set, made of the three below */
-    double leave_timeout;         /* PENSTOCK_LEAVE_TIMEOUT; 0: no limit */
+    /* GASNET_EXITTIMEOUT; 0: not set, computed from the three below */
+    double exit_timeout;
+    double leave_timeout; /* PENSTOCK_LEAVE_TIMEOUT; 0: no limit */
     double exit_timeout_max, exit_timeout_min, exit_timeout_factor;
 } pen_boot_config;
 
@@ -38,10 +39,10 @@ pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out);
  * set or holds anything else. */
 bool pen_boot_number(const char *name, long most, long *out);
 
-/* Seconds for an orderly end of so many ranks. */
+/* Seconds that `ranks` ranks get for an orderly end. */
 double pen_boot_exit_timeout(const pen_boot_config *config, uint32_t ranks);
 
-/* Nanoseconds for which those who have left with 0 wait for the others; 0: without a limit. */
+/* Nanoseconds for which ranks that have left with 0 wait for their peers; 0: no limit. */
 uint64_t pen_boot_leave_limit_ns(const pen_boot_config *config);
 
 #endif

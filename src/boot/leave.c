@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leave.c: a rank's side of the end: what it tells the supervisor, and what it is told. */
+/* leave.c: a rank's side of the end of a job: its messages to the supervisor, and the supervisor's
+ * answers. */
 #include "boot/boot.h"
 
 #include "boot/control.h"
@@ -13,20 +14,20 @@
 #include <sys/mman.h>
 
 enum {
-    LOOK_MS = 200, /* at least so often: another thread may have read the word */
+    LOOK_MS = 200, /* look at least this often, since another thread may have read the message */
     CODE_LAUNCHER_GONE = 1,
-    PASSED_ON_LOOKS_MAX = 20, /* while a supervisor within this process tells the others */
+    PASSED_ON_LOOKS_MAX = 20, /* looks while a supervisor in this process tells all other ranks */
 };
 
 static void phase_set(pen_boot *boot, pen_host_phase phase)
 {
-    if (boot->page != NULL) /* relaxed: a picture for people */
+    if (boot->page != NULL) /* relaxed: shown to people only */
         atomic_store_explicit(&pen_host_row(boot->page, boot->rank)->phase, phase,
                               memory_order_relaxed);
 }
 
-/* Reads what there is. Two threads may read at once, and the one that gets a message need not be
- * the one that waits for it, so it is noted for all. */
+/* Reads all messages that have arrived. Two threads may read at once, and a message may reach the
+ * thread that does not wait for it, so the result is stored for all threads. */
 static pen_boot_heard listen(pen_boot *boot)
 {
     pen_control message;
@@ -56,7 +57,8 @@ static void await_word(const pen_boot *boot)
     (void)poll(&told, 1, LOOK_MS);
 }
 
-/* A supervisor that is a thread of ours would end with us, before it has told anybody. */
+/* If the supervisor is a thread of this process, waits until it has told all other ranks, since it
+ * ends with this process. */
 static void await_passed_on(pen_boot *boot)
 {
     for (int i = 0; boot->in_process && i < PASSED_ON_LOOKS_MAX; i++) {
@@ -120,10 +122,10 @@ bool pen_boot_check(pen_boot *boot, int *code_out)
 
 /* ---- leaving a job that may be joined again -------------------------------------------------- */
 
-/* Every rank for itself: as if it had never joined. */
+/* Clears this rank's row as if the rank had never joined. */
 static void row_clear(pen_host_rank *row)
 {
-    /* relaxed: the barrier that follows hands them on */
+    /* relaxed: the barrier that follows publishes them */
     atomic_store_explicit(&row->sleeping, 0, memory_order_relaxed);
     atomic_store_explicit(&row->phase, PEN_HOST_STARTING, memory_order_relaxed);
     atomic_store_explicit(&row->progress, 0, memory_order_relaxed);
@@ -136,8 +138,8 @@ static void row_clear(pen_host_rank *row)
     atomic_store_explicit(&row->pid, 0, memory_order_relaxed);
 }
 
-/* The host's first rank for all of it: barrier lines, the conduit's slice and segments are new
- * memory again. */
+/* Called by the host's first rank only: gives the barrier lines, the conduit's slice and the
+ * segments back to the kernel, so that they read as zero again. */
 static pen_status arena_clear(const pen_boot *boot)
 {
     atomic_store_explicit(&boot->page->polling_total, 0, memory_order_relaxed);
@@ -162,7 +164,8 @@ static void unmap(pen_boot *boot)
     *boot = kept;
 }
 
-/* The supervisor knows it before anybody goes on, so it is never behind by more than one time. */
+/* Waits until the supervisor has confirmed that this rank resigned. Every rank does so before any
+ * rank continues, so the supervisor lags by at most one resignation per rank. */
 static pen_status await_noted(pen_boot *boot)
 {
     pen_boot_heard heard;
@@ -177,7 +180,7 @@ pen_status pen_boot_resign(pen_boot *boot)
         pen_boot_close(boot);
         return PEN_OK;
     }
-    pen_status status = pen_boot_barrier(boot); /* nobody uses the arena from here on */
+    pen_status status = pen_boot_barrier(boot); /* after this no rank uses the arena */
     if (status == PEN_OK && boot->rank == boot->page->first)
         status = arena_clear(boot);
     if (status != PEN_OK)
@@ -191,7 +194,7 @@ pen_status pen_boot_resign(pen_boot *boot)
     }
     status = await_noted(boot);
     if (status == PEN_OK)
-        status = pen_boot_barrier(boot); /* all is clean, and all have said so */
+        status = pen_boot_barrier(boot); /* now the arena is clear and all have resigned */
     if (status == PEN_OK)
         unmap(boot);
     return status;

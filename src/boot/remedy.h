@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remedy.h: what a person can do about a call that failed while a job was started or joined. */
+/* remedy.h: advice for the user about a call that failed while a job was started or joined. */
 #ifndef PEN_BOOT_REMEDY_H
 #define PEN_BOOT_REMEDY_H
 

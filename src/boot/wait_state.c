@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_state.c: publishing, reading and wording of what a rank waits for. */
+/* wait_state.c: publishes and reads what a rank waits for, and writes it as text. */
 #include "boot/wait_state.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ const char *pen_call_text(pen_call call)
     return (size_t)call < sizeof(texts) / sizeof(texts[0]) ? texts[call] : "a call";
 }
 
-/* The peer's part of a sentence: "<before> rank 3". */
+/* Writes the peer's part of a sentence: "<before> rank 3", or `without` if the peer is unknown. */
 static void peer_text(const pen_wait_note *note, const char *before, const char *without, char *out,
                       size_t out_len)
 {
@@ -142,7 +142,8 @@ pen_entered pen_wait_entered(const pen_wait_state *state, uint64_t now_ns)
     return out;
 }
 
-/* The latest barrier of that kind that a rank waits in; false: no rank waits in one. */
+/* Finds the latest barrier of that kind that a rank waits in. Returns false if no rank waits in
+ * one. */
 static bool latest_awaited(const pen_entered *ranks, uint32_t count, uint32_t kind, uint32_t *out)
 {
     bool waits = false;

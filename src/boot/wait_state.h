@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_state.h: the one place where a rank publishes what it waits for: a line of its row in the
- * host page. Readers are the launcher's report and whoever else wants to tell why a job stands
- * still.
+/* wait_state.h: the record of a rank's current wait, a cache line of the rank's row in the host
+ * page. The launcher's report reads it to explain why a job stands still.
  *
- * The rank writes it in the slow part of its waits only: a wait appears after PEN_WAIT_SHOWN_NS, is
- * refreshed while it lasts, and is withdrawn at its end. A loop of polls has no end that the
- * library sees, so its record counts only if it was refreshed within PEN_WAIT_LOOP_NS. One wait of
- * a rank is shown: of several threads the first that comes. Barriers entered are counted at once,
- * whatever the rank does afterwards. */
+ * The rank writes it only in the slow part of its waits. A wait appears after PEN_WAIT_SHOWN_NS, is
+ * refreshed while it lasts, and is withdrawn at its end. The library does not see where a loop of
+ * polls ends, so the record of a loop counts only if it was refreshed within PEN_WAIT_LOOP_NS. If
+ * several threads of a rank wait, the wait of the first one is shown. Barriers are counted as soon
+ * as they are entered. */
 #ifndef PEN_BOOT_WAIT_STATE_H
 #define PEN_BOOT_WAIT_STATE_H
 
@@ -18,9 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_WAIT_SHOWN_NS UINT64_C(100000000)  /* also how often a wait is refreshed, at most */
-#define PEN_WAIT_LOOP_NS  UINT64_C(3000000000) /* refreshes of a loop of polls are this close */
-#define PEN_WAIT_NOBODY   UINT32_MAX           /* as a rank */
+/* also the shortest time between refreshes of a wait */
+#define PEN_WAIT_SHOWN_NS UINT64_C(100000000)
+#define PEN_WAIT_LOOP_NS  UINT64_C(3000000000) /* a loop of polls refreshes at least this often */
+#define PEN_WAIT_NOBODY   UINT32_MAX           /* stands for an unknown rank */
 
 /* The call that a rank is in. */
 #define PEN_CALL_LIST(X)                             \
@@ -54,18 +54,19 @@ typedef enum pen_call {
 #undef PEN_CALL_ENUM
 } pen_call;
 
-/* The thing that the call waits for. */
+/* The object that the call waits for. */
 typedef enum pen_awaited {
     PEN_AWAITED_UNKNOWN,
-    PEN_AWAITED_PUT,        /* peer: its target */
-    PEN_AWAITED_GET,        /* peer: its source */
-    PEN_AWAITED_ATOMIC,     /* peer */
-    PEN_AWAITED_LONG,       /* an active message whose payload travels; peer */
-    PEN_AWAITED_ROOM,       /* room for a message; peer */
-    PEN_AWAITED_NAMED,      /* a gasnet_barrier of the primordial team; number */
-    PEN_AWAITED_BARRIER,    /* a gex_Coll_BarrierNB of the primordial team; number */
-    PEN_AWAITED_COLLECTIVE, /* of any team; number; peer: a member that is waited for */
-    PEN_AWAITED_RANKS,      /* ranks that have not come; peer: one of them, if that is known */
+    PEN_AWAITED_PUT,     /* peer: its target */
+    PEN_AWAITED_GET,     /* peer: its source */
+    PEN_AWAITED_ATOMIC,  /* peer */
+    PEN_AWAITED_LONG,    /* an active message whose payload travels; peer */
+    PEN_AWAITED_ROOM,    /* room for a message; peer */
+    PEN_AWAITED_NAMED,   /* a gasnet_barrier of the primordial team; number */
+    PEN_AWAITED_BARRIER, /* a gex_Coll_BarrierNB of the primordial team; number */
+    /* a collective of any team; number; peer: a member that is waited for */
+    PEN_AWAITED_COLLECTIVE,
+    PEN_AWAITED_RANKS, /* ranks that have not come; peer: one of them, if that is known */
 } pen_awaited;
 
 /* One wait, as its rank describes it. */
@@ -73,8 +74,8 @@ typedef struct pen_wait_note {
     pen_call call;
     pen_awaited awaited;
     uint32_t peer;     /* job rank; PEN_WAIT_NOBODY: unknown */
-    uint32_t number;   /* of a barrier or collective on its team, from 0 on */
-    uint64_t team;     /* id; 0: the primordial one */
+    uint32_t number;   /* number of the barrier or collective on its team, from 0 */
+    uint64_t team;     /* team id; 0: the primordial team */
     uint64_t since_ns; /* CLOCK_MONOTONIC */
 } pen_wait_note;
 
@@ -83,35 +84,39 @@ enum { PEN_ENTERED_NAMED, PEN_ENTERED_BARRIER, PEN_ENTERED_KINDS };
 /* The published record. Written by its rank alone; atomics are relaxed unless the code says why
  * not. */
 typedef struct pen_wait_state {
-    PEN_CACHE_ALIGNED _Atomic uint32_t sequence; /* odd: being written */
+    PEN_CACHE_ALIGNED _Atomic uint32_t sequence; /* odd while the record is written */
     _Atomic uint32_t call, awaited, peer, number;
     /* By kind of barrier of the primordial team: 1 + the number of the last one entered. */
     _Atomic uint32_t entered[PEN_ENTERED_KINDS];
     _Atomic uint64_t team, since_ns, seen_ns;
 } pen_wait_state;
 
-/* Publishes or refreshes; note NULL: the wait is over. One thread of a rank at a time. */
+/* Publishes or refreshes a wait. note NULL: the wait is over. Called by one thread of a rank at a
+ * time. */
 void pen_wait_publish(pen_wait_state *state, const pen_wait_note *note, uint64_t now_ns);
 
-/* Reads the record; false: the rank waits in no call, or is about to change it for long. */
+/* Reads the record. Returns false if the rank waits in no call, or if the record changed during
+ * every try. */
 bool pen_wait_read(const pen_wait_state *state, uint64_t now_ns, pen_wait_note *out);
 
 /* "waits in gex_Event_Wait for 9.8 s, for a put to rank 1", or "" */
 void pen_wait_text(const pen_wait_note *note, uint64_t now_ns, char *out, size_t out_len);
 const char *pen_call_text(pen_call call);
 
-/* What a rank shows of its barriers, for pen_entered_text. */
+/* Barriers that one rank has entered, for pen_entered_text. */
 typedef struct pen_entered {
     uint32_t entered[PEN_ENTERED_KINDS];
-    uint32_t waits_in; /* 1 + the kind of barrier that it waits in; 0: in none */
-    uint32_t awaits;   /* what a rank's count of that kind is once it has entered this barrier */
-    bool known;        /* the rank is alive and has joined */
+    /* 1 + the kind of barrier that the rank waits in; 0: it waits in no barrier */
+    uint32_t waits_in;
+    /* the value that entered[kind] of a rank has once it has entered this barrier */
+    uint32_t awaits;
+    bool known; /* the rank is alive and has joined */
 } pen_entered;
 
 pen_entered pen_wait_entered(const pen_wait_state *state, uint64_t now_ns);
 
-/* For a barrier of that kind that some ranks wait in: "ranks 1, 3", those that have not entered it.
- * False: no rank waits in one, or all have entered. */
+/* Writes which ranks have not entered the barrier of that kind that some ranks wait in: "ranks 1,
+ * 3". Returns false if no rank waits in one, or if all ranks have entered it. */
 bool pen_entered_text(const pen_entered *ranks, uint32_t count, uint32_t kind, char *out,
                       size_t out_len);
 
