@@ -305,8 +305,8 @@ static pen_status arrive(pen_boot *boot, size_t len, uint32_t *ticket)
     if (atomic_load_explicit(&page->boot_failed, memory_order_relaxed) != 0)
         return PEN_ERR_PEER_LOST;
     boot->meets++;
-    /* acq_rel: what each rank wrote before arriving is visible to the last, and through it to all
-     */
+    /* acq_rel: what each rank wrote before arriving is visible to the last, and through it to
+     * all */
     uint32_t arrived = atomic_fetch_add_explicit(&page->boot_count, 1, memory_order_acq_rel) + 1;
     return arrived == page->size ? all_here(boot, len) : PEN_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exit_rule.c: the state machine of exit_rule.h. */
+/* exit_rule.c: implements the state machine of exit_rule.h. */
 #include "launch/exit_rule.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 #define SECOND_NS UINT64_C(1000000000)
 
 enum {
-    STATUS_TIME_LIMIT = 124, /* as timeout(1) */
+    STATUS_TIME_LIMIT = 124, /* the same status as timeout(1) */
     STATUS_NOT_EXECUTABLE = 126,
     STATUS_NOT_FOUND = 127,
-    CRASH_GRACE_MS = 400,       /* after a crash all is gone within a second */
-    LEAVE_NOTICE_MS = 2000,     /* after the first rank left */
-    SECOND_SIGNAL_MS_MIN = 200, /* timeout(1) and shells signal twice in a row and mean it once */
+    CRASH_GRACE_MS = 400,       /* time that ranks get to end after a crash */
+    LEAVE_NOTICE_MS = 2000,     /* after the first rank has left */
+    SECOND_SIGNAL_MS_MIN = 200, /* timeout(1) and shells may send one signal twice in a row */
 };
 
 void pen_exit_rule_init(pen_exit_rule *rule, pen_exit_rank *ranks, uint32_t size,
@@ -29,7 +29,7 @@ void pen_exit_rule_init(pen_exit_rule *rule, pen_exit_rank *ranks, uint32_t size
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* A code of which only the low byte reaches the parent stays a failure. */
+/* Only the low byte of a code reaches the parent. A failure stays a failure. */
 static int at_least_1(int status) { return status == 0 ? 1 : status; }
 
 static int raise_of(const pen_exit_event *cause)
@@ -54,12 +54,13 @@ static int status_of(const pen_exit_event *cause)
         return cause->code == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
     case PEN_EXIT_TIME_LIMIT:
         return STATUS_TIME_LIMIT;
-    default: /* ranks wait for others in vain; output cannot be written; ranks cannot be started */
+    default: /* a rank waits for one that has left, output fails, ranks cannot start */
         return raise_of(cause) != 0 ? 128 + raise_of(cause) : 1;
     }
 }
 
-/* No rank has crashed: handlers get the exit time-out to finish, and output to be written. */
+/* True if no rank has crashed. Then handlers get the exit time-out to finish and to write
+ * output. */
 static bool is_orderly(pen_exit_kind kind)
 {
     return kind == PEN_EXIT_CALLED || kind == PEN_EXIT_LEFT || kind == PEN_EXIT_SIGNALLED ||
@@ -83,8 +84,10 @@ static unsigned decide(pen_exit_rule *rule, const pen_exit_event *cause, uint64_
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* A rank is missed by those that are in the job for the same time or a later one; what others are
- * in, it was in too, only that they have not been heard to resign yet. */
+/* Counts a rank that joins, and decides if it misses one that has ended. A rank that ended without
+ * a message is missed by ranks that have resigned as often or more often. A rank that has resigned
+ * less often is in a round in which the ended rank took part; its own resignation is only not read
+ * yet. */
 static unsigned rank_joined(pen_exit_rule *rule, uint32_t rank, uint64_t now_ns)
 {
     if (rule->ranks[rank].joined)
@@ -93,7 +96,7 @@ static unsigned rank_joined(pen_exit_rule *rule, uint32_t rank, uint64_t now_ns)
     rule->joined++;
     for (uint32_t i = 0; rule->silent != 0 && i < rule->size; i++) {
         const pen_exit_rank *other = &rule->ranks[i];
-        /* It has ended before; those who joined would wait for it for ever. */
+        /* this rank has ended; the ranks that joined would wait for it */
         if (other->gone && !other->word && !other->joined &&
             other->resigned <= rule->ranks[rank].resigned)
             return decide(rule, &(pen_exit_event){ PEN_EXIT_ENDED, i, 0 }, now_ns);
@@ -147,7 +150,8 @@ static unsigned rank_left(pen_exit_rule *rule, const pen_exit_event *event, uint
     return 0;
 }
 
-/* A rank says so again and again, so nothing is lost if it is heard before the other's word. */
+/* Decides on a rank that waits for one that has left. The rank repeats this message, so it may be
+ * ignored if it is read before the message by which its peer leaves. */
 static unsigned rank_blocked(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
 {
     bool is_rank = event->code >= 0 && (uint32_t)event->code < rule->size;
@@ -161,7 +165,7 @@ static unsigned rank_failed(pen_exit_rule *rule, const pen_exit_event *event, ui
     const pen_exit_rank *rank = &rule->ranks[event->rank];
     pen_exit_event cause = *event;
     if (event->kind == PEN_EXIT_ENDED && !rank->joined && rank->resigned != 0)
-        cause.kind = PEN_EXIT_LEFT; /* its exit, and nobody to tell before it */
+        cause.kind = PEN_EXIT_LEFT; /* once resigned, a rank cannot announce its exit */
     unsigned todo = decide(rule, &cause, now_ns);
     /* A rank that dies after its gasnet_exit(0) must not count as success. */
     if (todo == 0 && rule->verdict.status == 0) {
@@ -178,7 +182,7 @@ static unsigned rank_gone(pen_exit_rule *rule, const pen_exit_event *event, uint
         return 0;
     rank->gone = true;
     rule->gone++;
-    if (rank->told) /* whatever its handlers did, we asked for it */
+    if (rank->told) /* told to end, so its status does not matter */
         return 0;
     if (event->kind == PEN_EXIT_DIED || event->code != 0)
         return rank_failed(rule, event, now_ns);
@@ -190,7 +194,8 @@ static unsigned rank_gone(pen_exit_rule *rule, const pen_exit_event *event, uint
     return 0;
 }
 
-/* Told twice, it is meant: kill at once. */
+/* Decides on a signal. If a second one follows after SECOND_SIGNAL_MS_MIN, kills all ranks at
+ * once. */
 static unsigned signalled(pen_exit_rule *rule, const pen_exit_event *event, uint64_t now_ns)
 {
     unsigned todo = decide(rule, event, now_ns);
@@ -211,7 +216,7 @@ static unsigned time_limit(pen_exit_rule *rule, const pen_exit_event *event, uin
     unsigned todo = decide(rule, event, now_ns);
     if (todo != 0)
         return todo;
-    rule->phase = PEN_EXIT_KILLING; /* ending already: it has had its time */
+    rule->phase = PEN_EXIT_KILLING; /* the job is ending already and has had its time */
     rule->deadline_ns = 0;
     return PEN_EXIT_DO_KILL;
 }
@@ -257,7 +262,7 @@ static bool is_word(const pen_exit_event *event)
            event->kind == PEN_EXIT_NOT_STARTED;
 }
 
-/* Did this rank say how it ends, before or in this batch? */
+/* True if this rank announced how it ends, before or in this batch. */
 static bool announced(const pen_exit_rule *rule, const pen_exit_event *events, size_t count,
                       uint32_t rank)
 {
@@ -276,11 +281,11 @@ static int precedence(const pen_exit_rule *rule, const pen_exit_event *events, s
     if (event->kind == PEN_EXIT_SIGNALLED)
         return 0;
     if (event->kind == PEN_EXIT_JOINED || event->kind == PEN_EXIT_RESIGNED)
-        return 1; /* decides whether a handshake was owed */
+        return 1; /* tells whether the rank owes a handshake */
     if (is_death(event) && !announced(rule, events, count, event->rank))
         return event->kind == PEN_EXIT_DIED ? 2 : 3;
     if (event->kind == PEN_EXIT_BLOCKED)
-        return 6; /* an effect of the word by which the rank left */
+        return 6; /* follows from the message by which the peer left */
     return is_death(event) ? 5 : 4;
 }
 
@@ -359,7 +364,7 @@ int pen_exit_rule_tell(const pen_exit_rule *rule, uint32_t rank)
         return 0;
     if (rule->verdict.cause.kind == PEN_EXIT_SIGNALLED)
         return rule->verdict.cause.code;
-    /* The library's handler of SIGQUIT ends a rank quietly; who has none would leave a core file.
-     */
+    /* If the rank has joined, the library's handler ends it quietly on SIGQUIT. Without that
+     * handler SIGQUIT would leave a core file. */
     return to->joined ? SIGQUIT : SIGTERM;
 }

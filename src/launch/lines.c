@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lines.c: whole lines out of arbitrary pieces. */
+/* lines.c: makes whole lines out of pieces of any length. */
 #include "launch/lines.h"
 
 #include <stdio.h>
@@ -19,7 +19,8 @@ void pen_lines_free(pen_lines *lines)
     lines->tail_len = lines->tail_room = 0;
 }
 
-/* False: there is no memory, or the line has become too long to hold. */
+/* Adds to the unfinished line. Returns false without memory, or if the line would exceed
+ * PEN_LINES_TAIL_MAX. */
 static bool tail_add(pen_lines *lines, const char *bytes, size_t len)
 {
     size_t needed = lines->tail_len + len;
@@ -40,7 +41,7 @@ static bool tail_add(pen_lines *lines, const char *bytes, size_t len)
     return true;
 }
 
-/* A piece of one line, with the tag if it is the line's first. */
+/* Passes on a piece of a line. If the piece is the line's first, the tag precedes it. */
 static void emit_piece(pen_lines *lines, const char *bytes, size_t len, pen_lines_sink sink,
                        void *ctx)
 {
@@ -50,7 +51,7 @@ static void emit_piece(pen_lines *lines, const char *bytes, size_t len, pen_line
     lines->open = bytes[len - 1] != '\n';
 }
 
-/* bytes: whole lines only. Without a tag they need not be looked at one by one. */
+/* Passes on whole lines. Without a tag they need not be looked at one by one. */
 static void emit_lines(pen_lines *lines, const char *bytes, size_t len, pen_lines_sink sink,
                        void *ctx)
 {
@@ -93,7 +94,7 @@ void pen_lines_feed(pen_lines *lines, const char *bytes, size_t len, pen_lines_s
     }
     size_t whole_len = (size_t)(last - bytes) + 1;
     size_t rest_len = len - whole_len;
-    if (lines->tail_len != 0) { /* the first of them ends the line that had begun */
+    if (lines->tail_len != 0) { /* the first line end completes the line that had begun */
         const char *first = memchr(bytes, '\n', whole_len);
         size_t end_len = (size_t)(first - bytes) + 1;
         keep(lines, bytes, end_len, sink, ctx);

@@ -13,21 +13,20 @@
 typedef void (*pen_lines_sink)(void *ctx, const char *text, size_t len);
 
 typedef struct pen_lines {
-    char *tail; /* the line that has begun and not ended */
+    char *tail; /* the unfinished line */
     size_t tail_len, tail_room;
-    char tag[16]; /* goes before each line; "" for none */
-    bool open;    /* a piece of the unfinished line has gone out already */
+    char tag[16]; /* precedes each line; "" for no tag */
+    bool open;    /* a piece of the unfinished line has been passed on */
 } pen_lines;
 
 void pen_lines_init(pen_lines *lines, const char *tag);
 void pen_lines_free(pen_lines *lines);
 
-/* Hands on every line that is complete now; keeps the rest. */
+/* Passes on every complete line and keeps the rest. */
 void pen_lines_feed(pen_lines *lines, const char *bytes, size_t len, pen_lines_sink sink,
                     void *ctx);
 
-/* Hands on what there is of an unfinished line: at the end, or for a user who waits for a prompt.
- */
+/* Passes on the unfinished line: at the end of the stream, or if a user waits for a prompt. */
 void pen_lines_flush(pen_lines *lines, pen_lines_sink sink, void *ctx);
 
 static inline bool pen_lines_pending(const pen_lines *lines) { return lines->tail_len != 0; }

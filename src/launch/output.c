@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output.c: a queue in front of a descriptor that may be slow, closed or full. */
+/* output.c: implements a queue in front of a descriptor that may be slow, closed or full. */
 #include "launch/output.h"
 
 #include <errno.h>
@@ -12,11 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCKING_PIECE = 512 }; /* what a pipe or terminal that polls writable takes at once */
+/* bytes that a pipe or terminal takes at once if poll says it is writable */
+enum { BLOCKING_PIECE = 512 };
 
-/* O_NONBLOCK belongs to the open description, which our stdout shares with the shell; so pipes and
- * terminals are opened once more. A regular file never blocks, and a second description would have
- * an offset of its own. */
+/* Pipes and terminals are opened a second time, since O_NONBLOCK belongs to the open description,
+ * which the shell shares. A regular file never blocks, and a second description of it would have
+ * its own offset. */
 void pen_output_open(pen_output *out, int fd)
 {
     *out = (pen_output){ .fd = fd, .named_fd = fd };
@@ -109,7 +110,7 @@ static ssize_t write_some(const pen_output *out, const char *from, size_t len)
 void pen_output_last_words(const pen_output *out, const char *text, size_t len)
 {
     if (write_some(out, text, len) < 0)
-        return; /* nobody is left to tell */
+        return; /* there is no second place to report this */
 }
 
 void pen_output_flush(pen_output *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor.c: the supervisor's loop. It sleeps until something happens: a rank speaks, prints or
- * dies, a signal, a reader that takes output again, a deadline. Nothing in it blocks on a rank or
+/* supervisor.c: the supervisor's loop. It sleeps until a rank sends a message, prints or ends, a
+ * signal arrives, a reader takes output again, or a deadline passes. It never blocks on a rank or
  * on a reader. */
 #include "launch/supervisor_parts.h"
 
@@ -12,16 +12,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define SECOND_NS      UINT64_C(1000000000)
-#define LIMIT_AGAIN_NS (SECOND_NS * 3 / 2) /* after the time limit, for output nobody takes */
+#define SECOND_NS UINT64_C(1000000000)
+/* second limit after the time limit, for output that is not read */
+#define LIMIT_AGAIN_NS (SECOND_NS * 3 / 2)
 #define UNKILLABLE_NS  (2 * SECOND_NS)
-#define DRAIN_NS       SECOND_NS /* for output whose reader is slow, after a signal */
+#define DRAIN_NS       SECOND_NS /* time for a slow reader of output after a signal */
 enum { EVENTS_MAX = 64 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* As if we had left SIGTSTP alone: the kernel knows when a process must not stop, because no shell
- * would ever let it go on. */
+/* Stops this process as if SIGTSTP had its default action. The kernel ignores the signal in a
+ * process that no shell would continue. */
 static void stop_self(void)
 {
     const struct sigaction plain = { .sa_handler = SIG_DFL };
@@ -31,12 +32,13 @@ static void stop_self(void)
     sigaddset(&only, SIGTSTP);
     (void)sigaction(SIGTSTP, &plain, &before);
     (void)raise(SIGTSTP);
-    (void)pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* stops here */
+    (void)pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* the process stops here */
     (void)pthread_sigmask(SIG_BLOCK, &only, NULL);
     (void)sigaction(SIGTSTP, &before, NULL);
 }
 
-/* Ctrl-Z: the ranks stop, then we; when we go on, so do they, and no deadline has come nearer. */
+/* Handles Ctrl-Z: stops the ranks, then this process. When this process continues, continues the
+ * ranks and moves all deadlines by the time of the stop. */
 static void stop_all(pen_supervisor *s, bool from_terminal)
 {
     uint64_t since_ns = pen_now_ns();
@@ -59,7 +61,7 @@ static void signal_take(pen_supervisor *s, const struct signalfd_siginfo *info)
     case SIGTSTP:
         stop_all(s, from_terminal);
         break;
-    case SIGUSR2: /* ranks that do not catch it are not killed by it: see pen_super_signal_ours */
+    case SIGUSR2: /* see pen_super_signal_ours: ranks that do not catch it survive it */
         pen_super_say(s, PEN_LOG_ERROR, "SIGUSR2 received; what each rank does follows");
         s->ops->report(s);
         s->ops->signal(s, signal, false);
@@ -68,14 +70,15 @@ static void signal_take(pen_supervisor *s, const struct signalfd_siginfo *info)
         s->ops->signal(s, signal, false);
         break;
     default:
-        /* The rule passes the first one on; the terminal has done that for its own. */
+        /* The rule sends the first signal on to the ranks. A signal from the terminal has reached
+         * them already. */
         s->from_terminal = from_terminal;
         pen_super_event(s, PEN_EXIT_SIGNALLED, 0, signal);
         break;
     }
 }
 
-/* True: some child may have ended. */
+/* Reads pending signals. Returns true if a child may have ended. */
 static bool signals_read(pen_supervisor *s)
 {
     struct signalfd_siginfo info;
@@ -116,12 +119,12 @@ static void limit_check(pen_supervisor *s, uint64_t now_ns)
     if (s->limit_ns == 0 || now_ns < s->limit_ns)
         return;
     if (pen_exit_rule_over(&s->rule))
-        s->output_dropped = true; /* only a slow reader keeps us */
+        s->output_dropped = true; /* only a slow reader delays the end */
     s->limit_ns = now_ns + LIMIT_AGAIN_NS;
     pen_super_event(s, PEN_EXIT_TIME_LIMIT, 0, 0);
 }
 
-/* A process in a system call that never ends cannot be killed; the job ends without it. */
+/* Gives up a rank that is stuck in a system call, since it cannot be killed. */
 static void unkillable_check(pen_supervisor *s, uint64_t now_ns)
 {
     if (s->kill_ns == 0 || now_ns < s->kill_ns + UNKILLABLE_NS)
@@ -153,15 +156,16 @@ void pen_super_wait(pen_supervisor *s)
         else if (source == PEN_SUPER_FAR)
             s->ops->far_event(s);
     }
-    /* Ctrl-C reaches us before it can kill a rank; so signals are looked at after deaths, or the
-     * rank's would count first. A death that slips in between has a signal of its own. */
+    /* Ctrl-C reaches the supervisor before it can kill a rank. So signals are read after deaths;
+     * otherwise the rank's death would count first. If a death comes in between, its SIGCHLD
+     * repeats the loop. */
     do {
         pen_super_reap(s);
     } while (signals_read(s));
 }
 
-/* All ranks have ended: what they left behind goes, what they printed is still written, unless a
- * signal or the time limit says that nobody wants it. */
+/* Called when all ranks have ended: kills the processes that they left behind. Output is still
+ * written, but after a signal for DRAIN_NS only. */
 static void wind_up_begin(pen_supervisor *s)
 {
     s->swept = true;
@@ -220,7 +224,7 @@ _Noreturn void pen_supervisor_die(int status, int signal)
         sigset_t only;
         sigemptyset(&only);
         sigaddset(&only, signal);
-        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 }); /* it is not us who crashed */
+        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 }); /* no core file of this process */
         (void)sigaction(signal, &plain, NULL);
         (void)raise(signal);
         (void)pthread_sigmask(SIG_UNBLOCK, &only, NULL);
@@ -240,13 +244,13 @@ pen_status pen_supervise(pen_log *log, const pen_supervisor_options *options, in
     pen_status status = pen_super_open(&s, log, options);
     if (status == PEN_OK) {
         if (s.ops->start(&s, child, &status))
-            return status; /* a rank now */
+            return status; /* this process is a rank */
         run(&s);
     }
     int job_status = pen_exit_rule_status(&s.rule);
     int job_signal = s.rule.verdict.raise;
     pen_super_close(&s, false);
-    (void)pen_super_restore(&s); /* we end now, or our caller has been told that we failed */
+    (void)pen_super_restore(&s); /* the process ends, or the caller gets an error */
     pen_arena_destroy(&s.arena);
     if (status == PEN_OK && options->argv == NULL)
         pen_supervisor_die(job_status, job_signal);
@@ -269,7 +273,7 @@ pen_status pen_supervise_self(pen_log *log, const pen_boot_needs *needs, const c
                       ranks, ranks);
         return PEN_ERR_UNUSABLE;
     }
-    (void)fflush(NULL); /* or each rank would print again what waits in the buffers */
+    (void)fflush(NULL); /* otherwise each rank would print the buffered text again */
     const pen_supervisor_options options = {
         .size = ranks, .launcher = launcher, .needs = needs, .ops = &pen_super_local_ops
     };

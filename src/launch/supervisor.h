@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor.h: the launching side on one host: makes the arena, starts the ranks, carries their
- * output line by line, passes signals on, watches for deaths and settles the job's exit status.
- * Used by `penstock run` and by the self-fork of GASNET_PSHM_NODES. Everything it starts ends with
- * it: PDEATHSIG, the control socket's end of file, and a kill of what is left. */
+/* supervisor.h: the launching side on one host. Makes the arena, starts the ranks, passes their
+ * output on line by line, passes signals to them, watches for deaths and decides the job's exit
+ * status. Used by `penstock run` and by the self-fork of GASNET_PSHM_NODES. Everything that it
+ * starts ends with it: by PDEATHSIG, by the end of file on the control socket, and by a last
+ * kill. */
 #ifndef PEN_LAUNCH_SUPERVISOR_H
 #define PEN_LAUNCH_SUPERVISOR_H
 
@@ -11,36 +12,37 @@
 
 #include <sched.h>
 
-/* Who has the ranks and who decides what becomes of them: see supervisor_parts.h. */
+/* Operations of a supervisor's role: see supervisor_parts.h. */
 typedef struct pen_super_ops pen_super_ops;
-extern const pen_super_ops pen_super_local_ops; /* this process has them, and it decides */
+extern const pen_super_ops pen_super_local_ops; /* this process runs the ranks and decides */
 
 typedef struct pen_supervisor_options {
-    uint32_t size;          /* ranks, 1..PEN_BOOT_RANKS_MAX */
-    double timeout_s;       /* 0: none; at its end: report what each rank does, status 124 */
+    uint32_t size; /* ranks, 1..PEN_BOOT_RANKS_MAX */
+    /* 0: no limit; when it passes: report what each rank does, status 124 */
+    double timeout_s;
     bool tag;               /* prefix each output line with "[rank] " */
     char *const *argv;      /* program and arguments; NULL: self-fork, children return */
     const char *launcher;   /* for messages */
     const cpu_set_t *cores; /* rank r is bound to number r % core_count */
-    unsigned core_count;    /* 0: none is bound */
+    unsigned core_count;    /* 0: ranks are not bound */
     const pen_boot_needs *needs;
     const pen_super_ops *ops; /* never NULL */
-    void *ops_state;          /* belongs to the operations; pen_super_local_ops has none */
+    void *ops_state;          /* state of the operations; pen_super_local_ops uses no state */
 } pen_supervisor_options;
 
-/* Starts the job and stays until it has ended. With argv: *status_out is the job's exit status
- * (128 + signal, 124 for the time limit), and *signal_out is non-zero when the supervisor itself
- * was told by a signal to stop, so that the caller can re-raise it. Without argv (self-fork):
- * returns PEN_OK in each child with *child filled; in the parent it never returns. */
+/* Starts the job and returns when it has ended. With argv: *status_out is the job's exit status
+ * (128 + signal, 124 for the time limit). *signal_out is non-zero if a signal told the supervisor
+ * itself to stop, so that the caller can raise it. Without argv (self-fork): returns PEN_OK in each
+ * child with *child filled, and never returns in the parent. On failure prints the reason. */
 pen_status pen_supervise(pen_log *log, const pen_supervisor_options *options, int *status_out,
                          int *signal_out, pen_boot *child);
 
-/* What pen_boot_open does for a program that starts itself: see pen_boot_ways. */
+/* Forks the ranks of a program that starts itself; called through pen_boot_ways. */
 pen_status pen_supervise_self(pen_log *log, const pen_boot_needs *needs, const char *launcher,
                               uint32_t ranks, pen_boot *out);
 
-/* Ends this process as its parent should see the job: by the signal if there is one, else with the
- * status. Runs no exit handlers. */
+/* Ends this process so that its parent sees how the job ended: by the signal if it is not 0, else
+ * with the status. Runs no exit handlers. */
 _Noreturn void pen_supervisor_die(int status, int signal);
 
 #endif

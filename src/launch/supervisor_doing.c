@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_doing.c: what each rank is doing, at the time limit and when somebody asks (SIGUSR2):
- * a line for each rank, then one for each kind of barrier that ranks wait in. */
+/* supervisor_doing.c: reports what each rank is doing, at the time limit and on SIGUSR2: a line for
+ * each rank, then one for each kind of barrier that ranks wait in. */
 #include "launch/supervisor_parts.h"
 #include "os/os.h"
 #include "os/proc.h"
@@ -38,7 +38,7 @@ static const char *state_text(char state)
     }
 }
 
-/* A rank that waits in no call of the library computes, or is in a call of somebody else's. */
+/* Reports a joined rank. If it waits in no call of the library, it computes or waits elsewhere. */
 static void report_joined(pen_supervisor *s, uint32_t rank, const char *process)
 {
     const pen_host_rank *row = &s->page->ranks[rank];
@@ -47,7 +47,7 @@ static void report_joined(pen_supervisor *s, uint32_t rank, const char *process)
     uint64_t now_ns = pen_now_ns();
     if (pen_wait_read(&row->wait, now_ns, &note))
         pen_wait_text(&note, now_ns, waits, sizeof(waits));
-    /* relaxed: a picture for people, each number by itself */
+    /* relaxed: shown to people only, each number by itself */
     pen_super_say(s, PEN_LOG_ERROR, "%s: %s%s, %s, %llu events handled, process %s",
                   pen_super_rank_text(s, rank).text,
                   phase_text(atomic_load_explicit(&row->phase, memory_order_relaxed)),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_end.c: what ranks say and how they die goes to the exit rule; what the rule wants is
- * done. */
+/* supervisor_end.c: passes messages and deaths of ranks to the exit rule, and does what the rule
+ * decides. */
 #include "launch/supervisor_parts.h"
 
 #include "os/os.h"
@@ -48,7 +48,7 @@ void pen_super_word(pen_supervisor *s, uint32_t rank, const pen_control *message
     case PEN_CONTROL_NOTE:
         memcpy(s->ranks[rank].note, message->text, sizeof(s->ranks[rank].note));
         break;
-    default: /* a rank of the same job, yet its bytes are not ours to assert on */
+    default: /* unknown message of a rank: ignored */
         break;
     }
 }
@@ -84,7 +84,7 @@ static void died(pen_supervisor *s, uint32_t rank, int wait_status)
 {
     pen_super_rank *r = &s->ranks[rank];
     r->alive = false;
-    pen_super_control(s, rank); /* what it said before */
+    pen_super_control(s, rank); /* messages that it sent before */
     if (WIFSIGNALED(wait_status))
         pen_super_event(s, PEN_EXIT_DIED, rank, WTERMSIG(wait_status));
     else
@@ -156,7 +156,7 @@ static void go(pen_supervisor *s)
 static void act(pen_supervisor *s, unsigned todo)
 {
     if ((todo & PEN_EXIT_DO_EXPLAIN) != 0) {
-        pen_super_pump(s); /* what ranks printed before stands before our line */
+        pen_super_pump(s); /* earlier output of ranks precedes the report */
         pen_super_explain(s);
     }
     if ((todo & PEN_EXIT_DO_GO) != 0)
@@ -173,11 +173,11 @@ void pen_super_settle(pen_supervisor *s, uint64_t now_ns)
 {
     if (s->ops->dying_first != NULL && !s->rule.verdict.decided && batch_fails(s))
         s->ops->dying_first(s);
-    while (s->event_count != 0) { /* doing one thing may bring up another: a full disk, say */
+    while (s->event_count != 0) { /* an action may cause another event: a full disk, say */
         size_t count = s->event_count;
         s->event_count = 0;
         pen_exit_event *events = malloc(count * sizeof(*events));
-        if (events == NULL) { /* then one by one, in the order they were noted */
+        if (events == NULL) { /* without memory: one by one, in the order of arrival */
             unsigned todo = 0;
             for (size_t i = 0; i < count; i++) {
                 pen_exit_event event = s->events[i];
@@ -193,7 +193,8 @@ void pen_super_settle(pen_supervisor *s, uint64_t now_ns)
     }
 }
 
-/* Stopped by a debugger, or the reader of our output takes its time: neither is a hang. */
+/* True if the delay is no hang: a debugger has stopped a rank, or the reader of the output is
+ * slow. */
 static bool excused(pen_supervisor *s)
 {
     if (pen_super_output_waits(s))
@@ -233,7 +234,7 @@ static size_t kill_children(const pen_supervisor *s)
     const char *call;
     pid_t *children = pen_children(getpid(), &call);
     if (children == NULL)
-        return 1; /* there may be some: look again */
+        return 1; /* unknown, so look again */
     for (const pid_t *child = children; *child != 0; child++) {
         if (!spared(s, *child)) {
             (void)kill(*child, SIGKILL);
@@ -244,7 +245,8 @@ static size_t kill_children(const pen_supervisor *s)
     return count;
 }
 
-/* Orphans of a rank become our children, and theirs when those die; so it takes a few rounds. */
+/* Kills the processes that ranks left behind. Orphans become children of this process when their
+ * parent dies, so this takes a few rounds. */
 void pen_super_sweep(pen_supervisor *s)
 {
     sigset_t child;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_local.c: ranks that are our children, of a job that is on this host and ours to
- * decide. An agent has such children as well. */
+/* supervisor_local.c: operations on ranks that are children of this process, for a job on one host.
+ * An agent uses most of them for its own children. */
 #include "launch/supervisor_parts.h"
 #include "os/os.h"
 #include "os/proc.h"
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { DYING_WAIT_MS = 1000 }; /* for a rank that is being torn down */
+enum { DYING_WAIT_MS = 1000 }; /* for the kernel to finish a rank that is ending */
 
 uint32_t pen_super_children(const pen_supervisor *s) { return s->options->size; }
 
@@ -29,15 +29,17 @@ static pen_status arena_open(pen_supervisor *s)
 
 /* ---- to them --------------------------------------------------------------------------------- */
 
-/* A rank that serves its peers while it waits for a word of ours sleeps in the host page. */
+/* Wakes a rank that waits for a message of the supervisor. While it serves its peers it sleeps in
+ * the host page. */
 void pen_super_rouse(pen_supervisor *s, uint32_t rank)
 {
     pen_host_rank *row = &s->page->ranks[rank];
-    pen_fence(); /* pairs with the sleeper's: it hears us when it looks again, or we see it ask */
+    pen_fence(); /* pairs with the sleeper's: it reads the message, or its flag is seen here */
     pen_futex_rouse(&row->sleeping, &row->wake);
 }
 
-/* Who is not told waits for ever. */
+/* Sends a message to a rank. If that fails, ends the job and returns false, since the rank would
+ * wait without end. */
 bool pen_super_word_to(pen_supervisor *s, uint32_t rank, pen_control_kind kind, const char *what)
 {
     int error = 0;
@@ -45,14 +47,14 @@ bool pen_super_word_to(pen_supervisor *s, uint32_t rank, pen_control_kind kind, 
         error = pen_control_send(s->ranks[rank].control, kind, 0, NULL, false);
     pen_super_rouse(s, rank);
     if (error == 0 || error == EPIPE || error == ECONNRESET)
-        return true; /* if it has ended, that is an event of its own */
+        return true; /* the end of the rank is an event of its own */
     pen_super_say(s, PEN_LOG_ERROR, "cannot tell rank %u %s: send: %s; ending the job", rank, what,
                   strerror(error));
     pen_super_event(s, PEN_EXIT_LAUNCH_FAILED, rank, 0);
     return false;
 }
 
-/* Whoever sleeps in a start-up barrier gives up. */
+/* Makes start-up barriers fail, and wakes the ranks that sleep in them. */
 void pen_super_barriers_fail(pen_supervisor *s)
 {
     /* release: pairs with the acquire of boot_generation in pen_boot_barrier */
@@ -71,7 +73,7 @@ void pen_super_tell(pen_supervisor *s, uint32_t rank, int status, int signal)
     pen_super_rouse(s, rank);
     if (signal != 0) {
         (void)kill(r->pid, signal);
-        (void)kill(r->pid, SIGCONT); /* or a stopped one would not hear it */
+        (void)kill(r->pid, SIGCONT); /* a stopped process continues, so that it takes the signal */
     }
 }
 
@@ -90,7 +92,8 @@ void pen_super_kill_ours(pen_supervisor *s)
     }
 }
 
-/* SIGUSR2 asks for a report; it is for ranks only if they wait for it. */
+/* True if a rank gets this signal. SIGUSR2 asks for a report, so it is passed on only to ranks that
+ * catch it. */
 static bool wants(pid_t pid, int signal)
 {
     return signal != SIGUSR2 || pen_process_catches(pid, signal);
@@ -100,7 +103,7 @@ void pen_super_signal_ours(pen_supervisor *s, int signal, bool from_terminal)
 {
     for (uint32_t rank = 0; rank < s->started; rank++) {
         pid_t pid = s->ranks[rank].pid;
-        /* The terminal has signalled our whole process group already. */
+        /* The terminal has signalled the whole process group already. */
         if (s->ranks[rank].alive && wants(pid, signal) &&
             !(from_terminal && getpgid(pid) == getpgrp()))
             (void)kill(pid, signal);
@@ -131,8 +134,9 @@ static void wait_for(pid_t pid)
     close(fd);
 }
 
-/* A rank gives up because another was killed: its word can be here while the kernel still takes the
- * killed one apart. Then that death comes first; wait for it. Once per job. */
+/* Waits for ranks that the kernel is ending, once per job. If a rank fails because a peer was
+ * killed, its message can arrive before that death is visible. Then the death has to count
+ * first. */
 void pen_super_dying_first(pen_supervisor *s)
 {
     for (uint32_t rank = 0; rank < s->started; rank++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_open.c: what the supervisor needs before the first rank: descriptors, signals, limits,
- * the arena and the ranks' environment. */
+/* supervisor_open.c: prepares the supervisor before the first rank starts: descriptors, signals,
+ * limits, the arena and the ranks' environment. */
 #include "launch/supervisor_parts.h"
 
 #include "boot/knobs.h"
@@ -22,8 +22,8 @@
 
 enum {
     FDS_PER_RANK = 3,
-    FDS_OWN = 24, /* ours that do not depend on the number of ranks */
-    FDS_GAP = 16, /* left free below ours for what a rank inherits */
+    FDS_OWN = 24, /* the supervisor's descriptors that do not depend on the number of ranks */
+    FDS_GAP = 16, /* free numbers below them, for descriptors that a rank inherits */
 };
 
 const char *pen_super_keep(const pen_supervisor *s, const char *call, int fd, int *out)
@@ -38,8 +38,8 @@ const char *pen_super_keep(const pen_supervisor *s, const char *call, int fd, in
     return *out < 0 ? "fcntl" : NULL;
 }
 
-/* A missing descriptor 0, 1 or 2 would be taken by the next file opened. Writing to the stand-in
- * fails as writing to the missing one would. */
+/* Fills missing descriptors 0, 1 and 2, which the next opened file would take otherwise. Writing to
+ * the stand-in fails as on a missing descriptor. */
 static void stdio_complete(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
@@ -72,7 +72,7 @@ static pen_status limit_files(pen_supervisor *s)
         return PEN_OK;
     limit.rlim_cur = need;
     if (limit.rlim_max < need)
-        limit.rlim_max = need; /* root may */
+        limit.rlim_max = need; /* root may raise the limit */
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
         return PEN_OK;
     pen_log_error(
@@ -129,14 +129,14 @@ static const char *signals_open(pen_supervisor *s)
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaddset(&own, signals[i]);
     sigset_t blocked = own;
-    sigaddset(&blocked, SIGPIPE); /* a write's errno says the same */
+    sigaddset(&blocked, SIGPIPE); /* errno of write reports the same */
     const struct sigaction plain = { .sa_handler = SIG_DFL };
     if (sigaction(SIGCHLD, NULL, &s->child_before) != 0)
         return "sigaction";
     if ((errno = pthread_sigmask(SIG_BLOCK, &blocked, &s->mask_before)) != 0)
         return "pthread_sigmask";
     s->signals_taken = true;
-    if (sigaction(SIGCHLD, &plain, NULL) != 0) /* ignored, nobody could be waited for */
+    if (sigaction(SIGCHLD, &plain, NULL) != 0) /* if it were ignored, waitpid would find no child */
         return "sigaction";
     return pen_super_keep(s, "signalfd", signalfd(-1, &own, SFD_CLOEXEC | SFD_NONBLOCK),
                           &s->signal_fd);
@@ -198,7 +198,7 @@ static const char *memory_open(pen_supervisor *s)
         pen_super_rank *r = &s->ranks[rank];
         r->control = r->stream[PEN_STREAM_OUT] = r->stream[PEN_STREAM_ERR] = -1;
     }
-    const size_t rank_events_max = PEN_SUPER_MESSAGES_MAX + 1; /* before and at its death */
+    const size_t rank_events_max = PEN_SUPER_MESSAGES_MAX + 1; /* before its death, and the death */
     s->events_max = 2 * rank_events_max * size + 64;
     if ((s->exit_ranks = calloc(size, sizeof(*s->exit_ranks))) == NULL ||
         (s->events = calloc(s->events_max, sizeof(*s->events))) == NULL)
@@ -208,9 +208,7 @@ static const char *memory_open(pen_supervisor *s)
     return s->spared != NULL ? environment_make(s) : call;
 }
 
-/* ---- all of it
- * -----------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static PEN_COLD pen_status complain(pen_supervisor *s, const char *call)
 {
@@ -227,7 +225,7 @@ static const char *channels_open(pen_supervisor *s)
         call = descriptors_open(s);
     if (call == NULL)
         call = outputs_open(s);
-    /* What ranks leave behind comes to us. */
+    /* Orphans of ranks become children of this process. */
     if (call == NULL && prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0)
         call = "prctl";
     return call;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_report.c: what the supervisor says: why the job ends, and who keeps it from ending. */
+/* supervisor_report.c: the supervisor's messages: why the job ends, and which ranks delay its
+ * end. */
 #include "launch/supervisor_parts.h"
 
 #include "boot/remedy.h"
@@ -66,7 +67,7 @@ static void explain_word(pen_supervisor *s, const pen_exit_event *cause)
                       "%s called gasnet_exit(%d); ending the job", who.text, cause->code);
 }
 
-/* What helps with a program that exec refuses. */
+/* Advice for a program that exec refuses. */
 static const char *program_hint(const char *program, int why)
 {
     struct stat file;
@@ -87,7 +88,7 @@ static const char *program_hint(const char *program, int why)
                           : pen_boot_remedy(why);
 }
 
-/* The rank's note is the call that failed. */
+/* Reports a rank that was not started. Its note names the call that failed. */
 static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
 {
     const char *program = s->options->argv[0], *call = s->ranks[cause->rank].note;
@@ -103,7 +104,7 @@ static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
                   strerror(why), program_hint(program, why));
 }
 
-/* "rank 1" or "ranks 0, 2 and more", of those that have left with 0, or have not. */
+/* Names of the ranks that have left with 0, or have not: "rank 1" or "ranks 0, 2 and more". */
 typedef struct ranks_text {
     char text[RANKS_NAMED_MAX * 12 + 32];
     unsigned count;
@@ -196,7 +197,7 @@ void pen_super_explain(pen_supervisor *s)
                       cause->rank == PEN_STREAM_OUT ? "output" : "error",
                       s->outputs[cause->rank].call, strerror(cause->code));
         break;
-    default: /* whoever could not start the ranks has said so */
+    default: /* the reason has been printed already */
         break;
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_start.c: starting the ranks, by fork and exec or, for a program that became its own
- * launcher, by fork alone. */
+/* supervisor_start.c: starts the ranks, by fork and exec, or by fork alone for a program that
+ * became its own launcher. */
 #include "launch/supervisor_parts.h"
 
 #include "boot/remedy.h"
@@ -20,7 +20,7 @@
 
 enum { SERVE_EVERY = 16, CLOSE_FD_MAX = 1 << 20 };
 
-/* A rank's ends of what joins it with us; -1: it keeps our descriptor. */
+/* A rank's ends of its socket and pipes; -1: the rank inherits the supervisor's descriptor. */
 typedef struct rank_ends {
     int control, stream[PEN_STREAMS];
 } rank_ends;
@@ -75,8 +75,8 @@ static const char *ends_open(pen_supervisor *s, uint32_t rank, rank_ends *ends)
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
-/* Ends with its parent, whatever happens to that; the parent may be gone already. Takes the streams
- * over. */
+/* Binds the child to its parent: the kernel kills it when the parent ends, and it exits if the
+ * parent is gone already. Also sets cores and standard streams. */
 static const char *child_bind(const pen_supervisor *s, uint32_t rank, const rank_ends *ends)
 {
     if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0)
@@ -128,7 +128,7 @@ static void close_from(int first)
         (void)close(fd);
 }
 
-/* The forked copy becomes a rank: nothing of the supervisor's may stay in it. */
+/* Makes the forked copy a rank: nothing of the supervisor stays in it. */
 static pen_status child_become(pen_supervisor *s, uint32_t rank, rank_ends *ends, pen_boot *child)
 {
     const char *call = child_bind(s, rank, ends);
@@ -141,7 +141,7 @@ static pen_status child_become(pen_supervisor *s, uint32_t rank, rank_ends *ends
     }
     int control = ends->control;
     ends->control = -1;
-    ends_close(ends); /* dup2 has taken the streams over */
+    ends_close(ends); /* dup2 has copied the streams */
     pen_log *log = s->outer;
     char *base = s->arena.base;
     int arena_fd = s->arena.fd;
@@ -175,8 +175,8 @@ static void start_complain(pen_supervisor *s, uint32_t rank, const char *call)
     pen_super_event(s, PEN_EXIT_LAUNCH_FAILED, rank, 0);
 }
 
-/* The child runs in our memory while we stand still, and makes nothing but system calls; copying
- * our page tables for it would take as long as all the rest. */
+/* Starts a child with vfork. The child uses this process's memory while this process stands still,
+ * and makes system calls only. Copying the page tables would take as long as everything else. */
 static pid_t spawn(pen_supervisor *s, uint32_t rank, const rank_ends *ends)
 {
     environment_of(s, rank, ends);
@@ -218,8 +218,8 @@ static started start_rank(pen_supervisor *s, uint32_t rank, pen_boot *child, pen
     return STARTED;
 }
 
-/* What has arrived while we start the others: a program that cannot be started is tried once, not N
- * times. */
+/* Reads messages that arrive while ranks are being started. So a program that cannot be started is
+ * tried once, not for every rank. */
 static void serve(pen_supervisor *s)
 {
     for (uint32_t rank = 0; rank < s->started; rank++)
@@ -241,7 +241,7 @@ bool pen_super_start(pen_supervisor *s, pen_boot *child, pen_status *status)
             serve(s);
     }
     for (uint32_t rank = s->started; rank < s->options->size; rank++) {
-        s->exit_ranks[rank].told = true; /* it never was */
+        s->exit_ranks[rank].told = true; /* not started, so its end does not count */
         pen_super_event(s, PEN_EXIT_ENDED, rank, 0);
     }
     pen_super_settle(s, pen_now_ns());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor_streams.c: from the ranks' pipes to our stdout and stderr, line by line, never more
- * than fits a bounded queue: a reader that is slow slows the ranks, not us. */
+/* supervisor_streams.c: passes the ranks' output from pipes to stdout and stderr, line by line,
+ * through a bounded queue. A slow reader slows the ranks, not the supervisor. */
 #include "launch/supervisor_parts.h"
 
 #include "os/os.h"
@@ -28,7 +28,7 @@ void pen_super_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int c
 
 void pen_super_note(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int code)
 {
-    if (s->event_count == s->events_max) /* only words of a rank gone mad can be that many */
+    if (s->event_count == s->events_max) /* only messages of a faulty rank can be that many */
         return;
     s->events[s->event_count++] = (pen_exit_event){ kind, rank, code };
 }
@@ -76,7 +76,8 @@ void pen_super_printed(pen_supervisor *s, uint32_t rank, int i, const char *text
     sink to = sink_of(s, rank, i);
     if (len != 0)
         pen_lines_feed(&r->lines[i], text, len, sink_take, &to);
-    if (len == 0 || (s->options->size == 1 && !s->options->tag)) /* whose lines could it tear? */
+    /* no line of another rank can be torn */
+    if (len == 0 || (s->options->size == 1 && !s->options->tag))
         pen_lines_flush(&r->lines[i], sink_take, &to);
     else if (rank == 0 && s->terminal && pen_lines_pending(&r->lines[i]))
         s->prompt_ns = pen_now_ns() + PROMPT_AFTER_NS;

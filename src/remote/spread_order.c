@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spread_order.c: what the launcher has agents do: start the ranks, and what the exit rule wants.
- */
+/* spread_order.c: what the launcher has agents do: start the ranks, and what the exit rule
+ * wants. */
 #include "remote/spread_internal.h"
 
 #include "os/os.h"
