@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foreign.c: the marks that other launchers leave in the environment of what they start. An
+/* foreign.c: recognises other launchers by the variables that they set for their processes. An
  * allocation alone (SLURM_JOB_ID) is no launcher. */
 #include "pmix/foreign.h"
 
@@ -8,8 +8,9 @@
 
 typedef struct mark {
     const char *launcher, *found;
-    const char *name, *with; /* both set: it is there; with NULL: the first is enough */
-    const char *sizes[3];    /* where it says how many there are */
+    /* the launcher is recognised if both are set; `with` NULL: `name` is enough */
+    const char *name, *with;
+    const char *sizes[3]; /* variables that may hold the number of processes */
 } mark;
 
 static const mark marks[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foreign_join.c: decides what to do in a process that another launcher started: it joins the job
- * by PMIx, refuses in words, or runs alone. */
+/* foreign_join.c: decides what a process does that another launcher started: it joins the job by
+ * PMIx, refuses with an error, or runs alone. */
 #include "pmix/pmix.h"
 
 #include "boot/knobs.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a rank of such a job starts is no rank of it, though it inherits the launcher's variables.
- * True: there is one to be joined, and it is none of these cases. */
+/* True if another launcher started this process as one of several. A child of a rank inherits the
+ * launcher's variables but is not a rank. */
 static bool is_launched_by_other(const pen_boot_config *config, const pen_foreign *foreign)
 {
     long parent;
@@ -50,6 +50,7 @@ pen_status pen_foreign_join(pen_log *log, const pen_boot_needs *needs,
         return status;
     char pid[16];
     (void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
-    (void)pen_knob_to_process("PENSTOCK_PMIX_PID", pid); /* else who we start tries to join */
+    /* otherwise children of this process would try to join */
+    (void)pen_knob_to_process("PENSTOCK_PMIX_PID", pid);
     return PEN_OK;
 }

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix.h: joining the job of a launcher that speaks PMIx (mpirun, prterun, srun --mpi=pmix).
+/* pmix.h: joins the job of a launcher that speaks PMIx (mpirun, prterun, srun --mpi=pmix).
  *
- * To the rank it is as under `penstock run`: a control socket and the host's arena. At the other
- * end of the socket is no process but the rank's *steward*, a thread of its own process, which
- * alone talks to PMIx (pmix_client.h). The first rank of a block (pmix_hello.h) makes the arena and
- * hands it to the others (pmix_door.h); the connections, the *lines*, stay for the stewards to talk
- * over. The first steward of a block gathers what needs all: start-up barriers between blocks, and
- * the end to which all have agreed. Exit statuses are the launcher's to decide, from those of its
- * processes; so stewards see to it that each process of a job that ends does so with the job's
- * status. */
+ * A rank sees the same interface as under `penstock run`: a control socket and the host's arena.
+ * The socket's peer is the rank's *steward*, a thread of its own process. Only the steward talks to
+ * PMIx (pmix_client.h). The first rank of a block (pmix_hello.h) makes the arena and hands it to
+ * the block's ranks over sockets (pmix_door.h). These connections, the *lines*, stay open between
+ * the stewards. The first steward of a block coordinates what needs all blocks: start-up barriers,
+ * and the end with 0. The launcher computes the job's exit status from those of its processes, so
+ * each steward ends its own process with the job's status. */
 #ifndef PEN_PMIX_PMIX_H
 #define PEN_PMIX_PMIX_H
 
 #include "boot/boot.h"
 #include "pmix/foreign.h"
 
-/* What pen_boot_open does under another launcher: see pen_boot_ways. */
+/* Joins or refuses the job of another launcher; called through pen_boot_ways. */
 pen_status pen_foreign_join(pen_log *log, const pen_boot_needs *needs,
                             const struct pen_boot_config *config, pen_boot *out, bool *alone);
 
-/* Joins; *alone: it is a job of one process, and nothing was done. Every failure has been said. */
+/* Joins a PMIx job. If the job has one process, does nothing and sets *alone. On failure prints the
+ * reason. */
 pen_status pen_pmix_join(pen_log *log, const pen_foreign *launcher, const pen_boot_needs *needs,
                          pen_boot *out, bool *alone);
 
-/* The version of the library here; NULL: *why says why there is none. For `penstock info`. */
+/* Version of the installed PMIx library. On failure returns NULL, with the reason in *why. For
+ * `penstock info`. */
 const char *pen_pmix_library(char *version, size_t version_len, const char **why);
 
 #endif

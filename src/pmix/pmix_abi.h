@@ -86,7 +86,7 @@ typedef struct pen_pmix_pdata {
     pen_pmix_value value;
 } pen_pmix_pdata;
 
-/* What the library calls back. */
+/* Types of functions that the library calls back. */
 typedef void pen_pmix_on_op(pen_pmix_status status, void *ctx);
 typedef void pen_pmix_on_lookup(pen_pmix_status status, pen_pmix_pdata data[], size_t count,
                                 void *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_address.c: names of hosts, resolved; the kernel's route says the rest. */
+/* pmix_address.c: resolves host names, and asks the kernel for the route to them. */
 #include "pmix/pmix_address.h"
 
 #include "knob/knob.h"
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANY_PORT "9" /* nothing is sent */
+#define ANY_PORT "9" /* no packet is sent */
 
 static bool is_given(const char *name)
 {
@@ -17,7 +17,8 @@ static bool is_given(const char *name)
     return value != NULL && value[0] != '\0';
 }
 
-/* Our address on the way there; false: there is no way, or it is the loopback's. */
+/* Gets this host's address on the route to `there`. Returns false if there is no route, or if it is
+ * a loopback address. */
 static bool source_of(const struct addrinfo *there, char *out, size_t out_len)
 {
     struct sockaddr_storage here;
@@ -41,7 +42,7 @@ static bool source_towards(const char *host, char *out, size_t out_len)
     if (getaddrinfo(host, ANY_PORT, &hints, &list) != 0)
         return false;
     bool told = false;
-    for (int family = AF_INET; !told; family = AF_INET6) { /* all hosts choose alike */
+    for (int family = AF_INET; !told; family = AF_INET6) { /* all hosts prefer the same family */
         for (const struct addrinfo *at = list; at != NULL && !told; at = at->ai_next)
             told = at->ai_family == family && source_of(at, out, out_len);
         if (family == AF_INET6)

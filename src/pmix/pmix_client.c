@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_client.c: PMIx's types and calls end here. Only the functions of pen_pmix_calls are used,
- * so values and arrays are filled and freed by hand. */
+/* pmix_client.c: the only file that uses PMIx's types and calls. It uses only the functions of
+ * pen_pmix_calls, so values and arrays are filled and freed by hand. */
 #include "pmix/pmix_client.h"
 
 #include "pmix/pmix_abi.h"
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define LIBRARY "libpmix.so.2"
-#define END_KEY "penstock.end." /* and the namespace */
+#define END_KEY "penstock.end." /* followed by the namespace */
 
-/* In the order of the fields. */
+/* Names in the order of pen_pmix_calls. */
 static const char *const library_names[] = {
     "PMIx_Init",         "PMIx_Finalize",
     "PMIx_Abort",        "PMIx_Put",
@@ -31,7 +31,8 @@ struct pen_pmix {
     pen_pmix_proc self;
     uint32_t fence_tag;
     pen_pmix_proc *fence_ranks; /* PMIx reads them until the fence is over */
-    pen_pmix_info fence_info[1], notify_info[2], listen_info[2]; /* and these likewise */
+    /* PMIx reads these until the call is over */
+    pen_pmix_info fence_info[1], notify_info[2], listen_info[2];
     char end_key[sizeof(END_KEY) + PEN_PMIX_NAME_LEN];
     char *listen_keys[2];
     pen_pmix_calls calls;
@@ -80,8 +81,8 @@ static const char *text_of(pen_pmix *pmix, pen_pmix_status status)
 static void tell(const pen_pmix *pmix, pen_pmix_kind kind, uint32_t tag, int code)
 {
     const pen_pmix_news news = { .kind = kind, .tag = tag, .code = code };
-    if (write(pmix->news, &news, sizeof(news)) < 0) /* as a whole or not at all: it is a pipe */
-        return;                                     /* nobody listens any more */
+    if (write(pmix->news, &news, sizeof(news)) < 0) /* a pipe takes this whole or not at all */
+        return;                                     /* the reader is gone */
 }
 
 static void on_fenced(pen_pmix_status status, void *ctx)
@@ -126,7 +127,7 @@ static void on_event(size_t handler, pen_pmix_status status, const pen_pmix_proc
     else if (pmix != NULL && source != NULL &&
              strncmp(source->nspace, pmix->self.nspace, sizeof(source->nspace)) == 0)
         tell(pmix, PEN_PMIX_PEER_LOST, 0, (int)source->rank);
-    if (done != NULL) /* other handlers of this process hear of it, too */
+    if (done != NULL) /* lets this process's further handlers run */
         done(PEN_PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, done_ctx);
 }
 
@@ -153,7 +154,8 @@ const char *pen_pmix_begin(pen_pmix *pmix, int news, uint32_t *rank)
     info[0].value.data.ptr = pmix;
     status = pmix->calls.Register_event_handler(events, sizeof(events) / sizeof(events[0]), info, 1,
                                                 on_event, NULL, NULL);
-    return status < 0 ? text_of(pmix, status) : NULL; /* not negative: the handler's number */
+    /* a status that is not negative is the handler's number */
+    return status < 0 ? text_of(pmix, status) : NULL;
 }
 
 const char *pen_pmix_finish(pen_pmix *pmix) { return text_of(pmix, pmix->calls.Finalize(NULL, 0)); }
@@ -167,7 +169,7 @@ static pen_pmix_proc proc_of(const pen_pmix *pmix, uint32_t rank)
     return proc;
 }
 
-/* The caller frees *out and what hangs off it. */
+/* Gets a value of the launcher. The caller frees *out and the memory that it points to. */
 static const char *get(pen_pmix *pmix, uint32_t rank, const char *key, uint16_t type,
                        pen_pmix_value **out)
 {
@@ -177,7 +179,7 @@ static const char *get(pen_pmix *pmix, uint32_t rank, const char *key, uint16_t 
         return text_of(pmix, status);
     if ((*out)->type == type)
         return NULL;
-    free(*out); /* of a type that we cannot know how to free: a few bytes, once */
+    free(*out); /* not freed deeply, since the type is unexpected: leaks a few bytes, once */
     return "a value of another type than it should have";
 }
 
@@ -247,8 +249,8 @@ const char *pen_pmix_fence(pen_pmix *pmix, const uint32_t *ranks, uint32_t count
                                               on_fenced, pmix));
 }
 
-/* Seen by whoever uses the same store, so the key says whose it is: Open MPI finds nothing that was
- * published for a namespace only. */
+/* Makes the key that announces the end. All jobs that use the same store see it, so it names the
+ * namespace; Open MPI does not find values published for a namespace only. */
 static void end_key_set(pen_pmix *pmix, pen_pmix_info *range)
 {
     (void)snprintf(pmix->end_key, sizeof(pmix->end_key), END_KEY "%s", pmix->self.nspace);
@@ -268,7 +270,7 @@ const char *pen_pmix_listen(pen_pmix *pmix)
 {
     end_key_set(pmix, &pmix->listen_info[1]);
     info_set(&pmix->listen_info[0], PEN_PMIX_KEY_WAIT, PEN_PMIX_INT);
-    pmix->listen_info[0].value.data.integer = 1; /* value, until it is there */
+    pmix->listen_info[0].value.data.integer = 1; /* wait until one value is there */
     pmix->listen_keys[0] = pmix->end_key;
     return text_of(pmix,
                    pmix->calls.Lookup_nb(pmix->listen_keys, pmix->listen_info, 2, on_found, pmix));

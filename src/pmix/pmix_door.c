@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_door.c: one message each way: ticket and rank, then the arena. */
+/* pmix_door.c: implements pmix_door.h with one message each way: ticket and rank, then the
+ * arena. */
 #include "pmix/pmix_door.h"
 
 #include "os/os.h"
@@ -13,8 +14,8 @@
 #include <unistd.h>
 
 #define NAME_BEGIN "penstock-"
-#define SHY_NS     (UINT64_C(1) * 1000000000) /* for a guest that says nothing */
-#define AGAIN_MS   5                          /* between tries at a full backlog */
+#define SHY_NS     (UINT64_C(1) * 1000000000) /* time for a client to send its ticket */
+#define AGAIN_MS   5                          /* time between tries at a full backlog */
 
 typedef struct knock {
     uint32_t rank;
@@ -24,7 +25,7 @@ typedef struct knock {
 static socklen_t address_of(const uint8_t *door, struct sockaddr_un *out)
 {
     *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    char *name = out->sun_path + 1; /* after a first byte of zero: abstract */
+    char *name = out->sun_path + 1; /* a first byte of 0 makes the name abstract */
     size_t len = sizeof(NAME_BEGIN) - 1;
     memcpy(name, NAME_BEGIN, sizeof(NAME_BEGIN));
     for (size_t i = 0; i < PEN_PMIX_DOOR_LEN; i++) {
@@ -43,7 +44,7 @@ static int wait_ms(uint64_t until_ns)
     return ms < 3600000 ? (int)ms : 3600000;
 }
 
-/* Readable in time? Else errno is ETIMEDOUT. */
+/* Waits until fd is readable. Returns false with errno ETIMEDOUT if it is not readable in time. */
 static bool await(int fd, uint64_t until_ns)
 {
     struct pollfd wanted = { .fd = fd, .events = POLLIN };
@@ -63,7 +64,7 @@ static bool is_of_our_user(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
 }
 
-/* errno stays what it is. */
+/* Closes fd, keeps errno and returns -1. */
 static int failed(int fd)
 {
     int error = errno;
@@ -86,7 +87,7 @@ int pen_pmix_door_open(const uint8_t *door, uint32_t guests)
 
 /* ---- inside ---------------------------------------------------------------------------------- */
 
-/* Takes as long for every wrong ticket. */
+/* Compares in constant time, so that timing tells nothing about a ticket. */
 static bool same(const uint8_t *a, const uint8_t *b, size_t len)
 {
     volatile uint8_t differs = 0;
@@ -115,7 +116,7 @@ static bool give(int fd, const pen_pmix_gift *gift)
     return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(head_len);
 }
 
-/* Whoever is at the door: one of us, or nobody. */
+/* Checks the client's user, ticket and rank. Returns false if it is not a rank of this block. */
 static bool admit(int fd, const uint8_t *ticket, uint32_t first, uint32_t count, uint32_t *rank)
 {
     knock said;
@@ -169,7 +170,8 @@ static bool take(int fd, pen_pmix_gift *gift)
     return true;
 }
 
-/* The door is open before anybody knows of it; a full backlog empties. */
+/* Connects to the door, which was opened before its name was published. Tries again while the
+ * backlog is full. */
 static bool reach(int fd, const uint8_t *door, uint64_t until_ns)
 {
     struct sockaddr_un address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_hello.c: greetings of ranks into bytes and out of them; blocks. */
+/* pmix_hello.c: packs and unpacks greetings of ranks, and finds blocks. */
 #include "pmix/pmix_hello.h"
 
 #include "boot/boot.h"
@@ -52,7 +52,7 @@ bool pen_pmix_hello_unpack(const char *bytes, size_t len, pen_pmix_hello *out,
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* The next number of a list; false: there is none, and *at is at what is there instead. */
+/* Reads the next number of a list. If there is no number, returns false and leaves *at. */
 static bool number_next(const char **at, uint32_t *out)
 {
     char *end;
@@ -97,7 +97,7 @@ uint32_t pen_pmix_blocks(const pen_pmix_hello *hellos, uint32_t size, uint32_t *
 {
     uint32_t count = 0, end = 0;
     for (uint32_t rank = 0; rank < size; rank++) {
-        if (rank == end) { /* the next block begins */
+        if (rank == end) { /* a new block begins */
             firsts[count++] = rank;
             if (hellos[rank].count == 0 || hellos[rank].count > size - rank)
                 return 0;
@@ -118,7 +118,8 @@ uint32_t pen_pmix_cores(const pen_pmix_hello *hellos, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         CPU_OR(&together, &together, &hellos[i].cpus);
     uint32_t cores = (uint32_t)CPU_COUNT(&together);
-    for (uint32_t i = 0; i < count; i++) /* what is less than the mask is the cgroup's quota */
+    /* if cores is below the mask's count, it is the cgroup's quota */
+    for (uint32_t i = 0; i < count; i++)
         if (hellos[i].cores < (uint32_t)CPU_COUNT(&hellos[i].cpus) && hellos[i].cores < cores)
             cores = hellos[i].cores;
     return cores > 0 ? cores : 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_join.c: a steward's first work: greetings of all ranks, the arena of its block. All of PMIx
- * is in the steward's thread, whose signals are blocked, so that PMIx's own threads take none; the
- * thread that joins waits for it within bounds. */
+/* pmix_join.c: a steward's first task: exchanges greetings with all ranks and gets the arena of
+ * its block. All calls of PMIx are made in the steward's thread. That thread blocks all signals,
+ * so PMIx's own threads take no signal either. The thread that joins waits for it, with a time
+ * limit. */
 #include "pmix/pmix.h"
 
 #include "boot/knobs.h"
@@ -26,30 +27,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SECOND_NS     UINT64_C(1000000000)
-#define HOOK_NS       (5 * SECOND_NS) /* for the steward to finish PMIx when the process ends */
-#define GRACE_MS      3000            /* beyond the time for joining, to say in words what failed */
+#define SECOND_NS UINT64_C(1000000000)
+#define HOOK_NS   (5 * SECOND_NS) /* time for the steward to finish PMIx at process exit */
+/* added to the time limit, so that the steward can report the failure */
+#define GRACE_MS      3000
 #define HELLO_KEY     "penstock.hello"
 
 #define TIMEOUT_MAX_S 1e6
 
-/* What the thread that joins is told, once. */
+/* Result of joining, sent once to the thread that joins. */
 typedef struct outcome {
     pen_status status;
     bool alone;
     int arena_fd, control_fd;
-    char *arena; /* where it is mapped already; NULL: nowhere */
+    char *arena; /* address of the arena; NULL: not mapped */
 } outcome;
 
-/* What is needed until all have joined. */
+/* State that is needed until all ranks have joined. */
 typedef struct joining {
     pen_steward *s;
     const pen_foreign *launcher;
-    pen_pmix_hello *hellos; /* of all ranks; they point into: */
+    pen_pmix_hello *hellos; /* greetings of all ranks; they point into blobs */
     char **blobs;
     size_t *blob_lens;
     pen_pmix_hello mine;
-    bool whole; /* our block is all of the host's ranks */
+    bool whole; /* this block has all ranks of the host */
     int listener;
     pen_arena arena;
 } joining;
@@ -59,7 +61,7 @@ static void doing(pen_steward *s, const char *what)
     atomic_store_explicit(&s->doing, what, memory_order_relaxed);
 }
 
-/* What is never quite the same: how the user gets a job all the same. */
+/* Refuses to join, with advice on how to get a job without PMIx. Returns false. */
 static bool refuse(const joining *j, const char *call, const char *why)
 {
     pen_log_error(&j->s->log,
@@ -164,7 +166,8 @@ static bool all_greet(joining *j)
     return news.code == 0 || refuse(j, "PMIx_Fence_nb", "a process of the job has failed");
 }
 
-/* Who has another version than rank 0 says so, and rank 0 of the first such. */
+/* Refuses a rank of another version. A rank whose version differs from rank 0's reports it; rank 0
+ * reports the first rank that differs. */
 static bool version_refuse(const joining *j, uint32_t rank, const char *version)
 {
     pen_log_error(&j->s->log,
@@ -218,7 +221,8 @@ static bool blocks_find(joining *j)
 
 /* ---- the arena ------------------------------------------------------------------------------- */
 
-/* The console's variables, which are this process's, and where the network is. */
+/* Makes the arena. The console's environment is that of this process, with the address for the
+ * network added. */
 static bool arena_make(joining *j)
 {
     pen_steward *s = j->s;
@@ -264,14 +268,14 @@ static bool lines_make(joining *j)
     return s->lines != NULL || refuse(j, "calloc", "out of memory");
 }
 
-/* The first rank of a block: all others of it have come for the arena. */
+/* Called by the first rank of a block: hands the arena to all ranks of the block. */
 static bool hand_out(joining *j)
 {
     pen_steward *s = j->s;
     const pen_pmix_gift gift = { j->arena.fd, s->page_len };
     for (uint32_t i = 0; i < s->line_count; i++) {
         pen_steward_line *line = &s->lines[i];
-        line->joined = true; /* it is going to, or ends in disorder */
+        line->joined = true; /* assumed, so that an early end counts as disorderly */
         line->fd = pen_pmix_door_serve(j->listener, j->mine.ticket, s->first, s->count, &gift,
                                        s->until_ns, &line->rank);
         if (line->fd >= 0)
@@ -322,7 +326,7 @@ static bool arena_get(joining *j)
                       pen_boot_remedy(errno));
         return false;
     }
-    (void)madvise(head, s->page_len, MADV_DONTDUMP); /* there may be a key in it */
+    (void)madvise(head, s->page_len, MADV_DONTDUMP); /* the head may hold a key */
     s->page = head;
     return true;
 }
@@ -388,18 +392,19 @@ static void *run(void *ctx)
     outcome out = { .status = PEN_ERR_UNUSABLE, .arena_fd = -1, .control_fd = -1 };
     bool joined = join(&j, &out);
     joining_end(&j);
-    if (write(s->result[1], &out, sizeof(out)) < 0) /* it has room for one */
+    if (write(s->result[1], &out, sizeof(out)) < 0) /* the pipe has room for one outcome */
         joined = false;
     if (joined && !out.alone)
         pen_steward_serve(s);
-    /* Unless it is alone, PMIx is not finished: to the launcher this process ends in disorder. */
+    /* Unless the process is alone, PMIx is not finished, so the launcher sees a disorderly end. */
     atomic_store_explicit(&s->hook_done, 1, memory_order_release);
     return NULL;
 }
 
 /* ---- the thread that joins ------------------------------------------------------------------- */
 
-/* The process ends: one that has left its job, or is alone in it, does so in order. */
+/* Called when the process ends. If it has left its job or is alone, its steward finishes PMIx, so
+ * the launcher sees an orderly end. */
 static void on_process_exit(int status, void *ctx)
 {
     (void)status;
@@ -465,7 +470,8 @@ static bool outcome_await(pen_steward *s, outcome *out)
     return ready > 0 && read(s->result[0], out, sizeof(*out)) == (ssize_t)sizeof(*out);
 }
 
-/* The steward tells the launcher the status, so that it needs a handler which learns it. */
+/* Registers on_process_exit. Only on_exit gives the handler the exit status. Returns false with
+ * errno on failure. */
 static bool on_exit_registered(pen_steward *s)
 {
 #if PEN_HAVE_ON_EXIT
@@ -497,7 +503,8 @@ static pen_status steward_start(pen_log *log, const pen_foreign *launcher, pen_s
     }
     if (outcome_await(s, out))
         return out->status;
-    atomic_store_explicit(&s->hook_done, 1, memory_order_relaxed); /* the exit is not kept, too */
+    /* the process's exit must not wait as well */
+    atomic_store_explicit(&s->hook_done, 1, memory_order_relaxed);
     pen_log_error(log,
                   "cannot join the job of the %s launcher: %s has not come back within %g s; is "
                   "the launcher there? (PENSTOCK_LAUNCH_TIMEOUT)",
@@ -528,7 +535,7 @@ pen_status pen_pmix_join(pen_log *log, const pen_foreign *launcher, const pen_bo
         (void)refuse(&(joining){ .s = s, .launcher = launcher }, "dlopen", why);
         status = PEN_ERR_UNUSABLE;
     }
-    if (status == PEN_OK) /* from here on it is the thread's as well, and stays */
+    if (status == PEN_OK) /* from here on the thread uses *s, so *s is never freed */
         status = steward_start(log, launcher, s, &got);
     if (status != PEN_OK)
         return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* steward.c: the steward's loop: words of its rank, of other stewards, and news of PMIx. */
+/* steward.c: the steward's loop. It reads messages of its rank, messages of other stewards, and
+ * news of PMIx. */
 #include "pmix/steward.h"
 
 #include "os/os.h"
@@ -46,7 +47,7 @@ bool pen_steward_await(pen_steward *s, uint32_t kind, uint64_t until_ns, pen_pmi
 
 void pen_steward_line_say(pen_steward_line *line, pen_control_kind kind, int code)
 {
-    if (line->fd >= 0) /* one that is gone is noticed when we read */
+    if (line->fd >= 0) /* a closed line is noticed by reading */
         (void)pen_control_send(line->fd, kind, code, NULL, false);
 }
 
@@ -63,7 +64,7 @@ void pen_steward_answer(pen_steward *s, pen_control_kind kind, int code)
     if (s->control >= 0)
         (void)pen_control_send(s->control, kind, code, NULL, false);
     pen_host_rank *row = &s->page->ranks[s->rank - s->first];
-    pen_fence(); /* pairs with the sleeper's: it hears us when it looks again, or we see it ask */
+    pen_fence(); /* pairs with the sleeper's: it reads the message, or its flag is seen here */
     pen_futex_rouse(&row->sleeping, &row->wake);
 }
 
@@ -153,14 +154,14 @@ static void line_read(pen_steward *s, pen_steward_line *line)
             line_word(s, line, &message);
         if (result == PEN_CONTROL_GONE) {
             close(line->fd);
-            line->fd = -1; /* what that means: pen_steward_tick */
+            line->fd = -1; /* pen_steward_tick acts on it */
         }
     }
 }
 
 static void hook(pen_steward *s)
 {
-    if (!s->joined) /* one that is owes a word, and ends in disorder without */
+    if (!s->joined) /* a joined rank owes an announcement, so without it the end is disorderly */
         pen_steward_finish(s);
     atomic_store_explicit(&s->hook_done, 1, memory_order_release);
     pen_futex_wake(&s->hook_done, 1);
@@ -177,7 +178,7 @@ static void news_take(pen_steward *s)
             pen_steward_met(s, news.code);
         else if (news.tag == PEN_STEWARD_FENCE_LEAVE && news.code == 0)
             pen_steward_go(s);
-        break; /* a fence to leave by that failed: its deadline stands */
+        break; /* if the fence to leave has failed, its deadline remains */
     case PEN_PMIX_TOLD:
         pen_steward_decide(s, news.code, PEN_STEWARD_FROM_PMIX, NULL);
         break;
@@ -203,7 +204,7 @@ static void news_take(pen_steward *s)
 static void pause_and_look(pen_steward *s, struct pollfd *watched)
 {
     watched[0] = (struct pollfd){ .fd = s->news[0], .events = POLLIN };
-    watched[1] = (struct pollfd){ .fd = s->control, .events = POLLIN }; /* -1: passed over */
+    watched[1] = (struct pollfd){ .fd = s->control, .events = POLLIN }; /* poll skips -1 */
     for (uint32_t i = 0; i < s->line_count; i++)
         watched[POLL_FIXED + i] = (struct pollfd){ .fd = s->lines[i].fd, .events = POLLIN };
     if (poll(watched, POLL_FIXED + s->line_count, wait_ms(pen_steward_deadline(s))) <= 0)
@@ -220,7 +221,7 @@ static void pause_and_look(pen_steward *s, struct pollfd *watched)
 _Noreturn void pen_steward_serve(pen_steward *s)
 {
     struct pollfd *watched = calloc(POLL_FIXED + s->line_count, sizeof(*watched));
-    PEN_INVARIANT(watched != NULL); /* a few bytes for each rank of the host */
+    PEN_INVARIANT(watched != NULL); /* needs a few bytes for each rank of the host */
     if (s->block_count > 1 && pen_steward_is_first(s))
         s->deaf = pen_pmix_listen(s->pmix) != NULL;
     for (;;) {

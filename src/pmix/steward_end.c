@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* steward_end.c: how a job of stewards ends. Whoever has a reason to end it decides, and tells all
- * others; each steward then sees to its own process. Nobody has to believe that the launcher kills
- * what is left, though most do once a process has ended with another status than 0. */
+/* steward_end.c: how a job of stewards ends. A steward that has a reason to end the job decides,
+ * and tells all other stewards. Each steward then ends its own process. Most launchers kill the
+ * remaining processes after a process has ended with a status other than 0, but Penstock does not
+ * rely on it. */
 #include "pmix/steward.h"
 
 #include "os/os.h"
@@ -15,10 +16,10 @@
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define NOTIFY_NS (2 * SECOND_NS) /* for PMIx to pass a word on */
-#define LOSS_NS   (3 * SECOND_NS) /* for the launcher to end a job that has lost a process */
+#define NOTIFY_NS (2 * SECOND_NS) /* time for PMIx to pass a message on */
+#define LOSS_NS   (3 * SECOND_NS) /* time for the launcher to end a job that has lost a process */
 #define NOTICE_NS (2 * SECOND_NS) /* after the first rank has left */
-#define LATE_NS   (SECOND_NS / 2) /* beyond the exit time-out, which the rank minds itself */
+#define LATE_NS   (SECOND_NS / 2) /* added to the exit time-out, which the rank itself enforces */
 enum { RANKS_NAMED_MAX = 8 };
 
 typedef struct rank_text {
@@ -40,7 +41,7 @@ void pen_steward_finish(pen_steward *s)
     if (s->finished)
         return;
     s->finished = true;
-    (void)pen_pmix_finish(s->pmix); /* an error would be that of a launcher who is no more */
+    (void)pen_pmix_finish(s->pmix); /* fails only if the launcher has ended */
 }
 
 static void abort_all(pen_steward *s, const char *why)
@@ -70,7 +71,8 @@ static const char *leave_fence(pen_steward *s)
     return pen_pmix_fence(s->pmix, s->firsts, s->block_count, PEN_STEWARD_FENCE_LEAVE);
 }
 
-/* An end with 0 of which others cannot hear: most often they come to theirs by themselves. */
+/* Ends with 0 if other blocks cannot be told: meets them in the fence for leaving, since they
+ * usually end by themselves. */
 static void meet_other_blocks(pen_steward *s)
 {
     pen_pmix_news news = { .code = 0 };
@@ -80,7 +82,7 @@ static void meet_other_blocks(pen_steward *s)
         abort_all(s, error != NULL ? error : "they go on");
 }
 
-/* Whoever sleeps in a start-up barrier gives up. */
+/* Makes start-up barriers fail, and wakes the ranks that sleep in them. */
 static void barriers_fail(pen_steward *s)
 {
     /* release: pairs with the acquire of boot_generation in pen_boot_barrier */
@@ -89,8 +91,8 @@ static void barriers_fail(pen_steward *s)
     pen_futex_wake(&s->page->boot_generation, INT_MAX);
 }
 
-/* A rank that asked for the end goes on with it, one that did not is told; it is orderly for the
- * launcher if its status will be 0. */
+/* Ends this process's rank. If the rank asked for the end, it may continue; otherwise it is told to
+ * end. If the status will be 0, the launcher sees an orderly end. */
 static void own_rank_end(pen_steward *s)
 {
     bool asked = s->word && !s->left;
@@ -101,7 +103,7 @@ static void own_rank_end(pen_steward *s)
     const pen_host_rank *row = &s->page->ranks[s->rank - s->first];
     if (!s->word && s->joined &&
         atomic_load_explicit(&row->phase, memory_order_relaxed) != PEN_HOST_STARTING)
-        (void)kill(s->pid, SIGQUIT); /* the library's handler, there by now, ends a rank quietly */
+        (void)kill(s->pid, SIGQUIT); /* the library's handler, set by now, ends a rank quietly */
 }
 
 void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
@@ -110,7 +112,7 @@ void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
     if (s->over)
         return;
     s->over = true;
-    s->code = code == 0 || (code & 0xff) != 0 ? code & 0xff : 1; /* a failure stays one */
+    s->code = code == 0 || (code & 0xff) != 0 ? code & 0xff : 1; /* a failure stays a failure */
     s->leave_ns = s->notice_ns = s->loss_ns = 0;
     s->end_ns = pen_now_ns() + s->exit_timeout_ns + LATE_NS;
     pen_steward_lines_say(s, PEN_CONTROL_END, s->code, line);
@@ -126,7 +128,8 @@ void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
 static void explain(pen_steward *s, pen_control_kind kind, int code)
 {
     rank_text who = our_rank(s);
-    bool by_signal = strncmp(s->note, "SIG", 3) == 0; /* which the launcher sends to all */
+    /* the launcher sends this signal to all ranks */
+    bool by_signal = strncmp(s->note, "SIG", 3) == 0;
     if (kind == PEN_CONTROL_LEAVE)
         pen_log_error(&s->log, "%s exited with status %d; ending the job", who.text, code);
     else if (by_signal)
@@ -138,7 +141,7 @@ static void explain(pen_steward *s, pen_control_kind kind, int code)
 
 void pen_steward_word(pen_steward *s, pen_control_kind kind, int code)
 {
-    if (s->over || s->word) /* it has our answer, or will */
+    if (s->over || s->word) /* the rank is answered, or will be */
         return;
     s->word = true;
     if (kind == PEN_CONTROL_LEAVE && code == 0) {
@@ -207,7 +210,7 @@ void pen_steward_go(pen_steward *s)
     pen_steward_answer(s, PEN_CONTROL_GO, 0);
 }
 
-/* A rank of this block that a debugger holds excuses the delay. */
+/* True if a debugger holds a rank of this block, which excuses the delay. */
 static bool excused(const pen_steward *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -219,7 +222,7 @@ static bool excused(const pen_steward *s)
     return false;
 }
 
-/* The block's ranks that have left, or have not: "rank 1", "ranks 0, 2 and more". */
+/* Names of the block's ranks that have left, or have not: "rank 1", "ranks 0, 2 and more". */
 typedef struct ranks_text {
     char text[RANKS_NAMED_MAX * 12 + 32];
     unsigned count;
@@ -273,12 +276,12 @@ void pen_steward_lost(pen_steward *s, uint32_t rank)
     if (s->over || s->loss_ns != 0)
         return;
     s->lost_rank = rank;
-    s->loss_ns = pen_now_ns() + LOSS_NS; /* the launcher knows better how it ended, and says so */
+    s->loss_ns = pen_now_ns() + LOSS_NS; /* the launcher knows the cause and reports it */
 }
 
-/* A rank that is in the job when its process ends is missed; one that resigned, by those who join
- * again. To whom it is orderly: the launcher. Looked at when all that was said before has been
- * read. */
+/* Looks for closed lines, after all messages have been read. If a rank was in the job when its
+ * process ended, the rank is lost. If it had resigned, it is lost as soon as a peer joins again,
+ * since the launcher takes its end for an orderly one. */
 static void lines_look(pen_steward *s)
 {
     bool some_joined = s->joined;
@@ -337,7 +340,7 @@ void pen_steward_tick(pen_steward *s, uint64_t now_ns)
 {
     lines_look(s);
     if (s->end_ns != 0 && now_ns >= s->end_ns)
-        _exit(s->code); /* whatever keeps it */
+        _exit(s->code); /* ends the process even if it is stuck */
     if (s->loss_ns != 0 && now_ns >= s->loss_ns)
         loss_final(s);
     if (s->notice_ns != 0 && now_ns >= s->notice_ns && !s->over) {

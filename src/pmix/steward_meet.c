@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* steward_meet.c: start-up barriers and exchanges between blocks: the first steward of each shows
- * what its ranks exchange, and after a fence writes what others have shown into the arena. */
+/* steward_meet.c: start-up barriers and exchanges between blocks. The first steward of each block
+ * publishes its ranks' blobs. After a fence it writes the blobs of other blocks into the arena. */
 #include "pmix/steward.h"
 
 #include "base/pack.h"
@@ -22,7 +22,7 @@ static key key_of(uint32_t meeting)
     return out;
 }
 
-/* A rank's row of the area that a code names; see all_here in boot.c. */
+/* A rank's row in the exchange area that the code names; see all_here in boot.c. */
 static char *row_of(const pen_steward *s, int code, uint32_t rank)
 {
     size_t area_len = (size_t)s->size * PEN_BOOT_BLOB_MAX;
@@ -58,7 +58,7 @@ void pen_steward_meet(pen_steward *s, int code)
         fail(s, s->block_i, error);
 }
 
-/* What another block shows goes into our arena. NULL, or what is wrong. */
+/* Writes the blobs of another block into this block's arena. Returns NULL or an error text. */
 static const char *take(pen_steward *s, uint32_t block)
 {
     const uint32_t first = s->firsts[block], count = s->firsts[block + 1] - first;
