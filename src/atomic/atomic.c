@@ -157,7 +157,7 @@ static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call
             job,
             "atomic operation at %p of rank %u: endpoint %u has memory of a device there; "
             "put and get it, or keep the word in host memory",
-            (void *)(void *)place->target, place->jobrank, place->ep_index);
+            (void *)place->target, place->jobrank, place->ep_index);
     if (!atomic_by_message(job, place, call, segment->number, offset, op))
         return false;
     pen_job_count(job, &job->counters.atomic_net);

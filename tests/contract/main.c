@@ -106,7 +106,7 @@ static const struct variant {
     { "udp",
       "short datagrams, none cut or joined",
       3,
-      { "PENSTOCK_UDP_DATAGRAM=1024", "PENSTOCK_UDP_SEGMENT=no" },
+      { "PENSTOCK_UDP_DATAGRAM=1200", "PENSTOCK_UDP_SEGMENT=no" },
       NULL,
       ANYHOW },
     { "udp",

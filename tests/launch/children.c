@@ -28,7 +28,7 @@ static void note(gex_Token_t token)
 
 static gex_Rank_t next(void)
 {
-    return (gex_Rank_t)((gex_TM_QueryRank(team) + 1) % gex_TM_QuerySize(team));
+    return (gex_TM_QueryRank(team) + 1) % gex_TM_QuerySize(team);
 }
 
 /* ---- what a child does ----------------------------------------------------------------------- */
