@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent.c: an agent's beginning, its loop and its end. What the launcher orders is in
- * agent_orders.c. */
+/* agent.c: starts, runs and ends an agent. agent_orders.c executes the launcher's orders. */
 #include "remote/agent_internal.h"
 
 #include "boot/departed.h"
@@ -19,13 +18,14 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define LOOK_NS       (UINT64_C(250) * 1000000) /* for ranks that stop, while others wait for them */
-#define FIRST_BEAT_NS (UINT64_C(10) * 1000000000) /* until START says how often */
+/* period of looking for stopped ranks while ranks wait to leave */
+#define LOOK_NS       (UINT64_C(250) * 1000000)
+#define FIRST_BEAT_NS (UINT64_C(10) * 1000000000) /* until START gives the period */
 #define DRAIN_MS      3000
 enum { FAR_EVENTS_MAX = 64, FD_LEAST = 16, FILLS_MAX = 16 };
 
-/* So many beats without a word from the launcher's host, and it has vanished: twice as many as
- * after which the launcher has given us up. */
+/* If this many beats pass without an acknowledgement, the launcher's host has vanished. The
+ * launcher gives an agent up after half as many. */
 enum { BEATS_LOST_MAX = 6 };
 
 /* ---- to the launcher ------------------------------------------------------------------------- */
@@ -53,7 +53,8 @@ static void up_event(pen_supervisor *s, pen_exit_kind kind, uint32_t rank, int c
     up(pen_agent_of(s), PEN_RECORD_EVENT, s->first + rank, code, &body, sizeof(body));
 }
 
-/* The host's ranks are all in the start-up barrier: what they exchange goes up. */
+/* Called when all ranks of the host are in the start-up barrier: sends their blobs to the
+ * launcher. */
 static void meet(pen_supervisor *s, int code)
 {
     size_t len = code < 0 ? SIZE_MAX : (size_t)(code >> 1);
@@ -71,7 +72,7 @@ static void meet(pen_supervisor *s, int code)
     free(body);
 }
 
-/* What reports and the order of deaths want to know of it here. */
+/* Keeps the parts of a message that local reports and the order of deaths need. */
 static void note_word(pen_exit_rank *rank, const pen_control *message)
 {
     switch (message->kind) {
@@ -94,7 +95,7 @@ static void note_word(pen_exit_rank *rank, const pen_control *message)
     }
 }
 
-/* What the rank leaves behind, for those on other hosts. */
+/* Sends the record of a departed rank to the launcher, for ranks on other hosts. */
 static void up_departed(pen_supervisor *s, uint32_t rank)
 {
     const pen_departed *row = pen_departed_row(s->page, s->first + rank);
@@ -130,7 +131,8 @@ static void up_printed(pen_supervisor *s, uint32_t rank, int i, const char *text
     up(pen_agent_of(s), PEN_RECORD_OUTPUT, s->first + rank, i, text, len);
 }
 
-/* The lines of our ranks, and for the launcher what they show of barriers. */
+/* Reports what the ranks of this host do, and sends the launcher the barriers that they have
+ * entered. */
 static void report(pen_supervisor *s)
 {
     pen_super_report_ours(s);
@@ -186,7 +188,7 @@ static const char *in_child(void *ctx)
     return agent->s != NULL ? pen_super_restore(agent->s) : NULL;
 }
 
-/* Cores, as ranks are bound to them, but not more than a quota lets us use at a time. */
+/* Number of cores for ranks: those that ranks can be bound to, but no more than a quota allows. */
 static uint32_t slots_of(struct pen_agent *agent)
 {
     unsigned allowed = pen_cores_allowed(NULL);
@@ -216,10 +218,12 @@ static void greet(struct pen_agent *agent)
     pen_pack_free(&out);
 }
 
-/* Who we are, and which hosts are below us. */
+/* Takes TREE, which gives this host's number and the hosts below it, and starts agents on these.
+ * Returns false if the agent has to end. */
 bool pen_agent_plant(struct pen_agent *agent, const pen_record *record, const char *body)
 {
-    pen_pack_bytes(&agent->tree_body, body, record->body_len); /* names are needed until the end */
+    /* the names are used until the end */
+    pen_pack_bytes(&agent->tree_body, body, record->body_len);
     pen_unpack from = { agent->tree_body.bytes, agent->tree_body.bytes + agent->tree_body.len,
                         agent->tree_body.failed };
     uint32_t host_count = pen_unpack_u32(&from);
@@ -246,7 +250,7 @@ bool pen_agent_plant(struct pen_agent *agent, const pen_record *record, const ch
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Orders for ranks wait until these have been started. */
+/* Executes orders. Orders for ranks wait until the ranks have been started. */
 static void orders_take(struct pen_agent *agent)
 {
     pen_record record;
@@ -293,7 +297,7 @@ static void far_events(struct pen_agent *agent, int wait_ms)
     for (int i = 0; i < count; i++) {
         if (events[i].data.u64 == PEN_AGENT_UP && (events[i].events & EPOLLIN) == 0 &&
             (events[i].events & EPOLLOUT) != 0)
-            continue; /* flushed each round */
+            continue; /* the queue is flushed each round */
         if (events[i].data.u64 == PEN_AGENT_UP)
             up_read(agent);
         else if (events[i].data.u64 == PEN_AGENT_INPUT)
@@ -310,7 +314,8 @@ static bool reaped(pen_supervisor *s, pid_t pid, int wait_status)
 
 static void far_event(pen_supervisor *s) { far_events(pen_agent_of(s), 0); }
 
-/* What goes up makes the kernel find out whether somebody is there. */
+/* Sends the launcher a beat, so that the kernel finds out whether the launcher's host is there. If
+ * it has vanished, ends the agent. */
 static void beat(struct pen_agent *agent)
 {
     uint64_t now_ns = pen_now_ns(), lost_ns = BEATS_LOST_MAX * agent->beat_every_ns;
@@ -328,7 +333,8 @@ static void beat(struct pen_agent *agent)
     agent->gone = true;
 }
 
-/* While ranks wait for others to leave: one that a debugger holds excuses the delay. */
+/* Tells the launcher which ranks are stopped, while ranks wait for peers to leave. A rank that a
+ * debugger holds excuses the delay. */
 static void stopped_look(pen_supervisor *s)
 {
     for (uint32_t rank = 0; rank < s->started; rank++) {
@@ -361,7 +367,8 @@ static void serve(pen_supervisor *s)
     }
 }
 
-/* What is queued for the launcher still goes, and what hosts below us send. */
+/* Sends the records that are queued for the launcher, and those that hosts below still send, for up
+ * to DRAIN_MS. */
 static void drain(struct pen_agent *agent)
 {
     uint64_t until_ns = pen_now_ns() + (uint64_t)DRAIN_MS * 1000000;
@@ -380,7 +387,7 @@ static void run_ranks(pen_supervisor *s)
     pen_status status;
     (void)pen_super_start(s, NULL, &status);
     if (s->input_fd != s->null_fd)
-        close(s->input_fd); /* rank 0 has it */
+        close(s->input_fd); /* rank 0 has its own copy */
     serve(s);
     pen_super_kill(s);
     agent->hold = false;
@@ -388,7 +395,7 @@ static void run_ranks(pen_supervisor *s)
         flush(agent);
 }
 
-/* As on one host, but what becomes of ranks goes up, and nothing is decided here. */
+/* Operations as on one host, except that reports about ranks go to the launcher, which decides. */
 static const pen_super_ops agent_ops = {
     .who = "agent",
     .children = pen_super_children,
@@ -444,7 +451,7 @@ static int supervise(struct pen_agent *agent)
         status = PEN_ERR_SYSTEM;
     if (status == PEN_OK)
         run_ranks(&s);
-    drain(agent); /* before what is left is killed: of ssh, too */
+    drain(agent); /* before the sweep, which also kills ssh */
     if (status == PEN_OK)
         pen_super_sweep(&s);
     agent->s = NULL;
@@ -455,8 +462,8 @@ static int supervise(struct pen_agent *agent)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Our input and output are the launcher's alone: nothing that a rank or a library prints by mistake
- * gets between the records. */
+/* Keeps standard input and output for records only. A rank or a library that prints by mistake
+ * writes to /dev/null. */
 static const char *streams_take(struct pen_agent *agent)
 {
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FD_LEAST);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent.h: the part of a supervisor that `penstock run` starts on each host of a job: it makes the
- * arena, starts the host's ranks, and tells the launcher over its standard output what they say,
- * print and come to; it decides nothing. When its input ends, everything here ends. */
+/* agent.h: the process that `penstock run` starts on each host of a job. It makes the arena, starts
+ * the host's ranks, and sends their messages, output and ends to the launcher over its standard
+ * output. The launcher takes all decisions. When the agent's input ends, it ends with all its
+ * ranks. */
 #ifndef PEN_REMOTE_AGENT_H
 #define PEN_REMOTE_AGENT_H
 
@@ -11,7 +12,8 @@
 
 typedef struct pen_agent_needs {
     const pen_boot_needs *boot;
-    /* The cores to bind ranks to, here; none: answers why not. They stay. */
+    /* Finds the cores of this host to bind ranks to; the sets stay valid. Returns the reason if
+     * there are no cores to bind to, else NULL. */
     const char *(*cores)(const cpu_set_t **sets, unsigned *count);
 } pen_agent_needs;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent_orders.c: what the launcher has an agent do. */
+/* agent_orders.c: executes the launcher's orders. */
 #include "remote/agent_internal.h"
 
 #include "boot/departed.h"
@@ -42,7 +42,8 @@ static bool beat_set(struct pen_agent *agent)
     return true;
 }
 
-/* False: why not has been said, and the launcher hears of it when we end. */
+/* Takes START. If it returns false, it has printed the reason, and the agent ends, which the
+ * launcher notices. */
 static bool start_take(struct pen_agent *agent, const pen_record *record, const char *body)
 {
     if (agent->started)
@@ -93,7 +94,8 @@ pen_status pen_agent_arena(pen_supervisor *s)
 
 /* ---- standard input -------------------------------------------------------------------------- */
 
-/* A pipe for rank 0; the first ranks of other hosts have none, as all others. */
+/* Opens a pipe for the standard input of rank 0. On hosts without rank 0 all ranks read
+ * /dev/null. */
 bool pen_agent_input_open(pen_supervisor *s)
 {
     struct pen_agent *agent = pen_agent_of(s);
@@ -142,7 +144,7 @@ void pen_agent_input(struct pen_agent *agent)
             input_watch(agent, true);
             return;
         } else if (errno != EINTR) {
-            input_close(agent); /* rank 0 wants no more of it */
+            input_close(agent); /* rank 0 has closed its input */
         }
     }
     if (agent->input_fd >= 0)
@@ -153,7 +155,7 @@ void pen_agent_input(struct pen_agent *agent)
 
 static void input_take(struct pen_agent *agent, const char *body, size_t len)
 {
-    if (agent->input.len != 0) /* not asked for */
+    if (agent->input.len != 0) /* the launcher sent it unasked */
         return;
     if (len == 0) {
         input_close(agent);
@@ -194,7 +196,7 @@ static void tell(pen_supervisor *s, const pen_record *record, uint32_t rank, con
 
 static void order_of_ranks(pen_supervisor *s, const pen_record *record, const char *body)
 {
-    uint32_t rank = record->rank - s->first; /* wraps below it */
+    uint32_t rank = record->rank - s->first; /* wraps if the rank is below first */
     switch (record->kind) {
     case PEN_RECORD_WORD:
         if (rank < s->started)
@@ -212,7 +214,7 @@ static void order_of_ranks(pen_supervisor *s, const pen_record *record, const ch
         break;
     case PEN_RECORD_KILL:
         pen_super_kill(s);
-        s->kill_ns = 0; /* the launcher minds the time */
+        s->kill_ns = 0; /* the launcher watches the time */
         break;
     case PEN_RECORD_MET:
         met(s, record, body);

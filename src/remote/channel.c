@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* channel.c: queues in front of and behind two descriptors. */
+/* channel.c: implements queues in front of and behind two descriptors. */
 #include "remote/channel.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static void wipe(char *bytes, size_t len)
     free(bytes);
 }
 
-/* The records that were handed out are of no use any more. */
+/* Wipes the records that the caller has read. */
 static void wipe_read(pen_channel *channel)
 {
     if (channel->buffer_wiped < channel->buffer_start)
@@ -42,7 +42,7 @@ void pen_channel_close(pen_channel *channel)
     *channel = (pen_channel){ .in = -1, .out = -1, .failed = true };
 }
 
-/* Room for so many more bytes behind *end. */
+/* Makes room for len more bytes behind *end. Returns false without memory. */
 static bool room_make(char **bytes, size_t *start, size_t *end, size_t *room, size_t len)
 {
     if (*room - *end >= len)
@@ -91,9 +91,8 @@ void pen_channel_put(pen_channel *channel, const pen_record *head, const void *b
     pen_channel_put_raw(channel, body, body_len);
 }
 
-/* Without SIGPIPE where the other end is a child of ours, which has its end by a socket: that
- * signal would wait, blocked, and end the launcher as it leaves. Elsewhere (an agent) it is
- * ignored. */
+/* Writes once. A child's end of the channel is a socket, for which SIGPIPE is suppressed; blocked
+ * and pending, it would end the launcher at its exit. An agent ignores SIGPIPE. */
 static ssize_t send_some(const pen_channel *channel)
 {
     const char *bytes = channel->queue + channel->queue_start;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fleet.c: starting agents over ssh, and the records between them and us. */
+/* fleet.c: starts agents over ssh, and exchanges records with them. */
 #include "remote/fleet.h"
 
 #include <errno.h>
@@ -66,12 +66,12 @@ void pen_tree_free(pen_tree *tree)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-typedef struct ends { /* the other ends of what joins us with ssh */
+typedef struct ends { /* ssh's ends of its socket and pipe */
     int talk, said;
 } ends;
 
-/* A session of its own: Ctrl-C is for us to pass on, and there is no terminal to ask for
- * passwords on. */
+/* Runs ssh in a session of its own. So Ctrl-C reaches this process only, which passes it on, and
+ * ssh cannot ask for passwords on a terminal. Returns the call that failed. */
 static const char *child_run(const pen_fleet *fleet, const ends *theirs, char *const *words,
                              pid_t parent)
 {
@@ -152,7 +152,8 @@ static const char *child_open(pen_fleet *fleet, const pen_tree *tree, uint32_t c
     return call == NULL ? watch(fleet, said[0], 2 * child_i + 1) : call;
 }
 
-/* The first host of the range is the child, the others are its to start. */
+/* Sends a child its TREE record. The child runs on the first host of the range and starts agents on
+ * the remaining hosts. */
 static void hand_down(pen_fleet *fleet, const pen_tree *tree, uint32_t child_i, uint32_t first,
                       uint32_t end)
 {
@@ -222,14 +223,14 @@ void pen_fleet_flush(pen_fleet *fleet)
         pen_fleet_child *child = &fleet->children[i];
         if (child->closed)
             continue;
-        (void)pen_channel_flush(&child->channel); /* who is gone is noticed by reading */
+        (void)pen_channel_flush(&child->channel); /* a closed channel is noticed by reading */
         writing_set(fleet, i, pen_channel_queued(&child->channel) != 0);
     }
 }
 
 /* ---- what comes up --------------------------------------------------------------------------- */
 
-/* Keeps the last line that is not empty. */
+/* Keeps the last non-empty line that ssh printed. */
 static void said_take(pen_fleet_child *child, const char *text, size_t len)
 {
     bool line_ended = child->said_len != 0 && child->said[child->said_len] == '\n';
@@ -282,7 +283,7 @@ static void wait_for(pen_fleet_child *child)
     }
 }
 
-/* How ssh ended; -1: by a signal, or not yet. */
+/* Exit status of ssh; -1: ended by a signal, or still running. */
 static int status_of(const pen_fleet_child *child)
 {
     return child->status >= 0 && WIFEXITED(child->status) ? WEXITSTATUS(child->status) : -1;
@@ -335,7 +336,8 @@ static void child_lost(pen_fleet *fleet, pen_fleet_child *child)
     }
 }
 
-/* A host speaks for itself and for those below it. */
+/* True if records about this host may come from this child: about its own host, or a host below
+ * it. */
 static bool speaks_for(const pen_fleet *fleet, uint32_t child_i, uint32_t host)
 {
     return host < fleet->host_count && fleet->way[host] == child_i;

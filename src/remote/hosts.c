@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts.c: lists and files of hosts, and the ranks of each. */
+/* hosts.c: reads lists and files of hosts, and spreads ranks over hosts. */
 #include "remote/hosts_internal.h"
 
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static bool is_name_char(char c)
     return letter || c == '.' || c == '_' || c == '-' || c == '@' || c == ':' || c == '%';
 }
 
-/* Nothing that ssh takes for an option, or a shell for anything but a word. */
+/* True for a name that ssh cannot take for an option, nor a shell for anything but a word. */
 static bool is_name(const char *name, size_t len)
 {
     if (len == 0 || len > PEN_HOST_NAME_MAX || name[0] == '-' || name[0] == '@' ||
@@ -71,7 +71,8 @@ static pen_hosts_entry *append(pen_hosts *out)
     return entry;
 }
 
-/* Lists of batch systems name a host once for each slot: then mentions without a number count. */
+/* Adds slots. Batch systems name a host once for each slot, so each mention without a number counts
+ * as one slot. */
 static bool slots_add(pen_hosts_entry *entry, uint32_t slots)
 {
     uint32_t before = entry->slots;
@@ -128,7 +129,8 @@ static bool slots_of(const char *text, size_t len, pen_hosts_word *word, pen_hos
                               word->where, len < 80 ? (int)len : 80, text, PEN_HOST_SLOTS_MAX);
 }
 
-/* "name", "name:4", "[fd00::1]" or "[fd00::1]:4". More colons than one are an IPv6 address. */
+/* Adds "name", "name:4", "[fd00::1]" or "[fd00::1]:4". A word with more than one colon is an IPv6
+ * address. */
 static bool word_add(const char *text, size_t len, pen_hosts_word *word, pen_hosts *out,
                      pen_hosts_problem *problem)
 {
@@ -176,7 +178,7 @@ bool pen_hosts_from_list(const char *text, const char *where, pen_hosts *out,
     return true;
 }
 
-/* Behind the name: nothing, or "slots=4". */
+/* Reads the text behind the name: nothing, or "slots=4". */
 static bool rest_take(const char *at, const char *end, pen_hosts_word *word, bool *given,
                       pen_hosts_problem *problem)
 {
@@ -202,7 +204,7 @@ static const char *blanks_skip(const char *at, const char *end)
     return at;
 }
 
-/* Between a line's blanks, without its comment; NULL: nothing is there. */
+/* Trims blanks and the comment from a line. Returns NULL if the line is empty. */
 static const char *line_trim(const char *at, const char **end)
 {
     const char *comment = memchr(at, '#', (size_t)(*end - at));
@@ -256,7 +258,8 @@ bool pen_hosts_from_file(const char *text, size_t len, const char *path, pen_hos
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
-/* Each host gets one more, in turn, as long as it has slots. */
+/* Gives each host one more rank in turn, as long as it has slots. Returns the number of ranks
+ * left. */
 static uint32_t deal(const pen_hosts *hosts, const uint32_t *slots, uint32_t ranks,
                      uint32_t *counts)
 {
@@ -295,8 +298,8 @@ bool pen_hosts_place(const pen_hosts *hosts, const uint32_t *cores, uint32_t ran
                                   "%u ranks, but the hosts have %llu slots: give them more slots, "
                                   "or start fewer ranks",
                                   ranks, (unsigned long long)total);
-    for (uint32_t i = 0; i < hosts->count;
-         i++) /* who gave none leaves it to us: cores are shared */
+    /* hosts without given slots share their cores among more ranks */
+    for (uint32_t i = 0; i < hosts->count; i++)
         slots[i] = hosts->entries[i].slots != 0 ? counts_out[i] : UINT32_MAX;
     (void)deal(hosts, slots, left, counts_out);
     return true;

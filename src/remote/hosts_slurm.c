@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hosts_slurm.c: the hosts of a Slurm allocation, from its variables. */
+/* hosts_slurm.c: reads the hosts of a Slurm allocation from its variables. */
 #include "remote/hosts_internal.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 enum { NAME_ROOM = PEN_HOST_NAME_MAX + 1, BRACKETS_MAX = 8, DIGITS_MAX = 9 };
 
-/* SLURM_TASKS_PER_NODE, "2(x3),1": taken apart number by number. */
+/* Position in SLURM_TASKS_PER_NODE, "2(x3),1", which is read number by number. */
 typedef struct tasks {
     const char *at; /* NULL: not known */
     uint32_t count, again;
@@ -62,7 +62,7 @@ static bool broken(const expansion *e)
 
 static bool expand(expansion *e, size_t len, const char *at, const char *end, unsigned depth);
 
-/* One number of a bracket, as wide as it was written. */
+/* Expands one number of a bracket, with the width in which it was written. */
 static bool expand_number(expansion *e, size_t len, uint32_t number, int width, const char *rest,
                           const char *end, unsigned depth)
 {
@@ -74,7 +74,7 @@ static bool expand_number(expansion *e, size_t len, uint32_t number, int width, 
     return expand(e, len + (size_t)written, rest, end, depth + 1);
 }
 
-/* "3", "1-5" or "01-05". */
+/* Expands "3", "1-5" or "01-05". */
 static bool expand_range(expansion *e, size_t len, const char *range, size_t range_len,
                          const char *rest, const char *end, unsigned depth)
 {
@@ -103,10 +103,10 @@ static bool name_done(expansion *e, size_t len)
     if (!tasks_next(&e->tasks, &word.slots, e->problem) ||
         !pen_hosts_add(e->out, &word, e->problem))
         return false;
-    return e->out->count != before || broken(e); /* Slurm names each once */
+    return e->out->count != before || broken(e); /* Slurm names each host once */
 }
 
-/* The name as far as it goes is in e->name; what follows it is [at, end). */
+/* Expands a name. e->name has its first len bytes; the text that follows is [at, end). */
 static bool expand(expansion *e, size_t len, const char *at, const char *end, unsigned depth)
 {
     while (at < end && *at != '[') {
@@ -129,7 +129,7 @@ static bool expand(expansion *e, size_t len, const char *at, const char *end, un
     return true;
 }
 
-/* Up to the comma that is not in a bracket. */
+/* Length up to the next comma outside brackets. */
 static size_t item_len(const char *text)
 {
     size_t len = 0;

@@ -19,9 +19,9 @@
 
 enum {
     ADDRESS_LEN = 64,
-    ASKED_LEAST = 3, /* times without an answer: one is a lost packet */
+    ASKED_LEAST = 3, /* unanswered packets; a single one may be lost */
     TIMER_RESEND = 1,
-    TIMER_PROBE = 4, /* of a window that is closed */
+    TIMER_PROBE = 4, /* probe of a closed window */
     ANSWER_LEN = 4096,
     WAIT_S = 1,
 };
@@ -72,7 +72,7 @@ static bool ask(int fd, const pen_lifeline *line)
     return send(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q);
 }
 
-/* Milliseconds since the last acknowledgement, if it is waited for. */
+/* Milliseconds since the last acknowledgement, if the kernel waits for one, else 0. */
 static uint64_t silent_ms(const struct nlmsghdr *head)
 {
     const struct inet_diag_msg *found = NLMSG_DATA(head);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* record.c: records out of bytes. */
+/* record.c: finds records in bytes. */
 #include "remote/record.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spread.c: agents on every host, then the ranks, then what agents tell of them. What is sent to
- * agents is in spread_order.c. */
+/* spread.c: starts agents on every host and then the ranks, and takes the agents' records.
+ * spread_order.c sends orders to agents. */
 #include "remote/spread_internal.h"
 
 #include "os/os.h"
@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define QUIT_NS (UINT64_C(5) * 1000000000) /* for agents to send what is left and end */
+#define QUIT_NS (UINT64_C(5) * 1000000000) /* time for agents to send queued records and end */
 enum { FAR_EVENTS_MAX = 64 };
 
 static bool reaped(pen_supervisor *s, pid_t pid, int wait_status)
@@ -36,7 +36,7 @@ static void far_event(pen_supervisor *s)
 
 /* ---- the end before the beginning ------------------------------------------------------------ */
 
-/* No rank was started, and none will be. */
+/* Marks all ranks as ended: no rank was started, and no rank will be. */
 static void abandon(pen_supervisor *s)
 {
     pen_spread_of(s)->launched = true;
@@ -136,7 +136,8 @@ static void take_event(pen_supervisor *s, const pen_record *record, const char *
     pen_super_event(s, (pen_exit_kind)kind, record->rank, record->code);
 }
 
-/* All hosts' ranks are in the start-up barrier: what they exchange goes to all. */
+/* Called when the ranks of all hosts are in the start-up barrier: sends the blobs of all ranks to
+ * all hosts. */
 static void take_meet(pen_supervisor *s, const pen_record *record, const char *body)
 {
     struct pen_spread *spread = pen_spread_of(s);
@@ -230,7 +231,7 @@ static void take(void *ctx, const pen_record *record, const char *body)
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-/* What is missing at a failure stays NULL; spread_close frees the rest. */
+/* Allocates the tables. Returns false without memory; spread_close frees the rest. */
 static bool spread_fill(struct pen_spread *spread)
 {
     const pen_spread_options *options = spread->options;
@@ -261,7 +262,7 @@ static uint32_t children(const pen_supervisor *s)
     return pen_spread_of(s)->options->hosts->count;
 }
 
-/* Each host has memory of its own for its ranks. */
+/* Allocates the launcher's tables. Each agent makes its host's shared memory itself. */
 static pen_status spread_open(pen_supervisor *s)
 {
     if (spread_fill(pen_spread_of(s)))
@@ -271,12 +272,12 @@ static pen_status spread_open(pen_supervisor *s)
     return PEN_ERR_MEMORY;
 }
 
-/* The agents; ranks follow when all have spoken. */
+/* Starts the agents. Ranks are started when all agents have answered. */
 static bool spread_start(pen_supervisor *s, pen_boot *child, pen_status *status)
 {
     struct pen_spread *spread = pen_spread_of(s);
     (void)child;
-    *status = PEN_OK; /* what goes wrong the loop winds up */
+    *status = PEN_OK; /* failures are handled by the loop */
     spread->start_by_ns =
         pen_now_ns() + (uint64_t)(pen_spread_of(s)->options->start_timeout_s * 1e9);
     s->far_ns = spread->start_by_ns;
@@ -299,10 +300,10 @@ static bool spread_start(pen_supervisor *s, pen_boot *child, pen_status *status)
     pen_super_say(s, PEN_LOG_ERROR, "cannot start agents on %u hosts: %s: %s; use fewer hosts",
                   spread->host_count, call, strerror(errno));
     fail(s);
-    return false; /* the loop winds it up */
+    return false; /* the loop ends the job */
 }
 
-/* Who has not spoken, when the time for starting is over. */
+/* Ends the job when the time for starting is over: names a host whose agent has not answered. */
 static void too_late(pen_supervisor *s)
 {
     struct pen_spread *spread = pen_spread_of(s);
@@ -318,7 +319,7 @@ static void too_late(pen_supervisor *s)
     }
 }
 
-/* Start-up, its time limit, standard input. */
+/* Called each round: time limit of the start, records of departed ranks, standard input. */
 static void tend(pen_supervisor *s)
 {
     struct pen_spread *spread = pen_spread_of(s);
@@ -335,7 +336,7 @@ static void tend(pen_supervisor *s)
     pen_fleet_flush(&spread->fleet);
 }
 
-/* The agents send what is left and end. */
+/* Tells the agents to send queued records and to end. */
 static void quit(pen_supervisor *s)
 {
     struct pen_spread *spread = pen_spread_of(s);
@@ -356,7 +357,7 @@ static bool done(pen_supervisor *s)
     return true;
 }
 
-/* Ends what of ssh still runs. */
+/* Ends the ssh processes that still run and frees the tables. */
 static void spread_close(pen_supervisor *s)
 {
     struct pen_spread *spread = pen_spread_of(s);
@@ -374,7 +375,7 @@ static void spread_close(pen_supervisor *s)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Agents look who has stopped, and put deaths before what follows from them. */
+/* Operations of the launcher. `look` and `dying_first` are NULL, since agents do both. */
 static const pen_super_ops spread_ops = {
     .who = "run",
     .far = true,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spread_departed.c: what ranks leave behind when they exit with 0 goes to the other hosts, where
- * ranks may wait for them. Most jobs end together: then nobody has to hear it, so the launcher
- * waits for a moment before it passes the records on. */
+/* spread_departed.c: passes the records of departed ranks to all hosts whose ranks may wait for
+ * them. In most jobs all ranks end together and do not need the records, so the launcher waits for
+ * PATIENCE_NS before it passes them on. */
 #include "remote/spread_internal.h"
 
 #include "os/os.h"
@@ -22,7 +22,7 @@ void pen_spread_take_departed(pen_supervisor *s, const pen_record *record, const
 {
     struct pen_spread *spread = pen_spread_of(s);
     pen_spread_departed *gone = malloc(sizeof(*gone) + record->body_len);
-    if (gone == NULL) /* then a rank that waits for it is seen at the leave limit */
+    if (gone == NULL) /* without it, a waiting rank ends at the leave limit */
         return;
     gone->host = record->host;
     gone->rank = record->rank;

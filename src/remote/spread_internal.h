@@ -9,14 +9,15 @@
 #include "remote/spread.h"
 #include "remote/start_order.h"
 
-#define PEN_SPREAD_INPUT UINT64_MAX /* what epoll says of our standard input */
+#define PEN_SPREAD_INPUT UINT64_MAX /* epoll data of standard input */
 
 typedef struct pen_spread_place { /* a host */
     bool greeted, gone;
-    bool reported; /* what its ranks are doing, since last asked */
+    bool reported; /* its agent has answered the last REPORT */
     bool met;      /* its ranks are in the start-up barrier */
     uint32_t cores;
-    char from[PEN_ADDRESS_TEXT_MAX], at[PEN_ADDRESS_TEXT_MAX]; /* of its agent's connection */
+    /* addresses of its agent's connection */
+    char from[PEN_ADDRESS_TEXT_MAX], at[PEN_ADDRESS_TEXT_MAX];
 } pen_spread_place;
 
 typedef struct pen_spread_departed pen_spread_departed;
@@ -28,16 +29,17 @@ struct pen_spread {
     int epoll;
     pen_spread_place *hosts;
     uint32_t host_count, greeted, met;
-    uint32_t *firsts; /* the first rank of each host, and how many there are */
-    bool launched;    /* ranks were started, or will never be */
+    uint32_t *firsts; /* the first rank of each host, and the number of ranks at the end */
+    bool launched;    /* ranks were started, or never will be */
     bool quitting, holding, lost_said;
     uint64_t start_by_ns;
-    char *blobs; /* what ranks exchange in the start-up barrier */
+    char *blobs; /* blobs of all ranks in the start-up barrier */
     int meet_code;
-    pen_spread_departed *departed; /* records that other hosts have not been told ... */
-    uint64_t departed_ns;          /* ... until then */
-    pen_entered *entered;          /* of all ranks, while hosts report; NULL: nobody has asked */
-    bool input_wanted;             /* rank 0's host takes more of our standard input */
+    pen_spread_departed *departed; /* records that wait to be passed on */
+    uint64_t departed_ns;          /* when they are passed on */
+    /* barriers of all ranks, while hosts report; NULL: no report is running */
+    pen_entered *entered;
+    bool input_wanted; /* rank 0's host takes more input */
     bool input_ended, input_watched, input_is_file;
 };
 
@@ -50,8 +52,8 @@ void pen_spread_signal(pen_supervisor *s, int signal, bool from_terminal);
 void pen_spread_fail(pen_supervisor *s);
 void pen_spread_kill(pen_supervisor *s);
 void pen_spread_hold(pen_supervisor *s, bool hold);
-bool pen_spread_launch(pen_supervisor *s); /* false: why not has been said */
-void pen_spread_input(pen_supervisor *s);  /* there is some */
+bool pen_spread_launch(pen_supervisor *s); /* false: the reason has been printed */
+void pen_spread_input(pen_supervisor *s);  /* called when there is input */
 void pen_spread_input_tend(pen_supervisor *s);
 
 /* spread_report.c */
@@ -60,7 +62,7 @@ void pen_spread_take_barriers(pen_supervisor *s, const pen_record *record, const
 
 /* spread_departed.c */
 void pen_spread_take_departed(pen_supervisor *s, const pen_record *record, const char *body);
-uint64_t pen_spread_departed_tend(pen_supervisor *s); /* answers when it wants to be called again */
+uint64_t pen_spread_departed_tend(pen_supervisor *s); /* returns the time of the next call */
 void pen_spread_departed_drop(struct pen_spread *spread);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spread_order.c: what the launcher has agents do: start the ranks, and what the exit rule
- * wants. */
+/* spread_order.c: sends orders to agents: starts the ranks, and executes the exit rule's
+ * decisions. */
 #include "remote/spread_internal.h"
 
 #include "os/os.h"
@@ -27,8 +27,8 @@ static bool same_family(const char *a, const char *b)
     return (strchr(a, ':') != NULL) == (strchr(b, ':') != NULL);
 }
 
-/* Where others reach the host. One that ssh reached by its loopback is this one, and others saw
- * from which address we came. */
+/* Address at which peers reach a host. If ssh reached it by a loopback address, it is the
+ * launcher's own host. Then another agent knows the launcher's address, from which ssh came. */
 static const char *address_of(const struct pen_spread *spread, uint32_t host)
 {
     const char *at = spread->hosts[host].at;
@@ -52,7 +52,8 @@ static bool is_set(char *const *variables, const char *name)
     return false;
 }
 
-/* The network's addresses by host; false: they cannot be told. */
+/* Finds the network address of each host. If one cannot be found, prints the reason and returns
+ * false. */
 static bool addresses_find(pen_supervisor *s, const char **out)
 {
     const struct pen_spread *spread = pen_spread_of(s);
@@ -175,7 +176,7 @@ bool pen_spread_word(pen_supervisor *s, uint32_t rank, pen_control_kind kind, co
         .kind = PEN_RECORD_WORD, .host = s->ranks[rank].host, .rank = rank, .code = (int)kind
     };
     pen_fleet_order(&pen_spread_of(s)->fleet, &head, NULL, 0);
-    return true; /* a host that does not hear it is lost, which is an event of its own */
+    return true; /* a host that does not get it is lost, which is an event of its own */
 }
 
 void pen_spread_tell(pen_supervisor *s, uint32_t rank, int status, int signal)
@@ -189,9 +190,9 @@ void pen_spread_tell(pen_supervisor *s, uint32_t rank, int status, int signal)
 
 void pen_spread_signal(pen_supervisor *s, int signal, bool from_terminal)
 {
-    (void)from_terminal; /* which has reached none of them */
+    (void)from_terminal; /* the terminal's signal has reached no rank */
     to_all(s, PEN_RECORD_SIGNAL, signal);
-    pen_fleet_flush(&pen_spread_of(s)->fleet); /* we may be about to stop */
+    pen_fleet_flush(&pen_spread_of(s)->fleet); /* this process may stop next */
 }
 
 void pen_spread_fail(pen_supervisor *s) { to_all(s, PEN_RECORD_FAIL, 0); }
@@ -218,7 +219,7 @@ static void input_watch(pen_supervisor *s, bool on)
     if (result == 0 || !on)
         spread->input_watched = on;
     else
-        spread->input_is_file = true; /* always readable, and epoll minds */
+        spread->input_is_file = true; /* a file is always readable, and epoll refuses it */
 }
 
 void pen_spread_input(pen_supervisor *s)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spread_report.c: what the ranks of all hosts are doing. Agents say the lines of their ranks; what
- * ranks show of barriers is brought together here, since a host does not know those of others. */
+/* spread_report.c: reports what the ranks of all hosts are doing. Agents print the lines of their
+ * ranks. The launcher combines the barriers that ranks have entered, since a host knows only those
+ * of its own ranks. */
 #include "remote/spread_internal.h"
 
 #include <stdlib.h>
 
-/* The lines come before what ranks do at their end. */
+/* Asks all agents for a report. An agent handles this before later orders to end ranks, so the
+ * lines come before what ranks print at their end. */
 void pen_spread_report(pen_supervisor *s)
 {
     struct pen_spread *spread = pen_spread_of(s);

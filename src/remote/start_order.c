@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* start_order.c: greetings and orders, into bytes and out of them. */
+/* start_order.c: packs and unpacks greetings and start orders. */
 #include "remote/start_order.h"
 
 #include "boot/boot.h"
