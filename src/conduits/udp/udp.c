@@ -12,9 +12,10 @@
 #include <string.h>
 
 enum {
-    IP_HEADERS_LEN = 48,   /* IPv6 and UDP; IPv4 has 20 less */
-    DATAGRAM_LEAST = 1200, /* lower bound of PENSTOCK_UDP_DATAGRAM: a reliable frame of 1 KiB fits */
-    KERNEL_CHARGE = 832,   /* least that Linux charges for a datagram beside its length */
+    IP_HEADERS_LEN = 48, /* IPv6 and UDP; IPv4 has 20 less */
+    DATAGRAM_LEAST =
+        1200,            /* lower bound of PENSTOCK_UDP_DATAGRAM: a reliable frame of 1 KiB fits */
+    KERNEL_CHARGE = 832, /* least that Linux charges for a datagram beside its length */
     PORT_LAST = 65535,
     RECEIVE_LEAST = 64 * 1024, /* lower bound of PENSTOCK_UDP_RECEIVE_BUFFER */
 };
