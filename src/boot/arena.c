@@ -21,7 +21,7 @@
 
 enum { ENVIRONMENT_LEN_MAX = 64 << 20 }; /* no kernel passes that much to a program */
 
-/* ---- laying out ---------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 size_t pen_arena_stride(uint64_t physical, uint32_t ranks, const pen_memory_limit *wish,
                         size_t page_len, bool wish_only)

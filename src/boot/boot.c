@@ -224,7 +224,7 @@ pen_status pen_boot_open(pen_log *log, const pen_boot_ways *ways, const pen_boot
     return status;
 }
 
-/* ---- once more ------------------------------------------------------------------------------- */
+/* ---- joining again --------------------------------------------------------------------------- */
 
 pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
 {

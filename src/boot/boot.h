@@ -41,7 +41,7 @@ typedef struct pen_boot {
     const char *launcher; /* for messages and info: "penstock run", for example */
     /* the supervisor is a thread of this process, which has to finish before the process ends */
     bool in_process;
-    bool from_arguments;    /* the ranks were made because the program's arguments said so */
+    bool from_arguments;    /* the program's arguments gave the number of ranks */
     uint32_t exchanges;     /* exchanges done so far; the two areas alternate */
     uint32_t meets;         /* start-up barriers entered */
     const pen_turns *turns; /* NULL: this process is one rank and waits in the kernel */
@@ -74,11 +74,12 @@ typedef struct pen_boot_ways {
                              uint32_t ranks, pen_boot *out);
 } pen_boot_ways;
 
-/* Finds out how this process was started and joins its job. Called once, by initialisation.
+/* Finds out how this process was started and joins its job. Called by initialisation. On failure
+ * prints the reason.
  *
- * If needs->ranks is set, or GASNET_PSHM_NODES=N without a launcher, the process forks. The caller
- * becomes the supervisor, never returns and exits with the job's status. Each of the N children
- * returns from here as a rank. needs->ranks takes precedence. Under a launcher that speaks PMIx
+ * Without a launcher, needs->ranks or GASNET_PSHM_NODES=N makes the process fork; needs->ranks
+ * takes precedence. The caller becomes the supervisor, never returns and exits with the job's
+ * status. Each of the N children returns from here as a rank. Under a launcher that speaks PMIx
  * (PMIX_RANK with PMIX_NAMESPACE) the launcher's processes are the ranks. Under any other launcher
  * (PMI_RANK or PMI_FD, SLURM_PROCID with SLURM_STEP_ID) a job of more than one process is refused
  * with an error, so that it does not run as separate jobs of one. */
@@ -108,7 +109,7 @@ pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void 
  * console's. */
 const char *pen_boot_getenv(const pen_boot *boot, const char *name);
 
-/* ---- ending: architecture document, "End" ------------------------------------------------ */
+/* ---- ending: see ARCHITECTURE.md, "Ending" --------------------------------------------------- */
 
 /* gasnet_exit(code): tells the supervisor, which ends the remaining ranks: SIGQUIT first, SIGKILL
  * after the exit time-out. Only the first message of this kind that reaches the supervisor counts.

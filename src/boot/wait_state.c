@@ -54,7 +54,7 @@ bool pen_wait_read(const pen_wait_state *state, uint64_t now_ns, pen_wait_note *
     return false;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 const char *pen_call_text(pen_call call)
 {

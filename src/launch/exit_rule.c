@@ -249,7 +249,7 @@ static unsigned one_event(pen_exit_rule *rule, const pen_exit_event *event, uint
     }
 }
 
-/* ---- order of what arrived together ---------------------------------------------------------- */
+/* ---- order of events read together ----------------------------------------------------------- */
 
 static bool is_death(const pen_exit_event *event)
 {
@@ -303,7 +303,7 @@ unsigned pen_exit_rule_events(pen_exit_rule *rule, pen_exit_event *events, size_
     return todo;
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 uint64_t pen_exit_rule_next(const pen_exit_rule *rule)
 {

@@ -28,10 +28,11 @@ typedef enum pen_exit_kind {
     PEN_EXIT_NOT_STARTED, /* rank, code: errno of its exec */
     /* rank, code: the rank waits in a call that needs rank `code`, which has left */
     PEN_EXIT_BLOCKED,
-    PEN_EXIT_SIGNALLED,    /* code: signal that the launcher got */
-    PEN_EXIT_TIME_LIMIT,   /* --timeout has passed */
-    PEN_EXIT_OUTPUT,       /* code: errno of writing the job's output */
-    PEN_EXIT_LEAVE_LIMIT,  /* made by the rule: the leave limit has passed; rank: one that left */
+    PEN_EXIT_SIGNALLED,  /* code: signal that the launcher got */
+    PEN_EXIT_TIME_LIMIT, /* --timeout has passed */
+    PEN_EXIT_OUTPUT,     /* code: errno of writing the job's output */
+    /* made by the rule: the leave limit has passed; rank: one of those that left */
+    PEN_EXIT_LEAVE_LIMIT,
     PEN_EXIT_LAUNCH_FAILED /* the launcher cannot continue; it has printed the reason */
 } pen_exit_kind;
 

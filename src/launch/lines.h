@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A line longer than this goes out in pieces. */
+/* Longest unfinished line that is kept. A longer line is passed on in pieces. */
 #define PEN_LINES_TAIL_MAX ((size_t)4 << 20)
 
 typedef void (*pen_lines_sink)(void *ctx, const char *text, size_t len);

@@ -107,7 +107,7 @@ void pen_super_reap(pen_supervisor *s)
     }
 }
 
-/* ---- cause before effect --------------------------------------------------------------------- */
+/* ---- causes before effects ------------------------------------------------------------------- */
 
 static bool batch_fails(const pen_supervisor *s)
 {
@@ -119,7 +119,7 @@ static bool batch_fails(const pen_supervisor *s)
     return false;
 }
 
-/* ---- what the rule wants --------------------------------------------------------------------- */
+/* ---- the rule's decisions -------------------------------------------------------------------- */
 
 static void tell_one(pen_supervisor *s, uint32_t rank)
 {
@@ -217,7 +217,7 @@ void pen_super_tick(pen_supervisor *s, uint64_t now_ns)
         act(s, pen_exit_rule_tick(&s->rule, now_ns, excused(s)));
 }
 
-/* ---- what ranks left behind ------------------------------------------------------------------ */
+/* ---- processes that ranks left behind -------------------------------------------------------- */
 
 static bool spared(const pen_supervisor *s, pid_t pid)
 {

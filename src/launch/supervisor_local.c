@@ -27,7 +27,7 @@ static pen_status arena_open(pen_supervisor *s)
     return status;
 }
 
-/* ---- to them --------------------------------------------------------------------------------- */
+/* ---- orders to ranks ------------------------------------------------------------------------- */
 
 /* Wakes a rank that waits for a message of the supervisor. While it serves its peers it sleeps in
  * the host page. */
@@ -110,7 +110,7 @@ void pen_super_signal_ours(pen_supervisor *s, int signal, bool from_terminal)
     }
 }
 
-/* ---- of them --------------------------------------------------------------------------------- */
+/* ---- facts about ranks ----------------------------------------------------------------------- */
 
 const char *pen_super_host(const pen_supervisor *s, uint32_t rank)
 {
@@ -147,7 +147,7 @@ void pen_super_dying_first(pen_supervisor *s)
     pen_super_reap(s);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 const pen_super_ops pen_super_local_ops = {
     .who = "run",

@@ -208,7 +208,7 @@ static const char *memory_open(pen_supervisor *s)
     return s->spared != NULL ? environment_make(s) : call;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static PEN_COLD pen_status complain(pen_supervisor *s, const char *call)
 {

@@ -70,7 +70,8 @@ typedef struct pen_pmix_value {
             char *bytes;
             size_t size;
         } bo;
-        uint64_t largest[3]; /* the union of the standard has members that we do not use */
+        /* reserves the room of the standard's union, whose further members are not used */
+        uint64_t largest[3];
     } data;
 } pen_pmix_value;
 

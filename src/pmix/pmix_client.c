@@ -76,7 +76,7 @@ static const char *text_of(pen_pmix *pmix, pen_pmix_status status)
     return status == PEN_PMIX_SUCCESS ? NULL : pmix->calls.Error_string(status);
 }
 
-/* ---- news: what threads of PMIx call --------------------------------------------------------- */
+/* ---- news: functions that threads of PMIx call ----------------------------------------------- */
 
 static void tell(const pen_pmix *pmix, pen_pmix_kind kind, uint32_t tag, int code)
 {
@@ -131,7 +131,7 @@ static void on_event(size_t handler, pen_pmix_status status, const pen_pmix_proc
         done(PEN_PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, done_ctx);
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 static void info_set(pen_pmix_info *info, const char *key, uint16_t type)
 {
@@ -229,7 +229,7 @@ const char *pen_pmix_put_bytes(pen_pmix *pmix, const char *key, const void *byte
     return text_of(pmix, status);
 }
 
-/* ---- all together ---------------------------------------------------------------------------- */
+/* ---- fence, notify, abort -------------------------------------------------------------------- */
 
 const char *pen_pmix_fence(pen_pmix *pmix, const uint32_t *ranks, uint32_t count, uint32_t tag)
 {

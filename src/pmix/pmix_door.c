@@ -85,7 +85,7 @@ int pen_pmix_door_open(const uint8_t *door, uint32_t guests)
     return failed(fd);
 }
 
-/* ---- inside ---------------------------------------------------------------------------------- */
+/* ---- the first rank -------------------------------------------------------------------------- */
 
 /* Compares in constant time, so that timing tells nothing about a ticket. */
 static bool same(const uint8_t *a, const uint8_t *b, size_t len)
@@ -146,7 +146,7 @@ int pen_pmix_door_serve(int listener, const uint8_t *ticket, uint32_t first, uin
     return -1;
 }
 
-/* ---- outside --------------------------------------------------------------------------------- */
+/* ---- a rank that fetches the arena ----------------------------------------------------------- */
 
 static bool take(int fd, pen_pmix_gift *gift)
 {

@@ -331,7 +331,7 @@ static bool arena_get(joining *j)
     return true;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- the steward's thread -------------------------------------------------------------------- */
 
 static bool control_make(joining *j, outcome *out)
 {

@@ -43,7 +43,7 @@ bool pen_steward_await(pen_steward *s, uint32_t kind, uint64_t until_ns, pen_pmi
     return false;
 }
 
-/* ---- saying ---------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 void pen_steward_line_say(pen_steward_line *line, pen_control_kind kind, int code)
 {
@@ -68,7 +68,7 @@ void pen_steward_answer(pen_steward *s, pen_control_kind kind, int code)
     pen_futex_rouse(&row->sleeping, &row->wake);
 }
 
-/* ---- hearing --------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static void own_word(pen_steward *s, const pen_control *message)
 {

@@ -123,7 +123,7 @@ void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
     own_rank_end(s);
 }
 
-/* ---- words of our rank ----------------------------------------------------------------------- */
+/* ---- messages of this process's rank --------------------------------------------------------- */
 
 static void explain(pen_steward *s, pen_control_kind kind, int code)
 {
@@ -322,7 +322,7 @@ void pen_steward_server_lost(pen_steward *s)
     pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_LINE, NULL);
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 {

@@ -167,7 +167,7 @@ static size_t up_queued(const pen_supervisor *s)
 
 void pen_agent_taken(struct pen_agent *agent) { up(agent, PEN_RECORD_TAKEN, 0, 0, NULL, 0); }
 
-/* ---- from below ------------------------------------------------------------------------------ */
+/* ---- from hosts below ------------------------------------------------------------------------ */
 
 static void take(void *ctx, const pen_record *record, const char *body)
 {
@@ -460,7 +460,7 @@ static int supervise(struct pen_agent *agent)
     return status == PEN_OK && agent->quit ? 0 : 1;
 }
 
-/* ---- beginning ------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* Keeps standard input and output for records only. A rank or a library that prints by mistake
  * writes to /dev/null. */

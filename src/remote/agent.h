@@ -17,7 +17,7 @@ typedef struct pen_agent_needs {
     const char *(*cores)(const cpu_set_t **sets, unsigned *count);
 } pen_agent_needs;
 
-/* Serves until the launcher lets it go; answers the exit status. */
+/* Serves until the launcher sends QUIT or ends. Returns the exit status. */
 int pen_agent_run(pen_log *log, const pen_agent_needs *needs);
 
 #endif

@@ -228,7 +228,7 @@ void pen_fleet_flush(pen_fleet *fleet)
     }
 }
 
-/* ---- what comes up --------------------------------------------------------------------------- */
+/* ---- records from agents --------------------------------------------------------------------- */
 
 /* Keeps the last non-empty line that ssh printed. */
 static void said_take(pen_fleet_child *child, const char *text, size_t len)

@@ -40,14 +40,15 @@ typedef enum pen_record_kind {
     PEN_RECORD_HEARD,      /* rank, code; body: kind and text of a message of the rank */
     PEN_RECORD_EVENT,      /* rank, code; body: a pen_exit_kind */
     PEN_RECORD_OUTPUT,     /* rank, code: stream; body: its output; empty: closed */
-    PEN_RECORD_STOPPED,    /* rank, code 1: it has stopped (a debugger, say); 0: it runs again */
-    PEN_RECORD_MEET,       /* code: length and area; body: the blobs of the host's ranks */
-    PEN_RECORD_TAKEN,      /* INPUT has been passed on; send more */
-    PEN_RECORD_SAY,        /* code: level; body: a line for people */
-    PEN_RECORD_LOST,       /* the host's agent has ended; body: why */
-    PEN_RECORD_BEAT,       /* the agent is still there */
-    PEN_RECORD_DEPARTED,   /* rank has left; body: as in GONE */
-    PEN_RECORD_BARRIERS,   /* answers REPORT; body: a pen_entered of each rank of the host */
+    /* rank, code 1: the rank is stopped (a debugger, for example); 0: it runs again */
+    PEN_RECORD_STOPPED,
+    PEN_RECORD_MEET,     /* code: length and area; body: the blobs of the host's ranks */
+    PEN_RECORD_TAKEN,    /* INPUT has been passed on; send more */
+    PEN_RECORD_SAY,      /* code: level; body: a line for people */
+    PEN_RECORD_LOST,     /* the host's agent has ended; body: why */
+    PEN_RECORD_BEAT,     /* the agent is still there */
+    PEN_RECORD_DEPARTED, /* rank has left; body: as in GONE */
+    PEN_RECORD_BARRIERS, /* answers REPORT; body: a pen_entered of each rank of the host */
 } pen_record_kind;
 
 typedef struct pen_record {

@@ -34,7 +34,7 @@ static void far_event(pen_supervisor *s)
     }
 }
 
-/* ---- the end before the beginning ------------------------------------------------------------ */
+/* ---- failures before the ranks start --------------------------------------------------------- */
 
 /* Marks all ranks as ended: no rank was started, and no rank will be. */
 static void abandon(pen_supervisor *s)
@@ -88,7 +88,7 @@ static void lost(void *ctx, uint32_t host, const char *why)
     }
 }
 
-/* ---- what agents say ------------------------------------------------------------------------- */
+/* ---- records from agents --------------------------------------------------------------------- */
 
 static void take_hello(pen_supervisor *s, const pen_record *record, const char *body)
 {
@@ -373,7 +373,7 @@ static void spread_close(pen_supervisor *s)
     free(spread->tree.names);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Operations of the launcher. `look` and `dying_first` are NULL, since agents do both. */
 static const pen_super_ops spread_ops = {
