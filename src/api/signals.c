@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signals.c: a rank that crashes or is told to stop.
  *
- * Signals that the client or a tool handles already keep their handlers. SIGQUIT is an exception:
- * it ends the ranks of a job, and runtimes of languages (Fortran) have a handler for it that
- * reports a crash.
+ * Signals that the client or a tool handles already keep their handlers. There is one exception:
+ * SIGQUIT ends the ranks of a job, and gfortran's run-time library has a handler for it that
+ * reports a crash. That handler is replaced while the job lasts.
  *
  * A crash prints one line, tells the supervisor, and continues with the default action, so that the
  * exit status is the true one and a core dump is made. A request to stop is recorded. A thread that
@@ -13,6 +13,7 @@
 
 #include "os/os.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -223,6 +224,16 @@ static void give_crashes_a_stack(pen_log *log)
     free(memory);
 }
 
+/* Whether a handler is that of gfortran's run-time library, which prints a stack and aborts. A
+ * program does not ask for it: every program in Fortran has it from its start on. */
+static bool is_of_fortran(const struct sigaction *action)
+{
+    Dl_info at;
+    return (action->sa_flags & SA_SIGINFO) == 0 &&
+           dladdr((const void *)(uintptr_t)action->sa_handler, &at) != 0 && at.dli_fname != NULL &&
+           strstr(at.dli_fname, "libgfortran") != NULL;
+}
+
 static int catch_signal(const caught *row)
 {
     struct sigaction now, action = { .sa_flags = SA_RESTART | SA_ONSTACK };
@@ -230,7 +241,7 @@ static int catch_signal(const caught *row)
         return -1;
     bool has_handler = (now.sa_flags & SA_SIGINFO) != 0 ||
                        (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
-    if (row->number == SIGQUIT && has_handler)
+    if (row->number == SIGQUIT && has_handler && is_of_fortran(&now))
         pen_api_root.earlier_quit = now;
     else if (has_handler || now.sa_handler != SIG_DFL)
         return 0;

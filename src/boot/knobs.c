@@ -51,7 +51,7 @@ static const pen_knob supervisor_knobs[] = {
     { "GASNET_EXITTIMEOUT_MIN", PEN_KNOB_SECONDS, "1", offsetof(pen_boot_config, exit_timeout_min),
       "Time for an orderly end apart from what each rank adds." },
     { "GASNET_EXITTIMEOUT_FACTOR", PEN_KNOB_SECONDS, "0.1",
-      offsetof(pen_boot_config, exit_timeout_factor), "What each rank adds to it." },
+      offsetof(pen_boot_config, exit_timeout_factor), "Time that each rank adds to it." },
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 

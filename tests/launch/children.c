@@ -26,10 +26,7 @@ static void note(gex_Token_t token)
     noted++;
 }
 
-static gex_Rank_t next(void)
-{
-    return (gex_TM_QueryRank(team) + 1) % gex_TM_QuerySize(team);
-}
+static gex_Rank_t next(void) { return (gex_TM_QueryRank(team) + 1) % gex_TM_QuerySize(team); }
 
 /* ---- what a child does ----------------------------------------------------------------------- */
 
