@@ -200,7 +200,8 @@ static void order_of_ranks(pen_supervisor *s, const pen_record *record, const ch
     switch (record->kind) {
     case PEN_RECORD_WORD:
         if (rank < s->started)
-            (void)s->ops->word(s, rank, (pen_control_kind)record->code, "the message of the launcher");
+            (void)s->ops->word(s, rank, (pen_control_kind)record->code,
+                               "the message of the launcher");
         break;
     case PEN_RECORD_TELL:
         if (rank < s->started)
