@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HANDLER_OF_THE_LIBRARY = 5, LEN = 1 << 20 };
+enum { HANDLER = 200, RANK_OF_NOBODY = 1000, LEN = 1 << 20 };
 
 static gex_TM_t team;
 static char memory[LEN], source[LEN];
@@ -23,7 +23,7 @@ static void leave_too_early(void)
 static void get_into(const char *what)
 {
     if (strcmp(what, "fatal") == 0)
-        (void)gex_AM_RequestShort0(team, 0, HANDLER_OF_THE_LIBRARY, 0);
+        (void)gex_AM_RequestShort0(team, RANK_OF_NOBODY, HANDLER, 0);
     if (strcmp(what, "leave") == 0)
         leave_too_early();
     if (strcmp(what, "crash") == 0)
