@@ -16,7 +16,8 @@ enum { LEN = 100, RANKS = 3 };
 static pen_mem mem;
 static pen_log log_off;
 static pen_segment *segment;
-static char own[LEN];
+static char around[1 + LEN + 1]; /* a byte on either side belongs to no segment */
+static char *const own = around + 1;
 
 static int open_rig(void **state)
 {

@@ -3,6 +3,8 @@
  * change is noticed; keys are nowhere they should not be. */
 #include "seal/seal.h"
 
+#include "pen_config.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -326,6 +328,8 @@ static void check_stack(pen_seal_mode mode, pen_seal_cipher cipher)
 
 static void no_key_stays_on_the_stack(void **state)
 {
+    if (PEN_ASAN || PEN_TSAN)
+        skip(); /* their run-time libraries leave copies of arguments on the stack */
     (void)state;
     for_each(check_stack);
 }
