@@ -290,8 +290,9 @@ static int start(const char *call, const pen_build *build, int *argc, char ***ar
     pen_status status = open_job(job, &how);
     if (status == PEN_ERR_PEER_LOST)
         pen_api_end_with_job();
-    if (status != PEN_OK) {         /* the reason has been printed already */
-        if (job->boot.page == NULL) /* nothing refers to a job that was not joined */
+    if (status != PEN_OK) {
+        /* The reason has been printed already. Nothing refers to a job that was not joined. */
+        if (job->boot.page == NULL)
             free(job);
         return pen_api_code(status);
     }

@@ -3,7 +3,7 @@
  * express entries without further tests. */
 #include "job/job.h"
 
-/* It has no room, so no sender writes to it. */
+/* A channel without room, to which no sender writes. */
 static const pen_express no_room;
 
 static pen_express_row replies_of(const pen_express_table *table)

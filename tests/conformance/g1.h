@@ -46,7 +46,7 @@ CHECK_MAYBE_UNUSED static char *g1_at(unsigned rank, size_t offset)
     return (char *)g1_segments[rank].addr + offset;
 }
 
-/* The same address in this rank's segment. */
+/* Returns the address of this offset in this rank's own segment. */
 CHECK_MAYBE_UNUSED static char *g1_mine(size_t offset)
 {
     return g1_at((unsigned)check_rank, offset);
