@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seal.h: keys, MACs and nonces of messages that leave the host; the one user of libsodium.
+/* seal.h: keys, MACs and nonces of messages that leave the host; the one user of libsodium and of
+ * libcrypto.
  *
  * All ranks of a launch share a random 256-bit key. From it each sender's own key is derived, with
  * a salt that its link drew when it was opened and sent to its peers. So no two links use the
@@ -7,6 +8,10 @@
  * counter of what this sender has sent to that receiver; the seal counts, so it never repeats, and
  * refuses to send when the counter is exhausted. A message for one receiver is refused by all
  * other receivers, because the nonce differs.
+ *
+ * A long message may use ChaCha20-Poly1305 although the job's cipher is AES, where the sender has
+ * measured that it is faster (choice.h). The highest bit of the counter says so. Each sender has
+ * one key for each cipher, so a message whose bit was changed is refused like any changed message.
  *
  * A sealed message is a header that anyone may read, which ends with the counter, a payload, and a
  * tag of PEN_SEAL_TAG_LEN bytes behind it. The tag covers header and payload.
@@ -45,7 +50,20 @@ typedef enum pen_seal_mode {
 } pen_seal_mode;
 
 /* With what. AES where every processor of the job has instructions for it, since it is faster. */
-typedef enum pen_seal_cipher { PEN_SEAL_CHACHA20_POLY1305, PEN_SEAL_AES256_GCM } pen_seal_cipher;
+typedef enum pen_seal_cipher {
+    PEN_SEAL_CHACHA20_POLY1305,
+    PEN_SEAL_AES256_GCM,
+    PEN_SEAL_CIPHERS
+} pen_seal_cipher;
+
+/* The library that computes the ciphers of long messages: the faster one by measurement, or the
+ * named one. Short messages always use libsodium. */
+#define PEN_SEAL_LIBRARY_LIST(X) X(AUTO, "auto") X(LIBSODIUM, "libsodium") X(LIBCRYPTO, "libcrypto")
+typedef enum pen_seal_library {
+#define PEN_SEAL_LIBRARY_ENUM(name, text) PEN_SEAL_LIBRARY_##name,
+    PEN_SEAL_LIBRARY_LIST(PEN_SEAL_LIBRARY_ENUM)
+#undef PEN_SEAL_LIBRARY_ENUM
+} pen_seal_library;
 
 typedef enum pen_seal_verdict {
     PEN_SEAL_GENUINE,
@@ -60,9 +78,13 @@ typedef struct pen_seal_params {
     const char *purpose; /* name of the user, so that two users of one key derive different keys */
     pen_seal_mode mode;
     pen_seal_cipher cipher;
+    pen_seal_library library;
+    uint64_t (*now_ns)(void *ctx); /* the clock by which libraries are measured */
+    void *clock_ctx;
     uint32_t self, peers;
 } pen_seal_params;
 
+bool pen_seal_library_parse(const char *text, pen_seal_library *out);
 bool pen_seal_mode_parse(const char *text, pen_seal_mode *out);
 const char *pen_seal_mode_name(pen_seal_mode mode);
 
@@ -74,8 +96,9 @@ bool pen_seal_start(bool *has_aes);
  * jobs quickly, and proves nothing. */
 uint32_t pen_seal_epoch(const uint8_t *job_key);
 
-/* salts: PEN_SEAL_SALT_LEN bytes of each peer, salt_step bytes apart. Logs nothing: on failure
- * errno tells (memory), or PEN_ERR_ARGUMENT. */
+/* salts: PEN_SEAL_SALT_LEN bytes of each peer, salt_step bytes apart. Logs nothing. Errors:
+ * PEN_ERR_MEMORY (errno tells), PEN_ERR_ARGUMENT, and PEN_ERR_UNUSABLE if libcrypto was named and
+ * is not on this machine. */
 pen_status pen_seal_open(const pen_seal_params *params, const void *salts, size_t salt_step,
                          pen_seal **out);
 void pen_seal_close(pen_seal *seal); /* wipes; NULL is fine */
@@ -92,6 +115,10 @@ bool pen_seal_protect(pen_seal *seal, uint32_t to, void *message, size_t header_
  * GENUINE only. from < peers, for the caller has to know. */
 pen_seal_verdict pen_seal_unprotect(pen_seal *seal, uint32_t from, void *message, size_t header_len,
                                     size_t payload_len);
+
+/* How many messages libcrypto has protected or opened. For tests and statistics; the sending and
+ * the receiving thread are not waited for. */
+uint64_t pen_seal_by_libcrypto(const pen_seal *seal);
 
 /* Overwrites, and is not optimised away. */
 void pen_seal_wipe(void *secret, size_t len);

@@ -19,7 +19,12 @@ static pen_seal *seal_open(pen_peer self, pen_seal_mode mode)
 {
     static const uint8_t key[PEN_SEAL_KEY_LEN], salts[RANKS][PEN_SEAL_SALT_LEN];
     pen_seal *seal = NULL;
-    const pen_seal_params params = { key, "fuzz", mode, PEN_SEAL_CHACHA20_POLY1305, self, RANKS };
+    const pen_seal_params params = { .job_key = key,
+                                     .purpose = "fuzz",
+                                     .mode = mode,
+                                     .library = PEN_SEAL_LIBRARY_LIBSODIUM,
+                                     .self = self,
+                                     .peers = RANKS };
     if (pen_seal_open(&params, salts, sizeof salts[0], &seal) != PEN_OK)
         abort();
     return seal;

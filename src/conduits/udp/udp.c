@@ -32,6 +32,10 @@ static const pen_knob knobs[] = {
     { "PENSTOCK_UDP_SECURITY", PEN_KNOB_STRING, "auth", offsetof(udp_config, security),
       "Protection of datagrams: auth (a MAC on each), encrypt (a MAC and encryption), or none "
       "(for networks without strangers)." },
+    { "PENSTOCK_UDP_CRYPTO", PEN_KNOB_STRING, "auto", offsetof(udp_config, crypto),
+      "Library that protects datagrams of 1 KiB and more: libsodium, libcrypto (OpenSSL 3), or "
+      "auto: "
+      "the faster one on this machine, by measurement when the first of them is sent." },
     { "PENSTOCK_UDP_RECEIVE_BUFFER", PEN_KNOB_BYTES, NULL, offsetof(udp_config, receive_len),
       "Bytes that the kernel keeps for a rank that does not poll, as far as net.core.rmem_max "
       "allows; unset: GASNET_SOCKETBUFFER_MAX." },
@@ -65,7 +69,7 @@ static size_t udp_shared_len(pen_peer peers, const void *config)
 static pen_status udp_address_of(pen_link *base, void *blob)
 {
     const udp_link *link = udp_of(base);
-    udp_address address = { .magic = UDP_MAGIC,
+    udp_address address = { .magic = UDP_ADDRESS_MAGIC,
                             .mode = (uint8_t)link->mode,
                             .has_aes = link->has_aes };
     udp_address_pack(&link->address, &address);
@@ -85,7 +89,7 @@ static udp_address address_at(const void *blobs, pen_peer peer)
 static const char *disagreement(const udp_link *link, const udp_address *address,
                                 const udp_sockaddr *unpacked, bool is_sound)
 {
-    if (address->magic != UDP_MAGIC || !is_sound)
+    if (address->magic != UDP_ADDRESS_MAGIC || !is_sound)
         return "its build differs; start all ranks with the same build";
     if (address->mode != (uint8_t)link->mode)
         return "its PENSTOCK_UDP_SECURITY differs; give all ranks the same value";
@@ -129,12 +133,19 @@ static pen_status udp_connect(pen_link *base, const void *blobs, pen_peer count)
         .purpose = "penstock udp",
         .mode = link->mode,
         .cipher = all_have_aes ? PEN_SEAL_AES256_GCM : PEN_SEAL_CHACHA20_POLY1305,
+        .library = link->library,
+        .now_ns = host->now_ns,
+        .clock_ctx = host->ctx,
         .self = base->self,
         .peers = count,
     };
     const char *salts = (const char *)blobs + offsetof(udp_address, salt);
     status = pen_seal_open(&params, salts, sizeof(udp_address), &link->seal);
-    if (status != PEN_OK)
+    if (status == PEN_ERR_UNUSABLE)
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot use PENSTOCK_UDP_CRYPTO=libcrypto: libcrypto.so.3 does not open; install "
+                  "OpenSSL 3 (package libssl3), or give auto");
+    else if (status != PEN_OK)
         host->log(host->ctx, PEN_LOG_ERROR,
                   "cannot make the keys of %u ranks: %s; raise the limit of memory (ulimit -v)",
                   count, strerror(errno));
@@ -191,6 +202,13 @@ static pen_status check_config(udp_link *link)
                   "cannot use PENSTOCK_UDP_SECURITY=%s: this protection does not exist; give "
                   "auth, encrypt or none",
                   config->security);
+        return PEN_ERR_ARGUMENT;
+    }
+    if (!pen_seal_library_parse(config->crypto, &link->library)) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot use PENSTOCK_UDP_CRYPTO=%s: this library is not known; give auto, "
+                  "libsodium or libcrypto",
+                  config->crypto);
         return PEN_ERR_ARGUMENT;
     }
     const char *receive_name =

@@ -42,7 +42,7 @@ enum {
 };
 
 typedef struct udp_config {
-    const char *address, *worker_ip, *security;
+    const char *address, *worker_ip, *security, *crypto;
     uint64_t receive_len, receive_len_gasnet, datagram_len;
     int64_t port, hot;
     bool bundle, segment;
@@ -104,6 +104,7 @@ typedef struct udp_link {
     udp_expect us;
     pen_seal *seal; /* NULL until connected */
     pen_seal_mode mode;
+    pen_seal_library library;
     uint8_t salt[PEN_SEAL_SALT_LEN];
     const uint8_t *job_key;
     bool has_aes, joins,
@@ -133,6 +134,9 @@ static inline udp_link *udp_of(pen_link *link) { return (udp_link *)(void *)link
 static inline bool udp_is_orphan(const udp_link *link) { return !pen_seal_is_whole(link->seal); }
 
 /* The address that a rank publishes to the job. */
+#define UDP_ADDRESS_MAGIC                                                  \
+    0x32445550u /* "PUD2"; a rank that speaks otherwise has another number \
+                 */
 typedef struct udp_address {
     uint32_t magic;
     uint16_t family, port; /* 4 or 6; in network byte order */

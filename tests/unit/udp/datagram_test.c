@@ -27,7 +27,12 @@ static void bench_open(bench *b, pen_seal_mode mode)
     static const uint8_t key[PEN_SEAL_KEY_LEN] = { 1 }, salts[RANKS][PEN_SEAL_SALT_LEN];
     bool has_aes;
     assert_true(pen_seal_start(&has_aes));
-    pen_seal_params params = { key, "test", mode, PEN_SEAL_CHACHA20_POLY1305, US, RANKS };
+    pen_seal_params params = { .job_key = key,
+                               .purpose = "test",
+                               .mode = mode,
+                               .library = PEN_SEAL_LIBRARY_LIBSODIUM,
+                               .self = US,
+                               .peers = RANKS };
     assert_int_equal(pen_seal_open(&params, salts, sizeof salts[0], &b->ours), PEN_OK);
     params.self = PEER;
     assert_int_equal(pen_seal_open(&params, salts, sizeof salts[0], &b->theirs), PEN_OK);

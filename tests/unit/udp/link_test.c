@@ -257,6 +257,7 @@ static void settings_that_make_no_sense_are_refused_in_words(void **state)
         { "PENSTOCK_UDP_ADDRESS=240.0.0.1", "no interface" }, /* no host has that */
         { "GASNET_WORKERIP=240.0.0.1", "GASNET_WORKERIP=240.0.0.1" },
         { "PENSTOCK_UDP_SECURITY=strong", "this protection does not exist" },
+        { "PENSTOCK_UDP_CRYPTO=openssl", "this library is not known" },
         { "PENSTOCK_UDP_PORT=65535", "PENSTOCK_UDP_PORT=65535: it has to be from 0 to 65534" },
         { "PENSTOCK_UDP_PORT=9223372036854775807", "PENSTOCK_UDP_PORT=9223372036854775807: " },
         { "PENSTOCK_UDP_PORT=-9223372036854775808", "PENSTOCK_UDP_PORT=-9223372036854775808: " },
@@ -293,7 +294,7 @@ static void without_a_key_no_link_is_opened(void **state)
     (void)state;
     udp_job job = { 0 };
     udp_job_rank *rank = &job.ranks[0];
-    udp_config config = { .security = "none" };
+    udp_config config = { .security = "none", .crypto = "auto" };
     pen_link *link = NULL;
     rank->host = (pen_host){ .ctx = rank, .log = udp_job_log };
     const pen_link_params params = { .host = &rank->host, .peers = 1, .config = &config };

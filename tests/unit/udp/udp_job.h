@@ -5,6 +5,7 @@
 #define PEN_TEST_UDP_JOB_H
 
 #include "conduits/udp/udp.h"
+#include "os/os.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -58,6 +59,12 @@ static void udp_job_deliver(void *ctx, pen_peer from, pen_lane lane, const void 
         pen_frame reply = { .head = head, .head_len = head_len };
         (void)rank->link->ops->post(rank->link, rank->answers_to, PEN_LANE_REPLY, &reply, NULL);
     }
+}
+
+static inline uint64_t udp_job_now_ns(void *ctx)
+{
+    (void)ctx;
+    return pen_now_ns();
 }
 
 static void udp_job_log(void *ctx, int level, const char *format, ...)
@@ -116,7 +123,8 @@ static pen_status udp_job_open_rank(udp_job *job, pen_peer self)
                              .log = udp_job_log,
                              .alloc = udp_job_alloc,
                              .release = udp_job_release,
-                             .counters = &rank->counters };
+                             .counters = &rank->counters,
+                             .now_ns = udp_job_now_ns };
     if (pen_knob_read(&log, pen_conduit_udp.knobs, config, udp_job_find, job) != PEN_OK)
         abort();
     const pen_link_params params = { .host = &rank->host,
