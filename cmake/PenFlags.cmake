@@ -54,7 +54,7 @@ endif()
 add_library(pen_internal INTERFACE)
 target_link_libraries(pen_internal INTERFACE pen_warnings Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(pen_internal INTERFACE
-    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/generated")
+    "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/generated")
 
 set(PEN_LIBRARY_OPTIONS -fvisibility=hidden -ftls-model=initial-exec -fno-common -fPIC)
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent.c: `penstock agent`: what `penstock run` starts on each host of a job. Nobody types it. */
 #include "remote/agent.h"
+#include "boot/boot.h"
 #include "command/command.h"
 #include "command/topology.h"
 #include "conduit/conduit.h"
+#include "diag/log.h"
 
 size_t command_conduit_len(uint32_t ranks) { return pen_conduit_shared_max(ranks); }
 

@@ -4,7 +4,6 @@
 #define PEN_COMMAND_INFO_H
 
 #include "command/topology.h"
-#include "conduit/conduit.h"
 #include "knob/knob.h"
 
 #include <stdbool.h>

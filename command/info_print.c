@@ -3,6 +3,7 @@
 #include "command/info.h"
 #include "command/paint.h"
 
+#include "knob/knob.h"
 #include "pen_config.h"
 
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include "command/info.h"
 
 #include "api/config.h"
+#include "knob/knob.h"
 
 void info_tables(info *out)
 {

@@ -3,7 +3,6 @@
 #include "command/perf_options.h"
 
 #include "base/nearest.h"
-#include "command/command.h"
 #include "knob/knob.h"
 
 #include <inttypes.h>

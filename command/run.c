@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run.c: `penstock run`: the command line becomes variables for the ranks and options for the
  * supervisor. */
+#include "base/status.h"
+#include "boot/boot.h"
 #include "command/command.h"
 #include "command/environment.h"
 #include "command/place.h"
@@ -9,6 +11,7 @@
 #include "command/topology.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
+#include "knob/knob.h"
 #include "launch/supervisor.h"
 #include "remote/spread.h"
 

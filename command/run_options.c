@@ -4,7 +4,6 @@
 
 #include "base/nearest.h"
 #include "boot/boot.h"
-#include "command/command.h"
 #include "knob/knob.h"
 
 #include <stddef.h>

@@ -2,8 +2,12 @@
 /* spread_plan.c: hosts from options, files and Slurm; the words of ssh; variables to hand on. */
 #include "command/spread_plan.h"
 
+#include "base/status.h"
 #include "boot/knobs.h"
-#include "command/place.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+#include "remote/hosts.h"
+#include "remote/spread.h"
 
 #include <errno.h>
 #include <math.h>

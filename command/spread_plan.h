@@ -5,10 +5,12 @@
 
 #include "command/environment.h"
 #include "command/run_options.h"
+#include "diag/log.h"
 #include "remote/hosts.h"
 #include "remote/spread.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 enum { SPREAD_WORDS_MAX = 48 };
 

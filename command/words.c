@@ -6,6 +6,7 @@
 #include "command/info.h"
 #include "command/perf_options.h"
 #include "command/run_options.h"
+#include "conduit/conduit.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -6,6 +6,8 @@
  *     pingpong_raw [--latency] [--slot 128] [ROUNDS] */
 #include "extoll/ranks.h"
 #include "os/os.h"
+#include "softnic/extoll/rma2.h"
+#include "softnic/extoll/velo2.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,8 @@
 #include "extoll/ranks.h"
 #include "extoll/updates.h"
 #include "os/os.h"
+#include "softnic/extoll/card.h"
+#include "softnic/extoll/velo2.h"
 
 #include <sched.h>
 

@@ -3,6 +3,7 @@
  * the lines and by the method of pingpong_raw.
  *
  *     pingpong_twosided [--latency] [static|activity|loan [ROUNDS]] */
+#include "credit/credit.h"
 #include "extoll/ranks.h"
 #include "os/os.h"
 #include "twosided/play.h"

@@ -4,8 +4,10 @@
  *
  *     randomaccess_twosided [--ranks 2^N] [--latency] [static|activity|loan
  *                           [LOG2 [LOOK_AHEAD [BATCH]]]] */
+#include "credit/credit.h"
 #include "extoll/updates.h"
 #include "os/os.h"
+#include "softnic/extoll/card.h"
 #include "twosided/play.h"
 
 #include <sched.h>

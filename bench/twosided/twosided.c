@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* twosided.c: opening, sending by packets, credits, and progress. */
+#include "credit/credit.h"
 #include "os/os.h"
+#include "softnic/extoll/rma2.h"
+#include "softnic/extoll/velo2.h"
 #include "twosided/twosided_internal.h"
 
 #include <sched.h>

@@ -11,6 +11,9 @@
 
 #include "credit/credit.h"
 
+#include "softnic/extoll/rma2.h"
+#include "softnic/extoll/velo2.h"
+
 #include <rma2.h>
 #include <velo2.h>
 

@@ -5,6 +5,9 @@
 #define PEN_BENCH_TWOSIDED_TWOSIDED_INTERNAL_H
 
 #include "base/compiler.h"
+#include "credit/credit.h"
+#include "softnic/extoll/rma2.h"
+#include "softnic/extoll/velo2.h"
 #include "twosided/twosided.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* card.c: the tasks of a driver: the fabric's layout, plugging in, mappings, counters. */
 #include "softnic/extoll/card.h"
+#include "base/compiler.h"
+#include "base/status.h"
 #include "os/os.h"
 #include "softnic/extoll/fabric.h"
 

@@ -2,6 +2,8 @@
 /* rma_engine.c: carries out RMA commands. A command resolves its addresses, moves its data, and
  * writes its notifications. It waits if a queue has no room, or if a fault requires it. Commands
  * of a port are carried out in order. */
+#include "base/status.h"
+#include "os/lock.h"
 #include "os/os.h"
 #include "softnic/extoll/rma_port.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma_noti.c: the reading side of the notification queue, and the fields of notifications. A
  * notification is read once: callers get the port's copy. */
+#include "base/compiler.h"
 #include "os/os.h"
 #include "softnic/extoll/rma_port.h"
 

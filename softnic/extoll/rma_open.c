@@ -2,6 +2,9 @@
 /* rma_open.c: opening and closing of RMA ports, and connections. */
 #include "softnic/extoll/rma_port.h"
 
+#include "base/compiler.h"
+#include "os/lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,12 @@
 #ifndef PEN_SOFTNIC_EXTOLL_RMA_PORT_H
 #define PEN_SOFTNIC_EXTOLL_RMA_PORT_H
 
+#include "base/compiler.h"
 #include "os/lock.h"
 #include "softnic/extoll/fabric.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* An NLA: offset 0-39, row of the address table 40-51 (never 0), VPID 52-59. */
 enum { RMA_NLA_ROW = 40, RMA_NLA_VPID = 52 };

@@ -2,6 +2,7 @@
 /* velo.c: VELO's ports and connections, and sending. A packet takes the next slot of the target's
  * ring, which is claimed by a compare-exchange on a cache line that only senders use. The status
  * word is written last; it holds the number of the ring's lap. */
+#include "base/compiler.h"
 #include "os/os.h"
 #include "softnic/extoll/fabric.h"
 

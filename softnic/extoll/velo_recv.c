@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* velo_recv.c: receiving at a VELO port. One status word shows whether a packet has arrived; the
  * port keeps its address and expected lap. */
+#include "base/compiler.h"
 #include "os/os.h"
 #include "softnic/extoll/fabric.h"
 

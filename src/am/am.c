@@ -3,6 +3,12 @@
 #include "am/am.h"
 
 #include "am/am_internal.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "os/lock.h"
 
 #include <stdlib.h>
 

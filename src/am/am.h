@@ -12,9 +12,20 @@
 #ifndef PEN_AM_AM_H
 #define PEN_AM_AM_H
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/express.h"
 #include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "os/lock.h"
 
 #include <penstock/abi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
     PEN_AM_ARGS_MAX = 16,

@@ -5,6 +5,9 @@
 
 #include "am/am.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* Arguments may lie at any alignment, as the conduit wrote them. */
 typedef int32_t __attribute__((may_alias)) pen_am_arg;
 

@@ -5,6 +5,17 @@
 #define PEN_AM_AM_INTERNAL_H
 
 #include "am/wire.h"
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "mem/mem.h"
+#include "progress/progress.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Counts a sent message. The caller holds the port's post lock. count: 1, or -1 to undo. */
 static inline void pen_am_count_sent(pen_job *job, const pen_route *route, int count)

@@ -8,8 +8,19 @@
 
 #include "am/am_arity.h"
 #include "am/am_internal.h"
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
 #include "job/checks.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "pen_config.h"
+#include "progress/progress.h"
 
 #include <string.h>
 

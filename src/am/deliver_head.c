@@ -6,6 +6,9 @@
 
 #include "am/am_arity.h"
 #include "am/am_internal.h"
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
 
 /* lane and count are constants in each inlined copy. */
 static inline __attribute__((always_inline)) void am_run_head(pen_job *job, pen_peer from,

@@ -6,6 +6,10 @@
 
 #include "am/am_arity.h"
 #include "am/am_internal.h"
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
+#include "pen_config.h"
 
 /* Runs a Medium whose head word is `head`, which contains its body's length. If the frame is not
  * valid, passes it to pen_am_deliver_any. */

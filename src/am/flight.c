@@ -14,6 +14,13 @@
  * held while parts are posted; no post function takes it. */
 #include "am/am_internal.h"
 #include "base/copy.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
+#include "job/waits.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "progress/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,8 +8,17 @@
  * Otherwise it uses a method in which only the first step can be refused: in the frame, or in
  * pieces. */
 #include "am/am_internal.h"
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "base/status.h"
+#include "boot/host_page.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "mem/mem.h"
+#include "os/lock.h"
 #include "os/os.h"
+#include "progress/progress.h"
 
 #include <errno.h>
 #include <string.h>

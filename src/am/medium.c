@@ -4,6 +4,13 @@
 #include "am/am.h"
 
 #include "am/am_internal.h"
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "job/express.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "os/lock.h"
+#include "pen_config.h"
 
 /* A body that the link copies is posted at once. All other bodies, and those that found no
  * room, are pushed. */

@@ -12,6 +12,16 @@
  * A message from a client's buffer is sent as the calls without negotiation do. */
 #include "am/am_internal.h"
 
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

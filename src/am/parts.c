@@ -8,6 +8,10 @@
 
 #include "am/am_internal.h"
 #include "base/copy.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "os/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

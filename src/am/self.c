@@ -4,6 +4,13 @@
  * without polling. No link carries these messages, and no lock is held. */
 #include "am/am_internal.h"
 
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "os/lock.h"
+#include "pen_config.h"
+#include "progress/progress.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,14 @@
 #include "am/am.h"
 
 #include "am/am_internal.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "os/lock.h"
+#include "progress/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>

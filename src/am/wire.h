@@ -10,6 +10,9 @@
 #define PEN_AM_WIRE_H
 
 #include "am/am.h"
+#include "conduit/conduit.h"
+
+#include <stdint.h>
 
 enum {
     PEN_WIRE_ARGS_SHIFT = 8,

@@ -4,8 +4,18 @@
 #include "am/am.h"
 
 #include "api/api.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/express.h"
+#include "job/job.h"
+#include "os/lock.h"
+#include "pen_config.h"
 
 #include <errno.h>
+#include <gasnet.h>
+#include <gasnetex.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* am_local.c: requests whose source may be in use after the call: with an event, with the implicit
  * operations, until the reply. */
+#include "am/am.h"
 #include "api/api.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "pen_config.h"
 #include "rma/event.h"
+
+#include <gasnetex.h>
 
 /* NOLINTBEGIN(misc-redundant-expression): spelled alike, and to stay so */
 _Static_assert(GEX_FLAG_IMMEDIATE == PEN_AM_IMMEDIATE && GEX_FLAG_LC_COPY_YES == PEN_AM_COPY &&

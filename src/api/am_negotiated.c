@@ -2,6 +2,14 @@
 /* am_negotiated.c: messages with negotiated payload. */
 #include "api/api.h"
 
+#include "am/am.h"
+#include "conduit/conduit.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "pen_config.h"
+
+#include <gasnetex.h>
+
 static const char *const prepare_names[] = {
     [PEN_COMMIT_REQUEST_MEDIUM] = "gex_AM_PrepareRequestMedium",
     [PEN_COMMIT_REQUEST_LONG] = "gex_AM_PrepareRequestLong",

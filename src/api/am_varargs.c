@@ -2,6 +2,9 @@
 /* am_varargs.c: the GASNet-1 messages with an argument that says how many arguments follow. */
 #include "api/api.h"
 
+#include "am/am.h"
+
+#include <gasnet.h>
 #include <stdarg.h>
 
 /* Packs the arguments as the inline forms do. */

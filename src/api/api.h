@@ -15,10 +15,19 @@
 #include "am/am.h"
 #include "api/config.h"
 #include "base/compiler.h"
-#include "job/checks.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/endpoint.h"
 #include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "progress/progress.h"
 
 #include <gasnet.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <pthread.h>
 #include <signal.h>

@@ -4,6 +4,12 @@
 #include "atomic/atomic.h"
 
 #include "api/api.h"
+#include "base/compiler.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "pen_config.h"
 #include "rma/watch.h"
 
 #include <gasnet_ratomic.h>

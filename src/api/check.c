@@ -2,8 +2,22 @@
 /* check.c: refuses wrong arguments, and calls in the wrong place. */
 #include "api/api.h"
 
+#include "am/am.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "diag/log.h"
+#include "job/checks.h"
+#include "job/endpoint.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "pen_config.h"
+#include "rma/event.h"
 #include "rma/watch.h"
 
+#include <gasnetex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

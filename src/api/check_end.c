@@ -3,8 +3,13 @@
  * error. */
 #include "api/api.h"
 #include "coll/barrier.h"
+#include "diag/log.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "job/thread.h"
 #include "rma/watch.h"
 
+#include <gasnetex.h>
 #include <stdlib.h>
 
 static unsigned report_lock(pen_job *job, const char *what)

@@ -2,6 +2,14 @@
 /* coll.c: collectives of GASNet-EX, and Penstock's additions. */
 #include "api/coll.h"
 
+#include "api/api.h"
+#include "base/compiler.h"
+#include "coll/coll.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "pen_config.h"
+#include "rma/event.h"
 #include "rma/watch.h"
 
 #include <gasnet_coll.h>

@@ -7,6 +7,11 @@
 
 #include "api/api.h"
 #include "coll/coll.h"
+#include "job/team.h"
+#include "job/thread.h"
+
+#include <gasnetex.h>
+#include <stdint.h>
 
 /* Returns the calling thread, after checking that it may begin a collective on the team. */
 pen_thread *pen_api_coll_enter(const char *call, const pen_team *team);

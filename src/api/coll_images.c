@@ -2,10 +2,21 @@
 /* coll_images.c: collectives among images. */
 #include "api/coll_images.h"
 
+#include "api/api.h"
+#include "coll/coll.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "pen_config.h"
+#include "rma/event.h"
 #include "rma/watch.h"
 #include "team/team.h"
 
 #include <errno.h>
+#include <gasnetex.h>
+#include <penstock/legacy_coll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,9 +12,17 @@
 #ifndef PEN_API_COLL_IMAGES_H
 #define PEN_API_COLL_IMAGES_H
 
-#include "api/coll.h"
+#include "api/api.h"
+#include "coll/coll.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
 
 #include <gasnet_coll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pen_images;
 
 /* Implements gasnet_coll_init with more than one image on a rank. counts: by rank. The thread of
  * each image calls it; the last call of a rank takes part in a collective. */

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_legacy.c: collectives of the GASNet-1 era. */
+#include "api/api.h"
 #include "api/coll.h"
 #include "api/coll_images.h"
-#include "coll/barrier.h"
+#include "coll/coll.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "pen_config.h"
 #include "team/team.h"
 
 #include <errno.h>
 #include <gasnet_coll.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -506,72 +513,6 @@ int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t count)
 {
     poll();
     return gex_Event_TestAll(handles, count, 0) == 0 ? GASNET_OK : GASNET_ERR_NOT_READY;
-}
-
-/* ---- barriers -------------------------------------------------------------------------------- */
-
-static int result_of(pen_status status)
-{
-    return status == PEN_OK          ? GASNET_OK
-           : status == PEN_ERR_AGAIN ? GASNET_ERR_NOT_READY
-                                     : GASNET_ERR_BARRIER_MISMATCH;
-}
-
-static bool is_of_images(const pen_team *team, int flags)
-{
-    return (flags & GASNET_BARRIERFLAG_IMAGES) != 0 && pen_api_images_call(team, 0);
-}
-
-void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int name, int flags)
-{
-    static const char call[] = "gasnet_coll_barrier_notify";
-    pen_thread *thread = pen_api_coll_enter(call, team);
-    if (is_of_images(team, flags))
-        pen_api_images_notify(call, thread);
-    else
-        pen_team_barrier_notify(thread, team, name, flags);
-}
-
-int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int name, int flags)
-{
-    static const char call[] = "gasnet_coll_barrier_wait";
-    (void)pen_api_coll_enter(call, team);
-    if (!is_of_images(team, flags))
-        return result_of(pen_team_barrier_wait(team, name, flags));
-    while (!pen_api_images_try(call))
-        ;
-    return GASNET_OK;
-}
-
-int gasnet_coll_barrier_try(gasnet_team_handle_t team, int name, int flags)
-{
-    static const char call[] = "gasnet_coll_barrier_try";
-    pen_thread *thread = pen_api_coll_enter(call, team);
-    if (is_of_images(team, flags))
-        return pen_api_images_try(call) ? GASNET_OK : GASNET_ERR_NOT_READY;
-    int result = result_of(pen_team_barrier_try(team, name, flags));
-    if (result == GASNET_ERR_NOT_READY) /* this call has polled, and may stand in a loop */
-        pen_poller_count(&thread->job->progress, &thread->poller, 0);
-    return result;
-}
-
-int gasnet_coll_barrier(gasnet_team_handle_t team, int name, int flags)
-{
-    gasnet_coll_barrier_notify(team, name, flags);
-    return gasnet_coll_barrier_wait(team, name, flags);
-}
-
-int gasnet_coll_barrier_result(gasnet_team_handle_t team, int *name)
-{
-    static const char call[] = "gasnet_coll_barrier_result";
-    (void)pen_api_job(call);
-    pen_api_check_team(call, team);
-    int agreed;
-    if (!pen_team_barrier_result(team, &agreed))
-        return 1;
-    if (name != NULL)
-        *name = agreed;
-    return 0;
 }
 
 /* ---- tuning ---------------------------------------------------------------------------------- */

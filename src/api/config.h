@@ -7,6 +7,7 @@
 #include "knob/knob.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct pen_api_config {                                     /* variables that api/ reads */
     bool quiet;                                                     /* GASNET_QUIET */

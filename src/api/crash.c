@@ -7,6 +7,10 @@
  * time. */
 #include "api/api.h"
 
+#include "am/am.h"
+#include "job/team.h"
+#include "pen_config.h"
+
 #include <dlfcn.h>
 #include <string.h>
 #include <ucontext.h>

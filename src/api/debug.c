@@ -3,10 +3,16 @@
  * debugger, when the job starts, at an error, or on a signal. */
 #include "api/tools.h"
 
+#include "api/api.h"
+#include "base/status.h"
 #include "boot/signal_name.h"
-#include "os/os.h"
+#include "diag/log.h"
+#include "job/job.h"
+#include "knob/knob.h"
 
 #include <errno.h>
+#include <gasnet.h>
+#include <gasnet_tools.h>
 #include <signal.h>
 #include <string.h>
 #include <strings.h>

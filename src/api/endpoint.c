@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* endpoint.c: makes endpoints, binds segments to them, publishes both, and answers questions about
  * peers' endpoints. */
+#include "job/endpoint.h"
 #include "api/api.h"
+#include "base/status.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "mem/mem.h"
+#include "pen_config.h"
 #include "team/team.h"
+
+#include <gasnetex.h>
 
 _Static_assert(GASNET_MAXEPS == PEN_ENDPOINTS_MAX, "endpoint numbers are public");
 

@@ -3,7 +3,15 @@
 #include "rma/event.h"
 
 #include "api/api.h"
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "pen_config.h"
 #include "rma/watch.h"
+
+#include <gasnetex.h>
 
 _Static_assert(GEX_EC_GET == PEN_EC_GET && GEX_EC_LC == PEN_EC_LC &&
                    GEX_EC_PUT == (PEN_EC_PUT | PEN_EC_LC) && GEX_EC_RMW == PEN_EC_RMW,

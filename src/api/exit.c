@@ -7,11 +7,19 @@
  * thread has locked a stream, the process is stuck; a deadline then ends it. */
 #include "api/api.h"
 
+#include "base/status.h"
+#include "boot/boot.h"
 #include "boot/departed.h"
+#include "boot/host_page.h"
 #include "coll/coll.h"
+#include "diag/log.h"
+#include "job/config.h"
+#include "job/job.h"
 #include "pen_config.h"
+#include "progress/progress.h"
 
 #include <errno.h>
+#include <gasnetex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,17 @@
 #include "api/api.h"
 #include "api/coll_images.h"
 
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/wait_state.h"
 #include "coll/coll.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "pen_config.h"
+#include "progress/progress.h"
+#include "rma/event.h"
 
+#include <gasnetex.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -3,6 +3,12 @@
  * end and their calls have no effect on the job. */
 #include "api/api.h"
 
+#include "base/status.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "job/job.h"
+
+#include <pthread.h>
 #include <string.h>
 
 static void in_child(void)

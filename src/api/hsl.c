@@ -4,7 +4,13 @@
  */
 #include "api/api.h"
 
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "job/job.h"
 #include "os/os.h"
+#include "progress/progress.h"
+
+#include <gasnetex.h>
 
 enum { SPINS_MAX = 200 };
 #define SLEEP_NS_MAX UINT64_C(100000000)

@@ -4,9 +4,23 @@
 #include "api/api.h"
 #include "api/program.h"
 
+#include "am/am.h"
 #include "atomic/atomic.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/host_page.h"
 #include "coll/barrier.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/checks.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "knob/knob.h"
 #include "launch/supervisor.h"
+#include "os/os.h"
+#include "pen_config.h"
 #include "pmix/pmix.h"
 #include "rma/rma.h"
 #include "team/team.h"
@@ -14,6 +28,7 @@
 #include "vis/vis.h"
 
 #include <errno.h>
+#include <gasnetex.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,13 @@
 /* kind.c: memory kinds: finds the device for a class, and answers questions about kinds. */
 #include "api/api.h"
 
+#include "base/status.h"
+#include "diag/log.h"
+#include "job/job.h"
+#include "mem/kind.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+
 #include <gasnet_mk.h>
 
 #include <stdio.h>

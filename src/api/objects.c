@@ -3,6 +3,12 @@
  * them, and pairs of endpoints. */
 #include "api/api.h"
 
+#include "job/job.h"
+#include "job/team.h"
+
+#include <gasnet.h>
+#include <gasnetex.h>
+
 /* ---- clients -------------------------------------------------------------------------------- */
 
 gex_Flags_t gex_Client_QueryFlags(gex_Client_t client) { return client->flags; }

@@ -2,6 +2,16 @@
 /* poll.c: progress, waiting for a condition, wait modes, sections without interrupts. */
 #include "api/api.h"
 
+#include "boot/wait_state.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "pen_config.h"
+#include "progress/progress.h"
+
+#include <gasnet.h>
+#include <gasnetex.h>
+
 _Static_assert(sizeof(pen_waiter) <= sizeof(pen_block), "GASNET_BLOCKUNTIL has room for a waiter");
 _Static_assert(PEN_WAIT_SPIN == GASNET_WAIT_SPIN && PEN_WAIT_BLOCK == GASNET_WAIT_BLOCK &&
                    PEN_WAIT_SPINBLOCK == GASNET_WAIT_SPINBLOCK,

@@ -2,6 +2,13 @@
 /* program.c: reads the records of the client's object files, and decides what follows from them. */
 #include "api/program.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "diag/log.h"
+#include "job/job.h"
+
+#include <gasnetex.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,12 @@
 #define PEN_API_PROGRAM_H
 
 #include "api/api.h"
+#include "base/status.h"
+#include "diag/log.h"
+#include "job/job.h"
+
+#include <gasnetex.h>
+#include <stdint.h>
 
 typedef struct pen_program {
     uint32_t name;    /* PEN_NAME_...: the conduit it was built for */

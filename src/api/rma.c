@@ -4,9 +4,18 @@
 
 #include "api/api.h"
 #include "base/copy.h"
+#include "boot/wait_state.h"
+#include "job/checks.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "pen_config.h"
+#include "rma/event.h"
 #include "rma/watch.h"
 
 #include <errno.h>
+#include <gasnetex.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,12 @@
  * calling thread's state, and the variables that clients read or define. */
 #include "api/api.h"
 
+#include "job/team.h"
+#include "job/thread.h"
+#include "pen_config.h"
+
+#include <gasnetex.h>
+
 pen_team pen_api_nobody; /* a team without members, of which nothing is mapped */
 
 pen_root pen_api_root = { .catch_exit = true, .verbose_errors = 1 };

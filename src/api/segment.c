@@ -2,6 +2,18 @@
 /* segment.c: segments of this rank, and the segment that attaching makes. */
 #include "api/api.h"
 
+#include "base/status.h"
+#include "boot/host_page.h"
+#include "diag/log.h"
+#include "job/endpoint.h"
+#include "job/job.h"
+#include "job/publish.h"
+#include "mem/kind.h"
+#include "mem/mem.h"
+#include "pen_config.h"
+
+#include <gasnet.h>
+#include <gasnetex.h>
 #include <stdlib.h>
 
 uintptr_t gasnet_getMaxLocalSegmentSize(void)

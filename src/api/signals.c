@@ -11,10 +11,13 @@
  * the process is computing; the handler of the deadline then writes the buffers it can. */
 #include "api/api.h"
 
-#include "os/os.h"
+#include "boot/boot.h"
+#include "diag/log.h"
+#include "job/job.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

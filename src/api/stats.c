@@ -3,6 +3,12 @@
  * (diag/counters.h) may change with every release; the struct of <penstock/stats.h> only grows. */
 #include "api/api.h"
 
+#include "boot/host_page.h"
+#include "conduit/conduit.h"
+#include "diag/counters.h"
+#include "job/job.h"
+
+#include <gasnetex.h>
 #include <penstock/stats.h>
 #include <sched.h>
 #include <string.h>

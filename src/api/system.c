@@ -2,6 +2,16 @@
 /* system.c: error names, the environment, near ranks, and threads. */
 #include "api/api.h"
 
+#include "base/status.h"
+#include "boot/boot.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "pen_config.h"
+
+#include <gasnetex.h>
+#include <pthread.h>
 #include <string.h>
 
 /* ---- errors --------------------------------------------------------------------------------- */

@@ -3,8 +3,16 @@
 #include "team/team.h"
 
 #include "api/api.h"
+#include "base/compiler.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "pen_config.h"
 
 #include <errno.h>
+#include <gasnetex.h>
 #include <stdlib.h>
 #include <string.h>
 

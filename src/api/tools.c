@@ -3,9 +3,21 @@
  * figures and names of the machine. */
 #include "api/tools.h"
 
+#include "api/api.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "diag/log.h"
+#include "job/job.h"
+#include "knob/knob.h"
 #include "os/os.h"
+#include "pen_config.h"
+#include "tools/tools.h"
 
+#include <gasnet.h>
+#include <gasnet_tools.h>
+#include <gasnetex.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,9 @@
 #ifndef PEN_API_TOOLS_H
 #define PEN_API_TOOLS_H
 
-#include "api/api.h"
-
+#include "base/compiler.h"
+#include "base/status.h"
+#include "diag/log.h"
 #include "tools/tools.h"
 
 #include <stdarg.h>

@@ -2,9 +2,16 @@
 /* tools_debug.c: fatal errors of the client, waiting for the debugger, stacks, signals. */
 #include "api/tools.h"
 
+#include "api/api.h"
+#include "base/compiler.h"
+#include "diag/log.h"
+#include "knob/knob.h"
 #include "os/os.h"
 
+#include <gasnet.h>
+#include <gasnet_tools.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,12 @@
  * kernel or processor could bring. */
 #include "api/tools.h"
 
+#include "api/api.h"
+#include "diag/log.h"
+
+#include <gasnet.h>
+#include <gasnet_tools.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

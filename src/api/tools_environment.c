@@ -2,7 +2,14 @@
 /* tools_environment.c: the client's variables, printed like the library's own. */
 #include "api/tools.h"
 
+#include "api/api.h"
+#include "job/job.h"
+#include "knob/knob.h"
+#include "tools/tools.h"
+
 #include <errno.h>
+#include <gasnet.h>
+#include <gasnet_tools.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

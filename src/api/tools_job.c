@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools_job.c: GASNet's constants and lists of memory as text. */
-#include "api/tools.h"
 
 #include "os/os.h"
 
+#include "api/api.h"
+#include "base/compiler.h"
+
+#include <gasnet.h>
+#include <gasnet_tools.h>
+#include <gasnetex.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

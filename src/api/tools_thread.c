@@ -7,6 +7,12 @@
  * and a thread sees its own writes. */
 #include "api/tools.h"
 
+#include "api/api.h"
+#include "base/compiler.h"
+
+#include <gasnet.h>
+#include <gasnet_tools.h>
+#include <pthread.h>
 #include <string.h>
 
 _Static_assert(sizeof(pthread_mutex_t) <= sizeof(((gasnett_mutex_t *)NULL)->object), "room");

@@ -9,9 +9,16 @@
  * since the first reading. */
 #include "api/tools.h"
 
+#include "api/api.h"
+#include "base/compiler.h"
+#include "diag/log.h"
 #include "os/os.h"
+#include "tools/tools.h"
 
 #include <errno.h>
+#include <gasnet.h>
+#include <gasnet_tools.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/time.h>
 #include <time.h>

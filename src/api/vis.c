@@ -3,6 +3,11 @@
 #include "vis/vis.h"
 
 #include "api/api.h"
+#include "job/checks.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "pen_config.h"
+#include "rma/event.h"
 #include "rma/watch.h"
 
 #include <gasnet_vis.h>

@@ -3,6 +3,7 @@
  * there is one; otherwise by a compare-and-swap loop, until no other change comes between. */
 #include "atomic/atomic.h"
 
+#include <penstock/types.h>
 #include <string.h>
 
 /* The client declares its words with its own type. */

@@ -3,7 +3,19 @@
 #include "atomic/atomic.h"
 
 #include "atomic/atomic_internal.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "rma/event.h"
 
+#include <penstock/abi.h>
+#include <penstock/types.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,10 +13,15 @@
 #ifndef PEN_ATOMIC_ATOMIC_H
 #define PEN_ATOMIC_ATOMIC_H
 
+#include "base/status.h"
 #include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
 #include "rma/event.h"
 
 #include <penstock/abi.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 typedef struct pen_atomic_domain { /* gex_AD_t */

@@ -4,6 +4,14 @@
 #define PEN_ATOMIC_ATOMIC_INTERNAL_H
 
 #include "atomic/atomic.h"
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
+#include "os/lock.h"
+
+#include <penstock/abi.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* The location of an operation. */
 typedef struct atomic_place {

@@ -7,8 +7,20 @@
  * keeps no state. */
 #include "am/am.h"
 #include "atomic/atomic_internal.h"
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/waits.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+#include "rma/event.h"
 
 #include <errno.h>
+#include <penstock/abi.h>
+#include <penstock/types.h>
 #include <stdlib.h>
 #include <string.h>
 

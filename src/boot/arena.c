@@ -3,9 +3,12 @@
 #include "boot/arena.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
 #include "boot/departed.h"
 #include "boot/knobs.h"
 #include "boot/remedy.h"
+#include "diag/log.h"
+#include "knob/knob.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -8,7 +8,14 @@
 #ifndef PEN_BOOT_ARENA_H
 #define PEN_BOOT_ARENA_H
 
+#include "base/status.h"
 #include "boot/boot.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct pen_arena {
     int fd;

@@ -4,11 +4,14 @@
  * exchange of blobs, which use the host page only. */
 #include "boot/boot.h"
 
+#include "base/status.h"
 #include "boot/arena.h"
 #include "boot/control.h"
 #include "boot/departed.h"
 #include "boot/knobs.h"
 #include "boot/remedy.h"
+#include "diag/log.h"
+#include "knob/knob.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -12,7 +12,6 @@
 #include "base/status.h"
 #include "boot/host_page.h"
 #include "diag/log.h"
-#include "knob/knob.h"
 #include "os/turns.h"
 
 #include <stdatomic.h>

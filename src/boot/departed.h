@@ -8,7 +8,11 @@
 #ifndef PEN_BOOT_DEPARTED_H
 #define PEN_BOOT_DEPARTED_H
 
-#include "boot/boot.h"
+#include "boot/host_page.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { PEN_DEPARTED_TEAMS = 254 }; /* further teams are not recorded */
 

@@ -2,6 +2,10 @@
 /* knobs.c: table and readers of the variables that decide how a job is made. */
 #include "boot/knobs.h"
 
+#include "base/status.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #ifndef PEN_BOOT_KNOBS_H
 #define PEN_BOOT_KNOBS_H
 
+#include "base/status.h"
 #include "diag/log.h"
 #include "knob/knob.h"
 

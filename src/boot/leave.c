@@ -3,9 +3,11 @@
  * answers. */
 #include "boot/boot.h"
 
+#include "base/status.h"
 #include "boot/control.h"
 #include "boot/departed.h"
 #include "boot/remedy.h"
+#include "diag/log.h"
 #include "os/os.h"
 
 #include <errno.h>

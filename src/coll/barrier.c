@@ -13,8 +13,22 @@
 #include "coll/barrier.h"
 
 #include "am/am.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/host_page.h"
+#include "boot/wait_state.h"
 #include "coll/early.h"
 #include "coll/shared.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "knob/knob.h"
+#include "os/lock.h"
+#include "pen_config.h"
+#include "progress/progress.h"
+#include "rma/event.h"
 
 #include <errno.h>
 #include <stdlib.h>

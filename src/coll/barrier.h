@@ -10,7 +10,13 @@
 #ifndef PEN_COLL_BARRIER_H
 #define PEN_COLL_BARRIER_H
 
-#include "coll/coll.h"
+#include "base/status.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "knob/knob.h"
+
+#include <stdbool.h>
 
 extern const pen_knob pen_coll_knobs[];
 typedef struct pen_coll_config {

@@ -2,7 +2,15 @@
 /* coll.c: opening and closing a team's part, and beginning collectives. */
 #include "coll/coll.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
 #include "coll/shared.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "os/lock.h"
+#include "rma/event.h"
 
 #include <stdlib.h>
 #include <strings.h>

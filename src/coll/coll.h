@@ -16,8 +16,15 @@
 #ifndef PEN_COLL_COLL_H
 #define PEN_COLL_COLL_H
 
+#include "base/status.h"
 #include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
 #include "rma/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define PEN_COLL_ALL UINT32_MAX /* in place of a root: every member gets the result */
 

@@ -9,7 +9,17 @@
 #ifndef PEN_COLL_COLL_INTERNAL_H
 #define PEN_COLL_COLL_INTERNAL_H
 
-#include "coll/barrier.h"
+#include "base/status.h"
+#include "boot/host_page.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+#include "rma/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

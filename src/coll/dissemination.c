@@ -5,6 +5,8 @@
  * sends the next one, so a rank that only polls delays no peer. */
 #include "am/am.h"
 #include "coll/coll_internal.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
 
 static uint32_t rounds(uint32_t ranks)
 {

@@ -3,6 +3,11 @@
  * per sender and team. A hash table finds the list. */
 #include "coll/early.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

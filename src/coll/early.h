@@ -6,7 +6,13 @@
 #ifndef PEN_COLL_EARLY_H
 #define PEN_COLL_EARLY_H
 
+#include "am/am.h"
 #include "coll/engine.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct pen_coll_kept {   /* for a team that exists here: DATA; an orphan: DATA or ASK */
     pen_coll_kept *next; /* next in a list; the last message points to the first */

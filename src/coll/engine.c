@@ -2,7 +2,13 @@
 /* engine.c: see engine.h: a team's collectives underway, with their sections and steps. */
 #include "coll/engine.h"
 
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+#include "rma/event.h"
 
 #include <errno.h>
 #include <stdlib.h>

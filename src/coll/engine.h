@@ -19,9 +19,17 @@
 #ifndef PEN_COLL_ENGINE_H
 #define PEN_COLL_ENGINE_H
 
-#include "am/am.h"
+#include "base/compiler.h"
 #include "coll/coll.h"
 #include "coll/coll_internal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "rma/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
     PEN_COLL_WINDOW = 64,                             /* collectives; a power of two */

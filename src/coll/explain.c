@@ -3,6 +3,14 @@
  * slow part of the wait calls it. */
 #include "coll/shared.h"
 
+#include "boot/departed.h"
+#include "boot/wait_state.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/waits.h"
+#include "os/lock.h"
+#include "rma/event.h"
+
 static void note_collective(const pen_coll_team *coll, const pen_coll_what *what, uint32_t peer,
                             pen_wait_note *note)
 {

@@ -14,6 +14,10 @@
  * With more ranks than cores, a barrier costs each rank one time slice. */
 #include "coll/coll_internal.h"
 
+#include "base/compiler.h"
+#include "boot/host_page.h"
+#include "job/job.h"
+
 #include <stdatomic.h>
 
 /* Line numbers of a rank; each meeting has its own set. The nodes of a level are spread over the

@@ -12,9 +12,16 @@
  * of kept messages is bounded for each peer; a peer that follows the protocol never reaches the
  * bound. READY and CREDIT answer messages of a team that their receiver has made, so they need not
  * be kept. */
+#include "am/am.h"
+#include "base/compiler.h"
 #include "base/copy.h"
 #include "coll/early.h"
 #include "coll/engine.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "os/lock.h"
 
 #include <errno.h>
 #include <stdlib.h>

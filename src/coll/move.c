@@ -4,6 +4,9 @@
  * directly, so that each byte travels once. */
 #include "coll/engine.h"
 
+#include "base/compiler.h"
+
+#include <penstock/abi.h>
 #include <string.h>
 
 /* Up to these lengths, in bytes of all members' parts together, trees are used. A broadcast uses

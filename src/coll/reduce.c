@@ -7,6 +7,10 @@
  * run, for every operation. */
 #include "coll/engine.h"
 
+#include "base/compiler.h"
+
+#include <penstock/abi.h>
+
 /* Up to this length, and up to this many ranks if their number is no power of two, a reduction
  * to all exchanges partial results in every round. Longer ones are reduced to one member and
  * broadcast. */

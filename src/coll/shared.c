@@ -2,7 +2,16 @@
 /* shared.c: see shared.h: a rank's shares, and a team's queue and turns. */
 #include "coll/shared.h"
 
-#include "os/os.h"
+#include "base/compiler.h"
+#include "boot/host_page.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+#include "rma/event.h"
 
 #include <errno.h>
 #include <stdlib.h>

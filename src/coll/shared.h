@@ -44,9 +44,17 @@
 #ifndef PEN_COLL_SHARED_H
 #define PEN_COLL_SHARED_H
 
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "boot/host_page.h"
 #include "coll/engine.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "rma/event.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum {

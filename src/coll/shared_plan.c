@@ -4,6 +4,8 @@
  * on values on which they agree. */
 #include "coll/shared.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
 #include "os/os.h"
 
 #include <string.h>

@@ -8,6 +8,7 @@
  * two neighbouring ranges of 2^i ranks become one. */
 #include "coll/shared.h"
 
+#include "base/compiler.h"
 #include "base/copy.h"
 
 #include <stdlib.h>

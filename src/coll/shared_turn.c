@@ -3,7 +3,13 @@
  * peers' posts, and detecting members that began a different collective. Called under the claim. */
 #include "coll/shared.h"
 
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "base/status.h"
+#include "boot/host_page.h"
+#include "job/fatal.h"
+#include "job/team.h"
+#include "mem/mem.h"
 #include "os/os.h"
 
 #include <string.h>

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* split.c: the split-phase barrier on any team: a reduction to all of the members' words. */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/wait_state.h"
 #include "coll/barrier.h"
 #include "coll/engine.h"
+#include "job/fatal.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+#include "rma/event.h"
 
 enum { TYPE_USER = 1 << 6, OPERATION_USER = 1 << 30 };
 

@@ -28,6 +28,7 @@
 
 #include "base/status.h"
 #include "diag/counters.h"
+#include "diag/log.h"
 #include "knob/knob.h"
 #include "os/lock.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* registry.c: finds a conduit by name, or the best one for a job. */
-#include "base/compiler.h"
 #include "base/nearest.h"
+#include "base/status.h"
 #include "conduit/conduit.h"
+#include "diag/log.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared.c: how much of the host arena to set aside. At that time the ranks have not yet chosen
  * a conduit. */
+#include "base/status.h"
 #include "conduit/conduit.h"
+#include "diag/log.h"
 #include "knob/knob.h"
 
 #include <stdint.h>

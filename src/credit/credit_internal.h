@@ -6,6 +6,9 @@
 
 #include "credit/credit.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 void pen_credit_list_open(pen_credit_list *list, pen_credit_link *links, uint32_t peers);
 void pen_credit_list_push(pen_credit_list *list,
                           uint32_t peer_i); /* does nothing if the peer is in the list */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* policies.c: decides how many credits each peer may have. A policy moves quota. receiver.c moves
  * the slots after it where it can, and keeps both ledgers whatever a policy decides. */
-#include "base/compiler.h"
 #include "credit/credit_internal.h"
 
 #define PACE_STOPPED 1e30

@@ -4,6 +4,7 @@
  * differ for a while, because an exposed credit cannot be taken from its sender, only asked for. A
  * slot is never granted twice. */
 #include "base/compiler.h"
+#include "base/status.h"
 #include "credit/credit_internal.h"
 
 static inline uint32_t held(const pen_credit_source *peer)

@@ -2,6 +2,7 @@
 /* sender.c: the spending sender. A sender knows its credits in hand, and how many must stay there.
  */
 #include "base/compiler.h"
+#include "base/status.h"
 #include "credit/credit_internal.h"
 
 void pen_credit_sender_stall(pen_credit_target *peer, uint32_t reserve, uint32_t left)

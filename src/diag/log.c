@@ -3,6 +3,8 @@
  * write. */
 #include "diag/log.h"
 
+#include "base/compiler.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>

@@ -6,7 +6,6 @@
 #define PEN_DIAG_LOG_H
 
 #include "base/compiler.h"
-#include "base/status.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

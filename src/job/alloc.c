@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alloc.c: memory for a job's tables, and the message if there is no memory. */
+#include "job/fatal.h"
 #include "job/job.h"
+
+#include "base/status.h"
+#include "diag/log.h"
 
 #include <stdlib.h>
 

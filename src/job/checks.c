@@ -2,6 +2,9 @@
 /* checks.c: PENSTOCK_CHECK_OFF: classes of checks by name. */
 #include "job/checks.h"
 
+#include "base/status.h"
+#include "diag/log.h"
+
 #include <stddef.h>
 #include <string.h>
 

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* config.c: the variables of a job, and the value of GASNET_MAX_SEGSIZE on this host. */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/host_page.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
 #include "job/checks.h"
 #include "job/job_internal.h"
+#include "knob/knob.h"
+#include "link/impair.h"
+#include "mem/kind.h"
 #include "os/os.h"
+#include "progress/progress.h"
 
+#include <penstock/abi.h>
 #include <stdio.h>
 #include <string.h>
 

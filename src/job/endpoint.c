@@ -2,7 +2,17 @@
 /* endpoint.c: a rank's endpoints, the pairs between them and peers', and the frozen views: which
  * peers' memory inline code may load and store over a team or pair. */
 #include "job/job_internal.h"
+#include "job/publish.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "job/fatal.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "pen_config.h"
+
+#include <penstock/abi.h>
+#include <penstock/types.h>
 #include <stdlib.h>
 #include <string.h>
 

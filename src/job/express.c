@@ -3,6 +3,9 @@
  * express entries without further tests. */
 #include "job/job.h"
 
+#include "conduit/conduit.h"
+#include "os/lock.h"
+
 /* A channel without room, to which no sender writes. */
 static const pen_express no_room;
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fatal.c: ending a job that cannot continue, and printing the counters at any end. */
+#include "job/fatal.h"
 #include "job/job.h"
+
+#include "boot/boot.h"
+#include "conduit/conduit.h"
+#include "diag/counters.h"
+#include "diag/log.h"
+#include "pen_config.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,7 +2,15 @@
 /* host.c: the callbacks that the engine lends to a conduit, and the end of a job that has lost a
  * peer. */
 #include "job/job_internal.h"
-#include "os/os.h"
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/host_page.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "progress/progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job.c: joining and leaving a job: variables, conduit, greetings, routes, and the objects that
  * every client gets. */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/host_page.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/fatal.h"
 #include "job/job_internal.h"
+#include "link/impair.h"
+#include "mem/mem.h"
+#include "os/lock.h"
 #include "os/os.h"
+#include "progress/progress.h"
+#include "reliable/reliable.h"
 
+#include <penstock/abi.h>
+#include <penstock/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,14 @@
 #ifndef PEN_JOB_JOB_INTERNAL_H
 #define PEN_JOB_JOB_INTERNAL_H
 
+#include "base/status.h"
+#include "conduit/conduit.h"
 #include "job/job.h"
 #include "link/impair.h"
-#include "reliable/reliable.h"
+#include "progress/progress.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Reads the tables of job/, progress/, the conduit and link/. The process's own environment
  * overrides the console's. */

@@ -5,6 +5,15 @@
  * properties, not by its name. */
 #include "job/job_internal.h"
 
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/host_page.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "link/host.h"
+#include "progress/progress.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* orphan.c: the job's state in a process that a rank forked. The child has a copy of the rank's
  * whole state, but it is not a rank, so its calls must not affect the job. */
+#include "job/fatal.h"
 #include "job/job.h"
+
+#include "base/status.h"
+#include "boot/boot.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "os/lock.h"
+#include "progress/progress.h"
 
 #include <stdlib.h>
 #include <unistd.h>

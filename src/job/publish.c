@@ -2,6 +2,17 @@
 /* publish.c: exporting segments to peers, and importing those of peers. */
 #include "job/job_internal.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "job/publish.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+
+#include <penstock/types.h>
 #include <stdlib.h>
 #include <string.h>
 

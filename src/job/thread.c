@@ -2,7 +2,12 @@
 /* thread.c: the client threads of a rank. */
 #include "job/job_internal.h"
 
+#include "job/fatal.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+
 #include <errno.h>
+#include <penstock/abi.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,15 @@
  * host page. */
 #include "job/job_internal.h"
 
+#include "base/compiler.h"
+#include "boot/boot.h"
+#include "boot/departed.h"
+#include "boot/host_page.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "os/lock.h"
+#include "progress/progress.h"
+
 enum { OPERATIONS_MAX = 256 }; /* operations of one wait that are examined */
 
 void pen_job_add_explainer(pen_job *job, pen_explain explain)

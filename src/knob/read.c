@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* read.c: fills a config struct from the environment, row by row. */
 #include "base/compiler.h"
+#include "base/status.h"
+#include "diag/log.h"
 #include "knob/knob.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* unknown.c: detects variables with a mistake in the name, which otherwise would have no effect
  * and cause no message. */
 #include "base/nearest.h"
+#include "diag/log.h"
 #include "knob/knob.h"
 
 #include <string.h>

@@ -4,6 +4,10 @@
  * on a reader. */
 #include "launch/supervisor_parts.h"
 
+#include "base/status.h"
+#include "boot/arena.h"
+#include "boot/boot.h"
+#include "diag/log.h"
 #include "os/os.h"
 
 #include <pthread.h>

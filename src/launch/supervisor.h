@@ -9,8 +9,11 @@
 
 #include "base/status.h"
 #include "boot/boot.h"
+#include "diag/log.h"
 
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Operations of a supervisor's role: see supervisor_parts.h. */
 typedef struct pen_super_ops pen_super_ops;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* supervisor_doing.c: reports what each rank is doing, at the time limit and on SIGUSR2: a line for
  * each rank, then one for each kind of barrier that ranks wait in. */
+#include "boot/host_page.h"
+#include "boot/wait_state.h"
+#include "diag/log.h"
 #include "launch/supervisor_parts.h"
 #include "os/os.h"
 #include "os/proc.h"

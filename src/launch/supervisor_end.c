@@ -3,6 +3,7 @@
  * decides. */
 #include "launch/supervisor_parts.h"
 
+#include "boot/control.h"
 #include "os/os.h"
 #include "os/proc.h"
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* supervisor_local.c: operations on ranks that are children of this process, for a job on one host.
  * An agent uses most of them for its own children. */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/arena.h"
+#include "boot/control.h"
+#include "boot/host_page.h"
+#include "diag/log.h"
 #include "launch/supervisor_parts.h"
 #include "os/os.h"
 #include "os/proc.h"

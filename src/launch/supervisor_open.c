@@ -3,8 +3,11 @@
  * limits, the arena and the ranks' environment. */
 #include "launch/supervisor_parts.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
 #include "boot/knobs.h"
 #include "boot/remedy.h"
+#include "diag/log.h"
 #include "os/os.h"
 #include "os/proc.h"
 

@@ -4,14 +4,21 @@
 #ifndef PEN_LAUNCH_SUPERVISOR_PARTS_H
 #define PEN_LAUNCH_SUPERVISOR_PARTS_H
 
+#include "base/status.h"
 #include "boot/arena.h"
+#include "boot/boot.h"
 #include "boot/control.h"
+#include "boot/host_page.h"
+#include "boot/wait_state.h"
+#include "diag/log.h"
 #include "launch/exit_rule.h"
 #include "launch/lines.h"
 #include "launch/output.h"
 #include "launch/supervisor.h"
 
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 

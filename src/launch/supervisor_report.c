@@ -5,6 +5,7 @@
 
 #include "boot/remedy.h"
 #include "boot/signal_name.h"
+#include "diag/log.h"
 
 #include <errno.h>
 #include <stdio.h>

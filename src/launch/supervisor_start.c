@@ -3,7 +3,12 @@
  * became its own launcher. */
 #include "launch/supervisor_parts.h"
 
+#include "base/status.h"
+#include "boot/arena.h"
+#include "boot/boot.h"
+#include "boot/control.h"
 #include "boot/remedy.h"
+#include "diag/log.h"
 #include "os/os.h"
 
 #include <errno.h>

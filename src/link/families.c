@@ -3,6 +3,10 @@
  * like posted ones; all further calls are passed on. */
 #include "link/impair_internal.h"
 
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "os/lock.h"
+
 #include <string.h>
 
 /* ---- frames written in place ---------------------------------------------------------------- */

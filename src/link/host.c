@@ -2,6 +2,9 @@
 /* host.c: a host that passes every call on to the host above it. */
 #include "link/host.h"
 
+#include "base/status.h"
+#include "conduit/conduit.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 

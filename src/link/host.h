@@ -7,6 +7,10 @@
 #include "base/compiler.h"
 #include "conduit/conduit.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /* ---- delivering ------------------------------------------------------------------------------ */
 
 /* Delivers a frame by the cheaper of the host's two functions. The caller is inside its poll.

@@ -3,7 +3,13 @@
  * every link has. */
 #include "link/impair.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "knob/knob.h"
 #include "link/impair_internal.h"
+#include "os/lock.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,9 +7,13 @@
 #ifndef PEN_LINK_IMPAIR_INTERNAL_H
 #define PEN_LINK_IMPAIR_INTERNAL_H
 
+#include "conduit/conduit.h"
 #include "link/impair.h"
+#include "os/lock.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct impair_held impair_held;
 

@@ -2,6 +2,8 @@
 /* lanes.c: lists of kept frames, one for each lane. */
 #include "link/lanes.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
 #include "link/host.h"
 
 #include <string.h>

@@ -7,6 +7,10 @@
 
 #include "conduit/conduit.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 enum { PEN_KEPT_ALIGN = 16 };
 
 typedef struct pen_kept {

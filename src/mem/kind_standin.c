@@ -5,6 +5,8 @@
 #include "mem/kind_standin.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "os/lock.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -9,6 +9,10 @@
 #include "mem/mem.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "os/lock.h"
 #include "os/os.h"
 
 #include <errno.h>

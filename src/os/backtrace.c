@@ -2,8 +2,9 @@
 /* backtrace.c: prints stacks for a crash report. The first backtrace() of a process may load a
  * library, so a program that will call this from a signal handler must call it, or backtrace(),
  * once before. */
-#include "base/compiler.h"
 #include "os/os.h"
+
+#include "pen_config.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,8 @@
  * permission depends on user, ptrace scope and seccomp, so it is found by trying. */
 #include "os/os.h"
 
+#include "base/status.h"
+
 #include <errno.h>
 #include <sys/uio.h>
 

@@ -2,6 +2,8 @@
 /* lock.c: the slow path of a contended lock: spin a little, yield, sleep. */
 #include "os/lock.h"
 
+#include "base/compiler.h"
+
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>

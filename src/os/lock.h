@@ -6,6 +6,7 @@
 #define PEN_OS_LOCK_H
 
 #include "base/compiler.h"
+#include "pen_config.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* membarrier.c: a fence on every core that runs a registered process. Only the caller pays for
  * it. */
-#include "base/compiler.h"
 #include "os/os.h"
+
+#include "pen_config.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

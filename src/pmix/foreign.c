@@ -3,6 +3,8 @@
  * allocation alone (SLURM_JOB_ID) is no launcher. */
 #include "pmix/foreign.h"
 
+#include "knob/knob.h"
+
 #include <stddef.h>
 #include <string.h>
 

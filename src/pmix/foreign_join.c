@@ -3,7 +3,11 @@
  * PMIx, refuses with an error, or runs alone. */
 #include "pmix/pmix.h"
 
+#include "base/status.h"
+#include "boot/boot.h"
 #include "boot/knobs.h"
+#include "diag/log.h"
+#include "knob/knob.h"
 #include "pmix/foreign.h"
 
 #include <limits.h>

@@ -11,8 +11,13 @@
 #ifndef PEN_PMIX_PMIX_H
 #define PEN_PMIX_PMIX_H
 
+#include "base/status.h"
 #include "boot/boot.h"
+#include "diag/log.h"
 #include "pmix/foreign.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Joins or refuses the job of another launcher; called through pen_boot_ways. */
 pen_status pen_foreign_join(pen_log *log, const pen_boot_needs *needs,

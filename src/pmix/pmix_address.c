@@ -2,6 +2,7 @@
 /* pmix_address.c: resolves host names, and asks the kernel for the route to them. */
 #include "pmix/pmix_address.h"
 
+#include "diag/log.h"
 #include "knob/knob.h"
 
 #include <netdb.h>

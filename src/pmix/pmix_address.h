@@ -6,6 +6,10 @@
 #include "diag/log.h"
 #include "pmix/pmix_hello.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /* Writes the address from which a packet to another host would leave, as text. Writes "" if
  * variables give the address, or if all blocks are on one host. If the address cannot be found,
  * prints the reason and returns false. */

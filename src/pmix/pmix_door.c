@@ -4,6 +4,7 @@
 #include "pmix/pmix_door.h"
 
 #include "os/os.h"
+#include "pmix/pmix_hello.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
 #ifndef PEN_PMIX_PMIX_DOOR_H
 #define PEN_PMIX_PMIX_DOOR_H
 
-#include "pmix/pmix_hello.h"
+#include <stdint.h>
 
 /* Opens the door. Returns the listening socket, or -1 with errno. */
 int pen_pmix_door_open(const uint8_t *door, uint32_t guests);

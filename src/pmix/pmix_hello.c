@@ -4,6 +4,8 @@
 
 #include "boot/boot.h"
 
+#include "base/pack.h"
+#include "boot/host_page.h"
 #include "pen_config.h"
 
 #include <stdlib.h>

@@ -11,6 +11,9 @@
 #include "boot/host_page.h"
 
 #include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* First bytes of a greeting in every version. */
 #define PEN_PMIX_HELLO_MARK "penstock-pmix-1 "

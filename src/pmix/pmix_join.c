@@ -5,8 +5,15 @@
  * limit. */
 #include "pmix/pmix.h"
 
+#include "base/pack.h"
+#include "base/status.h"
+#include "boot/arena.h"
+#include "boot/boot.h"
+#include "boot/host_page.h"
 #include "boot/knobs.h"
 #include "boot/remedy.h"
+#include "diag/log.h"
+#include "knob/knob.h"
 #include "os/os.h"
 #include "pen_config.h"
 #include "pmix/pmix_address.h"

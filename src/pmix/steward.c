@@ -3,6 +3,9 @@
  * news of PMIx. */
 #include "pmix/steward.h"
 
+#include "base/compiler.h"
+#include "boot/control.h"
+#include "boot/host_page.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -4,11 +4,15 @@
 #ifndef PEN_PMIX_STEWARD_H
 #define PEN_PMIX_STEWARD_H
 
-#include "boot/arena.h"
+#include "boot/boot.h"
 #include "boot/control.h"
+#include "boot/host_page.h"
 #include "boot/knobs.h"
+#include "diag/log.h"
 #include "pmix/pmix_client.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Kind of news that comes from this process, not from PMIx. */

@@ -5,6 +5,9 @@
  * rely on it. */
 #include "pmix/steward.h"
 
+#include "boot/control.h"
+#include "boot/host_page.h"
+#include "diag/log.h"
 #include "os/os.h"
 #include "os/proc.h"
 

@@ -4,6 +4,8 @@
 #include "pmix/steward.h"
 
 #include "base/pack.h"
+#include "boot/boot.h"
+#include "diag/log.h"
 #include "os/os.h"
 
 #include <limits.h>

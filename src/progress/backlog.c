@@ -10,6 +10,12 @@
  * requests that links kept. */
 #include "progress/progress.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/counters.h"
+#include "os/lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,15 @@
 /* progress.c: the ports of a rank, and a poll of all of them. */
 #include "progress/progress.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "diag/counters.h"
+#include "knob/knob.h"
+#include "os/lock.h"
 #include "os/os.h"
+#include "pen_config.h"
 
+#include <penstock/abi.h>
 #include <pthread.h>
 #include <string.h>
 

@@ -16,15 +16,20 @@
 #define PEN_PROGRESS_PROGRESS_H
 
 #include "base/compiler.h"
+#include "base/status.h"
 #include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "diag/counters.h"
+#include "knob/knob.h"
 #include "os/lock.h"
 #include "os/os.h"
 #include "os/turns.h"
+#include "pen_config.h"
 
+#include <penstock/abi.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Lower bound for the knob, because waking an idle core takes tens of microseconds. */

@@ -14,7 +14,12 @@
  * milliseconds; sleeping does not. */
 #include "progress/progress.h"
 
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "os/lock.h"
 #include "os/os.h"
+#include "os/turns.h"
 
 #include <poll.h>
 #include <sched.h>

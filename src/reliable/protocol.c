@@ -3,6 +3,10 @@
  * time. */
 #include "reliable/protocol.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "link/lanes.h"
 #include "reliable/protocol_internal.h"
 
 #include <string.h>

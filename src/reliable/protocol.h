@@ -26,11 +26,15 @@
 #ifndef PEN_RELIABLE_PROTOCOL_H
 #define PEN_RELIABLE_PROTOCOL_H
 
+#include "base/status.h"
 #include "conduit/conduit.h"
 #include "link/lanes.h"
 #include "reliable/pace.h"
 #include "reliable/window.h"
-#include "reliable/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct pen_rel_record pen_rel_record; /* a frame that is not acknowledged */
 

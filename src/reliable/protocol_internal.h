@@ -5,7 +5,12 @@
 #define PEN_RELIABLE_PROTOCOL_INTERNAL_H
 
 #include "base/compiler.h"
+#include "conduit/conduit.h"
 #include "reliable/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
     REL_ALIGN = 16,

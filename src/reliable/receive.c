@@ -3,6 +3,10 @@
  * before, and handed on or kept. Bytes come from a peer: nothing is believed. */
 #include "reliable/protocol_internal.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "link/lanes.h"
+
 #include <string.h>
 
 /* A frame of the link below, once it was read. */

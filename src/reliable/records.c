@@ -2,6 +2,9 @@
 /* records.c: frames that are kept until they are acknowledged. */
 #include "reliable/protocol_internal.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+
 #include <string.h>
 
 enum { SMALL_LEN = 512, SPARE_MAX = 256, LARGE_SPARE_MAX = 16, LARGE_LEAST = 16384 };

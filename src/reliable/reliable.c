@@ -8,7 +8,12 @@
 #include "reliable/reliable.h"
 
 #include "base/bytes.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
 #include "link/host.h"
+#include "link/lanes.h"
+#include "os/lock.h"
 #include "os/os.h"
 
 #include <errno.h>

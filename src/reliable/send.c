@@ -2,6 +2,9 @@
 /* send.c: the sender's half of a session: posting, acknowledgements, lost frames, probes. */
 #include "reliable/protocol_internal.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+
 #include <string.h>
 
 enum { REORDER_MAX = 3 }; /* transmissions that overtake a frame before it counts as lost */

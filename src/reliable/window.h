@@ -7,6 +7,8 @@
 
 #include "reliable/wire.h"
 
+#include <stdint.h>
+
 typedef struct pen_rel_window {
     uint32_t base;                      /* the oldest that has not arrived */
     uint32_t high;                      /* one past the newest that has, or base */

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "conduit/conduit.h"
 
 #include <string.h>
 

@@ -6,7 +6,19 @@
 
 #include "os/os.h"
 
+#include "base/pack.h"
+#include "base/status.h"
+#include "boot/arena.h"
+#include "boot/boot.h"
+#include "boot/control.h"
+#include "boot/wait_state.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+#include "launch/exit_rule.h"
+#include "launch/supervisor.h"
+#include "launch/supervisor_parts.h"
 #include "pen_config.h"
+#include "remote/hosts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,6 +7,7 @@
 #define PEN_REMOTE_AGENT_H
 
 #include "boot/boot.h"
+#include "diag/log.h"
 
 #include <sched.h>
 

@@ -4,11 +4,17 @@
 #define PEN_REMOTE_AGENT_INTERNAL_H
 
 #include "base/pack.h"
+#include "base/status.h"
+#include "diag/log.h"
 #include "launch/supervisor_parts.h"
 #include "remote/agent.h"
 #include "remote/fleet.h"
 #include "remote/lifeline.h"
 #include "remote/start_order.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* epoll data of the launcher, and of rank 0's standard input */
 #define PEN_AGENT_UP    UINT64_MAX

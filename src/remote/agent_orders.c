@@ -4,7 +4,16 @@
 
 #include "boot/departed.h"
 
+#include "base/pack.h"
+#include "base/status.h"
+#include "boot/arena.h"
+#include "boot/boot.h"
+#include "boot/control.h"
+#include "boot/host_page.h"
 #include "boot/knobs.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+#include "launch/supervisor_parts.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -7,6 +7,9 @@
 
 #include "remote/record.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 typedef struct pen_channel {
     int in, out; /* equal for a socket; -1: closed */
     bool begun;  /* the magic has come; set at once if no magic is expected */

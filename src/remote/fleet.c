@@ -2,6 +2,8 @@
 /* fleet.c: starts agents over ssh, and exchanges records with them. */
 #include "remote/fleet.h"
 
+#include "base/pack.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

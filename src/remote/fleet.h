@@ -8,9 +8,10 @@
 #define PEN_REMOTE_FLEET_H
 
 #include "base/pack.h"
-#include "diag/log.h"
 #include "remote/channel.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Hosts to start agents on, and how. Made by the launcher, or read from a TREE record. */

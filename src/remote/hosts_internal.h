@@ -6,6 +6,10 @@
 #include "base/compiler.h"
 #include "remote/hosts.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 typedef struct pen_hosts_word { /* one mention of a host */
     const char *where;          /* for complaints */
     const char *name;           /* not terminated */

@@ -5,6 +5,14 @@
 
 #include "os/os.h"
 
+#include "base/pack.h"
+#include "base/status.h"
+#include "boot/boot.h"
+#include "boot/control.h"
+#include "diag/log.h"
+#include "launch/exit_rule.h"
+#include "launch/supervisor.h"
+#include "launch/supervisor_parts.h"
 #include "pen_config.h"
 
 #include <errno.h>

@@ -5,8 +5,13 @@
 #ifndef PEN_REMOTE_SPREAD_H
 #define PEN_REMOTE_SPREAD_H
 
+#include "base/status.h"
+#include "diag/log.h"
 #include "launch/supervisor.h"
 #include "remote/hosts.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct pen_spread_options {
     const pen_hosts *hosts;

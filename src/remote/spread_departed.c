@@ -4,6 +4,8 @@
  * PATIENCE_NS before it passes them on. */
 #include "remote/spread_internal.h"
 
+#include "launch/exit_rule.h"
+#include "launch/supervisor_parts.h"
 #include "os/os.h"
 
 #include <stdlib.h>

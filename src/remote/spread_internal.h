@@ -3,11 +3,15 @@
 #ifndef PEN_REMOTE_SPREAD_INTERNAL_H
 #define PEN_REMOTE_SPREAD_INTERNAL_H
 
+#include "boot/control.h"
+#include "boot/wait_state.h"
 #include "launch/supervisor_parts.h"
 #include "remote/fleet.h"
-#include "remote/hosts.h"
 #include "remote/spread.h"
 #include "remote/start_order.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define PEN_SPREAD_INPUT UINT64_MAX /* epoll data of standard input */
 

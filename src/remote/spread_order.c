@@ -3,6 +3,11 @@
  * decisions. */
 #include "remote/spread_internal.h"
 
+#include "base/pack.h"
+#include "boot/control.h"
+#include "diag/log.h"
+#include "launch/lines.h"
+#include "launch/supervisor_parts.h"
 #include "os/os.h"
 
 #include <errno.h>

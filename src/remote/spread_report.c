@@ -4,6 +4,10 @@
  * of its own ranks. */
 #include "remote/spread_internal.h"
 
+#include "base/pack.h"
+#include "boot/wait_state.h"
+#include "launch/supervisor_parts.h"
+
 #include <stdlib.h>
 
 /* Asks all agents for a report. An agent handles this before later orders to end ranks, so the

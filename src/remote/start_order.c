@@ -2,7 +2,9 @@
 /* start_order.c: packs and unpacks greetings and start orders. */
 #include "remote/start_order.h"
 
+#include "base/pack.h"
 #include "boot/boot.h"
+#include "remote/hosts.h"
 
 #include <stdlib.h>
 #include <string.h>

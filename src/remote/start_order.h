@@ -6,7 +6,10 @@
 
 #include "base/pack.h"
 #include "boot/host_page.h"
-#include "remote/hosts.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { PEN_ADDRESS_TEXT_MAX = 64 };
 

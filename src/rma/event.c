@@ -7,7 +7,16 @@
  * exchange, so a push never meets a pop. */
 #include "rma/event.h"
 
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
 #include "job/checks.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "os/lock.h"
+#include "pen_config.h"
+#include "progress/progress.h"
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
 

@@ -10,9 +10,15 @@
 #ifndef PEN_RMA_EVENT_H
 #define PEN_RMA_EVENT_H
 
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
 #include "job/job.h"
+#include "job/thread.h"
 
 #include <penstock/abi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct pen_event pen_event;
 #define PEN_EVENT_DONE  ((pen_event *)NULL)

@@ -14,7 +14,18 @@
  * Memory on a device goes through a buffer of one piece's length on its way out, and straight from
  * the frame on its way in. */
 #include "am/am.h"
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "base/status.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/waits.h"
+#include "mem/kind.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "progress/progress.h"
 #include "rma/rma_internal.h"
 
 #include <errno.h>

@@ -4,6 +4,14 @@
  * A set is one pen_op in which any number of operations count: incomplete for the category,
  * source_busy of the puts for local completion. An access region is an event with the same counts,
  * made only if an operation in it is not done at once. */
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/fatal.h"
+#include "job/thread.h"
+#include "os/lock.h"
+#include "pen_config.h"
+#include "progress/progress.h"
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
 

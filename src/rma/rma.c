@@ -8,12 +8,28 @@
  * finds no room: later pieces wait for room by polling, so a refused call has had no effect. */
 #include "rma/rma.h"
 
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "base/status.h"
+#include "boot/host_page.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "diag/counters.h"
+#include "diag/log.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "mem/kind.h"
+#include "mem/mem.h"
+#include "os/lock.h"
 #include "os/os.h"
+#include "progress/progress.h"
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
 
 #include <errno.h>
+#include <penstock/abi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,9 +10,15 @@
 #ifndef PEN_RMA_RMA_H
 #define PEN_RMA_RMA_H
 
+#include "base/status.h"
 #include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
 #include "rma/event.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/uio.h>
 
 /* Call after pen_am_open and before any poll. Not collective. Close it before the job, whose

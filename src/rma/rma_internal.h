@@ -4,7 +4,20 @@
 #ifndef PEN_RMA_RMA_INTERNAL_H
 #define PEN_RMA_RMA_INTERNAL_H
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/wait_state.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "mem/kind.h"
+#include "os/lock.h"
+#include "progress/progress.h"
 #include "rma/rma.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* ---- events ---------------------------------------------------------------------------------- */
 

@@ -3,7 +3,16 @@
  * returns, and ended when the client synchronises it; if the job ends before, it is reported. */
 #include "rma/watch.h"
 
+#include "base/status.h"
+#include "diag/log.h"
 #include "job/checks.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "os/lock.h"
+#include "pen_config.h"
+#include "rma/rma_internal.h"
 #include "rma/watch_internal.h"
 
 #include <errno.h>

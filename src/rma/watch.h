@@ -15,8 +15,14 @@
 #ifndef PEN_RMA_WATCH_H
 #define PEN_RMA_WATCH_H
 
+#include "base/status.h"
 #include "job/job.h"
+#include "job/thread.h"
 #include "rma/rma.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct pen_watched pen_watched; /* one outstanding operation */
 

@@ -2,7 +2,10 @@
 /* watch_compare.c: checked builds: memory that a new operation and an outstanding one both use.
  * Addresses are compared within one rank's memory. What a put to this rank itself writes is
  * compared with local buffers, too. */
+#include "base/compiler.h"
 #include "job/checks.h"
+#include "job/fatal.h"
+#include "rma/rma_internal.h"
 #include "rma/watch_internal.h"
 
 #include <inttypes.h>

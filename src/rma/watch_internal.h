@@ -3,9 +3,13 @@
 #ifndef PEN_RMA_WATCH_INTERNAL_H
 #define PEN_RMA_WATCH_INTERNAL_H
 
+#include "os/lock.h"
 #include "rma/ranges.h"
-#include "rma/rma_internal.h"
 #include "rma/watch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* The most records. Further operations are counted with an earlier one of their kind, and their
  * memory is not compared, so that a client that never synchronises does not use up memory. */

@@ -11,6 +11,10 @@
 
 #include "seal/aead.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 enum {
     PEN_CHOICE_FIRST = 10,  /* class of the shortest messages for which libcrypto is considered */
     PEN_CHOICE_CLASSES = 7, /* up to 64 KiB and above */

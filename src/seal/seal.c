@@ -7,6 +7,7 @@
 #include "seal/seal.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
 #include "seal/aead.h"
 #include "seal/choice.h"
 #include "seal/window.h"

@@ -2,6 +2,9 @@
 /* members.c: the members of a new team, and their order. */
 #include "team/team_internal.h"
 
+#include "mem/mem.h"
+
+#include <penstock/types.h>
 #include <stdlib.h>
 
 /* ---- by color and key ------------------------------------------------------------------------ */

@@ -2,7 +2,19 @@
 /* publish.c: publishes the segments of any number of endpoints within a team. A first all-gather
  * tells how many descriptions each member has, a second brings them. All members return after all
  * have entered, because each needs the part of every member. */
+#include "job/publish.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/wait_state.h"
 #include "coll/coll.h"
+#include "diag/log.h"
+#include "job/endpoint.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "rma/event.h"
 #include "team/team.h"
 
 #include <stdlib.h>

@@ -2,11 +2,24 @@
 /* team.c: makes teams, by color and key or from lists, and ends them. */
 #include "team/team.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "boot/wait_state.h"
 #include "coll/coll.h"
+#include "job/endpoint.h"
+#include "job/express.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/publish.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "os/lock.h"
 #include "rma/event.h"
 #include "team/team_internal.h"
 
 #include <errno.h>
+#include <penstock/types.h>
 #include <stdlib.h>
 #include <string.h>
 

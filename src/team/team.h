@@ -12,7 +12,16 @@
 #ifndef PEN_TEAM_TEAM_H
 #define PEN_TEAM_TEAM_H
 
+#include "base/status.h"
+#include "job/endpoint.h"
 #include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+
+#include <penstock/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define PEN_TEAM_RANK_NONE UINT32_MAX /* same value as GEX_RANK_INVALID */
 

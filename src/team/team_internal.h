@@ -5,7 +5,10 @@
 #define PEN_TEAM_TEAM_INTERNAL_H
 
 #include "coll/coll.h"
-#include "team/team.h"
+
+#include <penstock/types.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* The offer of a rank to all members of the parent in a split. */
 typedef struct team_offer {

@@ -2,6 +2,8 @@
 /* translate.c: translates job ranks to ranks of a team. */
 #include "team/team.h"
 
+#include "job/team.h"
+
 /* Translates job ranks with a constant stride. */
 static uint32_t rank_by_rule(const pen_team *team, uint32_t size, uint32_t jobrank)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* counter.c: tests whether the processor's time-stamp counter can serve as a clock, and finds
  * its rate. */
-#include "base/compiler.h"
 #include "tools/tools.h"
+
+#include "diag/log.h"
+#include "knob/knob.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /* knobs.c: the variables of the tools. */
 #include "tools/tools.h"
 
+#include "knob/knob.h"
+
 #define TOOLS_FIELD(field) offsetof(pen_tools_config, field)
 
 const pen_knob pen_tools_knobs[] = {

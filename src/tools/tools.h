@@ -5,7 +5,6 @@
 #ifndef PEN_TOOLS_TOOLS_H
 #define PEN_TOOLS_TOOLS_H
 
-#include "base/status.h"
 #include "diag/log.h"
 #include "knob/knob.h"
 

@@ -5,6 +5,8 @@
 #include "vis/vis_internal.h"
 
 #include "base/copy.h"
+#include "job/fatal.h"
+#include "job/job.h"
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 

@@ -3,7 +3,12 @@
  * two levels are a loop nest; the levels above them count like an odometer. */
 #include "vis/vis_internal.h"
 
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "job/fatal.h"
+#include "job/job.h"
+
+#include <penstock/abi.h>
 
 /* ---- the simplest form ----------------------------------------------------------------------- */
 

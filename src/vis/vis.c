@@ -4,10 +4,18 @@
 #include "vis/vis.h"
 
 #include "am/am.h"
-#include "os/os.h"
+#include "base/compiler.h"
+#include "boot/wait_state.h"
+#include "job/fatal.h"
+#include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
+#include "mem/mem.h"
+#include "rma/event.h"
 #include "rma/rma.h"
 #include "vis/vis_internal.h"
 
+#include <penstock/abi.h>
 #include <stdlib.h>
 
 /* ---- pieces ---------------------------------------------------------------------------------- */

@@ -15,7 +15,14 @@
 #define PEN_VIS_VIS_H
 
 #include "job/job.h"
+#include "job/team.h"
+#include "job/thread.h"
 #include "rma/event.h"
+
+#include <penstock/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef enum pen_vis_shape { PEN_VIS_VECTOR, PEN_VIS_INDEXED, PEN_VIS_STRIDED } pen_vis_shape;
 

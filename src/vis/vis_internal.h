@@ -4,8 +4,12 @@
 #ifndef PEN_VIS_VIS_INTERNAL_H
 #define PEN_VIS_VIS_INTERNAL_H
 
+#include "job/job.h"
+#include "job/thread.h"
 #include "vis/vis.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* The peer's memory that this process can load and store: add delta to an address in [base, base +

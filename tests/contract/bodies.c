@@ -3,6 +3,7 @@
  * passes without them. */
 #include "contract.h"
 
+#include "conduit/conduit.h"
 #include "os/os.h"
 
 #include <sched.h>

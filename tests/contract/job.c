@@ -4,6 +4,7 @@
 #include "contract.h"
 
 #include "base/compiler.h"
+#include "conduit/conduit.h"
 #include "os/os.h"
 
 #include <stdarg.h>

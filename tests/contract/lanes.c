@@ -3,6 +3,7 @@
  * control behind both, and poll delivers only the requested lanes. */
 #include "contract.h"
 
+#include "conduit/conduit.h"
 #include "os/os.h"
 
 enum { FULL_MAX = 100000 }; /* a conduit that takes more without a poll is not bounded */

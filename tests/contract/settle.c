@@ -2,6 +2,7 @@
 /* settle.c: polls a whole job, and counts posted and delivered frames. */
 #include "contract.h"
 
+#include "conduit/conduit.h"
 #include "os/os.h"
 
 enum { SETTLE_SECONDS = 20 };

@@ -3,6 +3,7 @@
  * ThreadSanitizer this shows whether all data is handed over properly. */
 #include "contract.h"
 
+#include "conduit/conduit.h"
 #include "os/os.h"
 
 #include <sched.h>

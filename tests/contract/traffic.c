@@ -3,6 +3,7 @@
  * end if the lanes depend on each other. */
 #include "contract.h"
 
+#include "conduit/conduit.h"
 #include "os/os.h"
 
 static const uint32_t reply_bodies[] = { 0, 0, 24, 700, 0, 9000, 60, 0 };

@@ -9,6 +9,10 @@
 #include "atomic/atomic.h"
 #include "boot/control.h"
 #include "coll/barrier.h"
+#include "coll/coll.h"
+#include "job/publish.h"
+#include "reliable/protocol.h"
+#include "reliable/reliable.h"
 #include "rma/rma.h"
 
 #include <penstock/types.h>

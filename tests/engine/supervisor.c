@@ -4,6 +4,7 @@
 #include "engine.h"
 
 #include "boot/control.h"
+#include "launch/exit_rule.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -2,7 +2,12 @@
 /* world.c: the parameters of a seed, the clock, and the choice of the next rank. */
 #include "engine.h"
 
+#include "boot/boot.h"
+#include "boot/host_page.h"
+#include "conduit/conduit.h"
+#include "launch/exit_rule.h"
 #include "os/os.h"
+#include "progress/progress.h"
 
 #include <stdlib.h>
 #include <string.h>

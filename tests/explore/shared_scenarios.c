@@ -4,6 +4,7 @@
  * woken. */
 #include "coll/shared.h"
 #include "explore.h"
+#include "job/fatal.h"
 #include "rma/rma_internal.h"
 
 #include <unistd.h>

@@ -6,6 +6,7 @@
 #include "remote/start_order.h"
 
 #include "fuzz.h"
+#include "remote/hosts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "network.h"
 
 #include "base/compiler.h"
+#include "conduit/conduit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,8 @@
 #include "sim.h"
 
 #include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "reliable/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,11 @@
  * lane. */
 #include "support/ranks.h"
 
+#include "am/am.h"
+#include "conduit/conduit.h"
+#include "job/job.h"
 #include "os/os.h"
+#include "progress/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "support/rma_ranks.h"
 
 #include "job/job_internal.h"
+#include "rma/rma.h"
 #include "vis/vis.h"
 
 #include <stdlib.h>

@@ -3,6 +3,11 @@
  * credits of the CONTROL lane never change. */
 #include "conduits/extoll/extoll.h"
 
+#include "conduit/conduit.h"
+#include "credit/credit.h"
+#include "diag/counters.h"
+#include "os/lock.h"
+
 /* Does not wait for the lock: a signal handler may call it while its thread holds the lock. */
 static bool count_peer(pen_link *base, pen_peer peer, pen_peer_counters *out)
 {

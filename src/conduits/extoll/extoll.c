@@ -6,8 +6,17 @@
 #include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "credit/credit.h"
+#include "diag/log.h"
 #include "link/host.h"
+#include "link/lanes.h"
+#include "os/lock.h"
 #include "os/os.h"
+#include "softnic/extoll/card.h"
+#include "softnic/extoll/rma2.h"
+#include "softnic/extoll/velo2.h"
 
 #include <errno.h>
 #include <string.h>

@@ -23,14 +23,24 @@
 #ifndef PEN_CONDUITS_EXTOLL_EXTOLL_H
 #define PEN_CONDUITS_EXTOLL_EXTOLL_H
 
+#include "base/compiler.h"
+#include "base/status.h"
 #include "conduit/conduit.h"
 #include "conduits/extoll/packet.h"
 #include "credit/credit.h"
+#include "knob/knob.h"
 #include "link/lanes.h"
 #include "os/lock.h"
+#include "softnic/extoll/card.h"
+#include "softnic/extoll/fabric.h"
+#include "softnic/extoll/rma2.h"
+#include "softnic/extoll/velo2.h"
 
 #include <card.h>
 #include <rma2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <velo2.h>
 
 enum {

@@ -20,6 +20,9 @@
 #include "conduit/conduit.h"
 #include "credit/credit.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum { EXTOLL_SHORT, EXTOLL_BEGIN, EXTOLL_MORE, EXTOLL_CREDIT }; /* mtt */
 
 enum {

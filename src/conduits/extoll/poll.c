@@ -3,6 +3,14 @@
  * path. */
 #include "conduits/extoll/receive.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "credit/credit.h"
+#include "link/host.h"
+#include "os/lock.h"
+#include "softnic/extoll/velo2.h"
+
 /* ---- straight to where they belong ----------------------------------------------------------- */
 
 /* Whether the fast path may take the packet: it comes from a peer, its lane is wanted, it has

@@ -3,6 +3,13 @@
  * as far as credits and card let it, and send.c continues it. */
 #include "conduits/extoll/send.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "credit/credit.h"
+#include "link/lanes.h"
+#include "os/lock.h"
+#include "softnic/extoll/velo2.h"
+
 #include <string.h>
 
 /* ---- frames of one packet -------------------------------------------------------------------- */

@@ -5,6 +5,16 @@
  * waits for its data by RMA waits there, too. */
 #include "conduits/extoll/receive.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "credit/credit.h"
+#include "diag/log.h"
+#include "link/host.h"
+#include "link/lanes.h"
+#include "os/lock.h"
+#include "softnic/extoll/velo2.h"
+
 /* ---- peers that make no sense ---------------------------------------------------------------- */
 
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what)

@@ -5,11 +5,14 @@
 #ifndef PEN_CONDUITS_EXTOLL_RECEIVE_H
 #define PEN_CONDUITS_EXTOLL_RECEIVE_H
 
+#include "conduit/conduit.h"
 #include "conduits/extoll/extoll.h"
-
-#include "base/compiler.h"
+#include "credit/credit.h"
 #include "link/host.h"
+#include "softnic/extoll/velo2.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #define EXTOLL_NO_CREDIT "a packet has no credit, or is malformed"

@@ -16,6 +16,11 @@
 #include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "os/lock.h"
+#include "softnic/extoll/rma2.h"
 
 #include <string.h>
 
@@ -32,8 +37,6 @@ typedef struct extoll_ended {
     bool source_done; /* the source was free before */
     bool is_source;   /* only the source is free */
 } extoll_ended;
-
-/* ---- small things ---------------------------------------------------------------------------- */
 
 static void work_add(extoll_link *link, int by)
 {

@@ -7,6 +7,11 @@
  * All of it is under link->lock. */
 #include "conduits/extoll/send.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "credit/credit.h"
+#include "softnic/extoll/velo2.h"
+
 #include <string.h>
 
 /* ---- memory for bodies ----------------------------------------------------------------------- */

@@ -4,10 +4,15 @@
 #ifndef PEN_CONDUITS_EXTOLL_SEND_H
 #define PEN_CONDUITS_EXTOLL_SEND_H
 
-#include "conduits/extoll/extoll.h"
-
 #include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "conduits/extoll/extoll.h"
+#include "credit/credit.h"
 #include "link/host.h"
+#include "softnic/extoll/velo2.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* ---- the card -------------------------------------------------------------------------------- */
 

@@ -2,6 +2,12 @@
 /* settings.c: the conduit's variables, and the plan made from them for a job. */
 #include "conduits/extoll/extoll.h"
 
+#include "conduit/conduit.h"
+#include "credit/constants.h"
+#include "credit/credit.h"
+#include "knob/knob.h"
+#include "softnic/extoll/card.h"
+
 #include <string.h>
 
 /* Credits of the CONTROL lane: one control slot; a fraction of the data quota, down to the

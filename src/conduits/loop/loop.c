@@ -9,6 +9,8 @@
 #include "conduit/conduit.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "diag/log.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,6 +8,9 @@
  * sender does not check whether its own channel is. */
 #include "conduits/shm/shm.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+
 #include <string.h>
 
 static PEN_COLD int express_loudly(const shm_tx *tx)

@@ -3,6 +3,9 @@
  * launcher that sizes the slice and all ranks agree. */
 #include "conduits/shm/layout.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+
 enum { SHM_RING_LEN_FEW = 32768, SHM_RING_LEN_MANY = 8192, SHM_CONTROL_CHUNKS = 2 };
 
 uint32_t shm_chunk_count(pen_lane lane)

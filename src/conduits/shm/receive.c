@@ -6,6 +6,10 @@
  * ring is never read again, and the engine is told. */
 #include "conduits/shm/shm.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
 #include "os/os.h"
 
 enum {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* send.c: posts frames into the pair's channel, or into the peer's inbox if the pair has no
  * channel. */
+#include "base/compiler.h"
+#include "base/copy.h"
+#include "conduit/conduit.h"
 #include "conduits/shm/shm.h"
 #include "link/host.h"
 

@@ -7,6 +7,11 @@
  * docs/conduits/shm.md states the guarantees and the reasons. */
 #include "conduits/shm/shm.h"
 
+#include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "knob/knob.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -14,8 +14,15 @@
 #ifndef PEN_CONDUITS_SHM_SHM_H
 #define PEN_CONDUITS_SHM_SHM_H
 
+#include "base/compiler.h"
 #include "base/copy.h"
+#include "conduit/conduit.h"
 #include "conduits/shm/layout.h"
+#include "pen_config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct shm_config {
     int64_t channels;   /* PENSTOCK_SMP_CHANNELS: channels that a rank reads; 1..SHM_CHANNELS_MAX */

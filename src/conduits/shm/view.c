@@ -8,6 +8,10 @@
  * frames of other peers, but it could damage those frames anyway. */
 #include "conduits/shm/shm.h"
 
+#include "conduit/conduit.h"
+
+#include <penstock/abi.h>
+
 enum { VIEW_RINGS = PEN_POLL_WORDS - 1, VIEW_BELL = VIEW_RINGS };
 
 static const uint32_t nothing;

@@ -9,6 +9,9 @@
  * a channel, a check of the inbox takes their place. */
 #include "conduits/shm/shm.h"
 
+#include "base/compiler.h"
+#include "conduit/conduit.h"
+
 /* The sender's side of the lane's channel; NULL if only the peer's inbox can be used. */
 static shm_tx *channel_of(shm_link *link, pen_peer to, pen_lane lane)
 {

@@ -3,6 +3,11 @@
  * other ranks learn it. */
 #include "conduits/udp/udp.h"
 
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>

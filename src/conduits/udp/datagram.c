@@ -4,6 +4,8 @@
 #include "conduits/udp/datagram.h"
 
 #include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "seal/seal.h"
 
 #include <string.h>
 

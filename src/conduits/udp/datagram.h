@@ -14,8 +14,13 @@
 #ifndef PEN_CONDUITS_UDP_DATAGRAM_H
 #define PEN_CONDUITS_UDP_DATAGRAM_H
 
+#include "base/compiler.h"
 #include "conduit/conduit.h"
 #include "seal/seal.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
     UDP_HEADER_LEN = 24,

@@ -7,7 +7,11 @@
 #include "conduits/udp/udp.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/counters.h"
 #include "link/host.h"
+#include "link/lanes.h"
 
 #include <errno.h>
 #include <netinet/udp.h>

@@ -3,6 +3,9 @@
 #include "conduits/udp/udp.h"
 
 #include "base/compiler.h"
+#include "conduit/conduit.h"
+#include "os/lock.h"
+#include "seal/seal.h"
 
 #include <pthread.h>
 #include <string.h>

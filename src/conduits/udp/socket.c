@@ -2,6 +2,10 @@
 /* socket.c: the shared socket, the connected sockets of busy peers, and sending. */
 #include "conduits/udp/udp.h"
 
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+
 #include <errno.h>
 #include <netinet/udp.h>
 #include <string.h>

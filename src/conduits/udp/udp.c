@@ -6,7 +6,13 @@
 #include "conduits/udp/udp.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+#include "os/lock.h"
 #include "os/os.h"
+#include "seal/seal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -16,13 +16,18 @@
 #ifndef PEN_CONDUITS_UDP_UDP_H
 #define PEN_CONDUITS_UDP_UDP_H
 
+#include "base/status.h"
 #include "conduit/conduit.h"
 #include "conduits/udp/datagram.h"
+#include "diag/counters.h"
 #include "link/lanes.h"
 #include "os/lock.h"
 #include "seal/seal.h"
 
 #include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 

@@ -4,6 +4,8 @@
  * misuse. */
 #include "coll/barrier.h"
 
+#include "am/am.h"
+#include "coll/coll.h"
 #include "coll/coll_internal.h"
 #include "rma/rma.h"
 #include "support/ranks.h"

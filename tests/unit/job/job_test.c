@@ -4,6 +4,7 @@
 #include "job/job.h"
 
 #include "boot/arena.h"
+#include "job/publish.h"
 #include "os/os.h"
 
 #include <pthread.h>

@@ -3,6 +3,7 @@
 #include "fake_link.h"
 
 #include "os/os.h"
+#include "progress/progress.h"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #    include "counts/steps.h"

@@ -3,6 +3,7 @@
 #include "fake_link.h"
 
 #include "os/os.h"
+#include "progress/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

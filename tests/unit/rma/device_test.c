@@ -3,6 +3,7 @@
  * oneself, by every way; what they may not do. */
 #include "rma/rma.h"
 
+#include "am/am.h"
 #include "support/rma_ranks.h"
 
 #include <setjmp.h>

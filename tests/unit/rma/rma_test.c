@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "am/am.h"
 #include "support/rma_shadow.h"
 
 enum { SEGMENT_LEN = 40000, LEN_MAX = 9000, ROUNDS = 1500, OUTSTANDING = 8 };

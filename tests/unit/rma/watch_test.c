@@ -3,6 +3,7 @@
  * checked builds only. */
 #include "rma/watch.h"
 
+#include "job/fatal.h"
 #include "rma/rma_internal.h"
 #include "support/ranks.h"
 

@@ -2,6 +2,9 @@
 /* rma_test.c: RMA of the software EXTOLL card: registration and protection, every command,
  * fragments, full queues, faults. */
 #include "os/os.h"
+#include "softnic/extoll/card.h"
+#include "softnic/extoll/fabric.h"
+#include "softnic/extoll/rma2.h"
 #include "unit/softnic/nodes.h"
 
 static void expect(node *n, RMA2_Command command, RMA2_Notification_Spec type, uint16_t remote,

@@ -2,6 +2,8 @@
 /* velo_test.c: VELO of the software EXTOLL card: order, back-pressure, lazy commits, many senders,
  * processes, faults, and a fabric full of nonsense. */
 #include "os/os.h"
+#include "softnic/extoll/card.h"
+#include "softnic/extoll/fabric.h"
 #include "unit/softnic/fabric.h"
 
 #include <velo2.h>

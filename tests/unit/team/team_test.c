@@ -6,6 +6,7 @@
 
 #include "coll/barrier.h"
 #include "coll/coll.h"
+#include "job/publish.h"
 #include "rma/rma.h"
 #include "support/ranks.h"
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "am/am.h"
 #include "shapes.h"
 #include "support/rma_shadow.h"
 
