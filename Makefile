@@ -66,6 +66,7 @@ test: deps-test
 	@scripts/stages
 
 test-long: deps-test
+	@scripts/deps matrix
 	@scripts/stages --long
 
 fuzz:
