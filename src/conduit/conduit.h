@@ -103,11 +103,14 @@ typedef enum pen_lane { PEN_LANE_REQUEST, PEN_LANE_REPLY, PEN_LANE_CONTROL, PEN_
 
 /* The engine's head is at most this long: 8 bytes, 16 arguments, 32 more for long messages. */
 #define PEN_FRAME_HEAD_MAX 104
+/* A link with PEN_CAP_RELIABLE and an inbox_len takes heads that are 8 bytes longer: link/window.c
+ * appends a word about credits to each of them. */
+#define PEN_FRAME_HEAD_COUNTED_MAX (PEN_FRAME_HEAD_MAX + 8)
 
 typedef struct pen_frame {
     const void *head;  /* engine header, 8-byte aligned: always copied before post() returns */
     const void *body;  /* payload: copied, or busy until source_done                         */
-    uint32_t head_len; /* a multiple of 8, 8..PEN_FRAME_HEAD_MAX                             */
+    uint32_t head_len; /* a multiple of 8, 8..PEN_FRAME_HEAD_MAX (or ..._COUNTED_MAX)        */
     uint32_t body_len;
 } pen_frame;
 
@@ -171,8 +174,8 @@ typedef struct pen_host {
      * pen_poll_view. A link that can keep the promise writes sum and all words but the last
      * whenever poll() or connect() may have changed the words that it waits for. The last word
      * it writes once, in open(); after that the word belongs to the engine, which puts a 1 there
-     * while it has work itself. A link without PEN_CAP_RELIABLE does not use the view, because
-     * the reliable link around it has timers. */
+     * while it has work itself. A link without PEN_CAP_RELIABLE, or with an inbox_len, does not
+     * use the view, because the link around it has work of its own. */
     pen_poll_view *poll_view;
     /* Optional (NULL): the rank's counters. A link that drops datagrams of strangers counts them
      * there, by reason. Written from poll() only. */
@@ -205,12 +208,13 @@ typedef struct pen_caps {
     uint32_t frame_copy_max; /* up to this body_len post() never returns PENDING */
     uint32_t frame_overhead; /* charged for each frame on top of its length ...                */
     uint32_t frame_grain;    /* ... and the sum rounded up to this (a slot, a page)            */
-    /* For links without PEN_CAP_RELIABLE only: bytes that the link holds unpolled, from all
-     * peers together, CONTROL apart. A frame that finds no room is lost, so the link that
-     * reliable/ puts around this one counts credits for it. 0: post() returns AGAIN when there
-     * is no room, and no credits are needed. A link with PEN_CAP_RELIABLE has 0 here: if its
-     * network never refuses a frame, the link counts credits itself, with credit/, and returns
-     * AGAIN when it has no credit. */
+    /* Bytes that the link holds unpolled, from all peers together; a link that finds no room
+     * there loses the frame, or its library's memory grows. The engine enforces it for every
+     * link that declares it, by credits: link/window.c goes around a link with
+     * PEN_CAP_RELIABLE, reliable/ around one without. With the window, frames of all lanes and
+     * the words behind their heads are charged; at most PEN_WINDOW_NOTES frames of 8 bytes from
+     * each peer, in CONTROL, are not. With reliable/, CONTROL is not charged.
+     * 0: post() returns AGAIN when there is no room, and no credits are needed. */
     size_t inbox_len;
     uint32_t addr_len; /* bytes written by address(); at most PEN_ADDR_LEN_MAX, and equal in all
                           links of a conduit, with any device */

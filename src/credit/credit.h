@@ -227,6 +227,17 @@ static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t pe
                                           pen_credit_class packet, uint32_t left,
                                           pen_credit_tag *tag);
 
+/* Takes `count` credits for one packet that occupies that many slots. Returns false as
+ * pen_credit_sender_take does, and then nothing was taken. The receiver reports arrival and freeing
+ * once for each slot. */
+static inline bool pen_credit_sender_take_slots(pen_credit_sender *sender, uint32_t peer_i,
+                                                pen_credit_class packet, uint32_t count,
+                                                pen_credit_tag *tag);
+
+/* Returns the credits of a packet that was not sent after all, and the need in its tag. */
+static inline void pen_credit_sender_untake(pen_credit_sender *sender, uint32_t peer_i,
+                                            uint32_t count, pen_credit_tag tag);
+
 /* Fast path of pen_credit_sender_take: more than half of the quota is in hand and no credit was
  * lacking, so that a packet of either class may go with an empty tag. Returns false otherwise, and
  * then nothing was taken or noted. */
@@ -459,18 +470,19 @@ static inline void pen_credit_note_used(pen_credit_target *peer)
         peer->used_max = used;
 }
 
-static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i,
-                                          pen_credit_class packet, uint32_t left,
-                                          pen_credit_tag *tag)
+/* Takes count credits if that many are in hand, and otherwise notes that `left` were wanted. */
+static inline __attribute__((always_inline)) bool
+pen_credit_sender_spend(pen_credit_sender *sender, uint32_t peer_i, pen_credit_class packet,
+                        uint32_t count, uint32_t left, pen_credit_tag *tag)
 {
     pen_credit_target *peer = &sender->peers[peer_i];
-    PEN_ASSERT(left > 0);
+    PEN_ASSERT(count > 0 && left >= count);
     uint32_t reserve = packet == PEN_CREDIT_REQUEST ? sender->reserve : 0;
-    if (pen_unlikely(!PEN_CREDIT_MAY_TAKE(peer->hand, reserve))) {
+    if (pen_unlikely(!PEN_CREDIT_MAY_TAKE(peer->hand, reserve + count - 1))) {
         pen_credit_sender_stall(peer, reserve, left);
         return false;
     }
-    peer->hand--;
+    peer->hand -= count;
     peer->packets++;
     if (sender->notes_use)
         pen_credit_note_used(peer);
@@ -480,6 +492,29 @@ static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t pe
     };
     peer->need = 0;
     return true;
+}
+
+static inline bool pen_credit_sender_take(pen_credit_sender *sender, uint32_t peer_i,
+                                          pen_credit_class packet, uint32_t left,
+                                          pen_credit_tag *tag)
+{
+    return pen_credit_sender_spend(sender, peer_i, packet, 1, left, tag);
+}
+
+static inline bool pen_credit_sender_take_slots(pen_credit_sender *sender, uint32_t peer_i,
+                                                pen_credit_class packet, uint32_t count,
+                                                pen_credit_tag *tag)
+{
+    return pen_credit_sender_spend(sender, peer_i, packet, count, count, tag);
+}
+
+static inline void pen_credit_sender_untake(pen_credit_sender *sender, uint32_t peer_i,
+                                            uint32_t count, pen_credit_tag tag)
+{
+    pen_credit_target *peer = &sender->peers[peer_i];
+    peer->hand += count;
+    peer->packets--;
+    peer->need = tag.need;
 }
 
 static inline bool pen_credit_sender_take_plain(pen_credit_sender *sender, uint32_t peer_i)

@@ -11,6 +11,7 @@
 #include "job/fatal.h"
 #include "job/job_internal.h"
 #include "link/impair.h"
+#include "link/window.h"
 #include "mem/mem.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -88,19 +89,27 @@ static pen_status job_open_memory(pen_job *job)
     return PEN_OK;
 }
 
-/* Frames that a conduit or the impairment loses are sent again. */
+/* Credits are counted for a network that never says "full". Frames that a conduit or the impairment
+ * loses are sent again. */
 static pen_status job_wrap_link(pen_job *job, const pen_impair_config *impair, pen_link **link)
 {
     bool was_reliable = ((*link)->caps.flags & PEN_CAP_RELIABLE) != 0;
+    pen_host *lent = &job->lent_host; /* the host of *link */
     pen_status status = PEN_OK;
-    if (pen_impair_is_on(impair))
+    if (pen_window_is_needed(*link)) {
+        job->host.poll_view = NULL; /* it posts in polls even if nothing comes */
+        job->window_host = job->host;
+        status = pen_window_open(*link, lent, &job->window_host, job->size, job->concurrency, link);
+        lent = &job->window_host;
+    }
+    if (status == PEN_OK && pen_impair_is_on(impair))
         status = pen_impair_open(*link, impair, job->concurrency, link);
     if (status != PEN_OK || ((*link)->caps.flags & PEN_CAP_RELIABLE) != 0)
         return status;
     if (was_reliable && !impair->mend) /* the impairment exists to test what notices a loss */
         return PEN_OK;
     job->host.poll_view = NULL; /* its timers need polls even if it is idle */
-    return pen_reliable_open(*link, &job->lent_host, &job->host, job->size, job->concurrency, link);
+    return pen_reliable_open(*link, lent, &job->host, job->size, job->concurrency, link);
 }
 
 static const uint8_t *job_key_of(const pen_job *job)

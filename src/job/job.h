@@ -74,7 +74,8 @@ struct pen_job {
     pen_clock clock;
     bool is_orderly;        /* it closes because all ranks leave */
     pen_host host;          /* callbacks lent to links; ctx is this job */
-    pen_host lent_host;     /* the conduit's: host, or the reliable link's callbacks */
+    pen_host lent_host;     /* the conduit's: host, or the callbacks of the link around it */
+    pen_host window_host;   /* the window's: host, or the reliable link's callbacks */
     pen_lender near_lender; /* makes near_host */
     pen_host near_host;     /* lent to the link among this host's ranks; see near.c */
     uint64_t near_config[PEN_CONDUIT_CONFIG_MAX / 8];

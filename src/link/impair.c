@@ -104,7 +104,7 @@ static uint32_t held_count(impair_link *link)
 
 static impair_held *held_make(impair_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
-    const pen_host *host = link->base.host;
+    const pen_host *host = link->pass.base.host;
     size_t body_off = held_body_off(frame->head_len);
     if (held_count(link) == PEN_IMPAIR_HELD_MAX)
         return NULL;
@@ -127,7 +127,7 @@ void impair_held_free(impair_link *link, impair_held *held)
     if (held == NULL)
         return;
     atomic_store_explicit(&link->held, held_count(link) - 1, memory_order_relaxed);
-    link->base.host->release(link->base.host->ctx, held);
+    link->pass.base.host->release(link->pass.base.host->ctx, held);
 }
 
 static void held_flip(impair_held *held, uint64_t bit)
@@ -151,8 +151,9 @@ pen_post impair_held_post(impair_link *link, impair_held *held)
     /* relaxed: no further thread knows the op yet */
     atomic_store_explicit(&held->op.source_busy, 1, memory_order_relaxed);
     atomic_store_explicit(&held->op.incomplete, 1, memory_order_relaxed);
-    link->inner->may_gather = false;
-    pen_post result = link->inner->ops->post(link->inner, held->to, held->lane, &frame, &held->op);
+    link->pass.inner->may_gather = false;
+    pen_post result =
+        link->pass.inner->ops->post(link->pass.inner, held->to, held->lane, &frame, &held->op);
     if (result == PEN_POST_PENDING) {
         held->next = link->flying;
         link->flying = held;
@@ -193,7 +194,7 @@ static void list_append(impair_link *link, impair_held *held)
 
 void impair_hold(impair_link *link, impair_held *held, const impair_verdict *verdict)
 {
-    const pen_host *host = link->base.host;
+    const pen_host *host = link->pass.base.host;
     held->can_be_overtaken = verdict->reorder;
     held->due_ns = host->now_ns(host->ctx) + (verdict->delay ? link->delay_ns : REORDER_NS);
     list_append(link, held);
@@ -246,7 +247,7 @@ static unsigned send_due(impair_link *link, uint64_t by_ns)
 
 static unsigned send_waiting(impair_link *link)
 {
-    const pen_host *host = link->base.host;
+    const pen_host *host = link->pass.base.host;
     free_landed(link);
     /* While a body is written in place, its writer makes no further call on that lane. */
     if (link->first == NULL || link->reserved != 0)
@@ -297,8 +298,8 @@ static pen_post post_as_judged(impair_link *link, pen_peer to, pen_lane lane,
         else
             result = PEN_POST_DONE; /* the copy may be pending, but the frame itself is done */
     } else if (!verdict.drop) {
-        link->inner->may_gather = link->base.may_gather;
-        result = link->inner->ops->post(link->inner, to, lane, frame, op);
+        link->pass.inner->may_gather = link->pass.base.may_gather;
+        result = link->pass.inner->ops->post(link->pass.inner, to, lane, frame, op);
     }
     if (result == PEN_POST_AGAIN || result == PEN_POST_FAILED)
         impair_held_free(link, twin);
@@ -311,12 +312,12 @@ static pen_post impair_post(pen_link *base, pen_peer to, pen_lane lane, const pe
                             pen_op *op)
 {
     impair_link *link = impair_of(base);
-    pen_lock_take(&link->lock);
+    pen_lock_take(&link->pass.lock);
     uint64_t dice = link->dice;
     pen_post result = post_as_judged(link, to, lane, frame, op);
     if (result == PEN_POST_AGAIN)
         link->dice = dice; /* nothing happened: the next try gets the same verdict */
-    pen_lock_drop(&link->lock);
+    pen_lock_drop(&link->pass.lock);
     return result;
 }
 
@@ -325,28 +326,16 @@ static unsigned impair_poll(pen_link *base, unsigned lanes, unsigned budget)
     impair_link *link = impair_of(base);
     unsigned sent = 0;
     if (held_count(link) != 0) {
-        pen_lock_take(&link->lock);
+        pen_lock_take(&link->pass.lock);
         sent = send_waiting(link);
-        pen_lock_drop(&link->lock);
+        pen_lock_drop(&link->pass.lock);
     }
-    return sent + link->inner->ops->poll(link->inner, lanes, budget);
-}
-
-static pen_status impair_address(pen_link *base, void *blob)
-{
-    impair_link *link = impair_of(base);
-    return link->inner->ops->address(link->inner, blob);
-}
-
-static pen_status impair_connect(pen_link *base, const void *blobs, pen_peer count)
-{
-    impair_link *link = impair_of(base);
-    return link->inner->ops->connect(link->inner, blobs, count);
+    return sent + link->pass.inner->ops->poll(link->pass.inner, lanes, budget);
 }
 
 static void say_counts(const impair_link *link)
 {
-    const pen_host *host = link->base.host;
+    const pen_host *host = link->pass.base.host;
     const pen_impair_counts *counts = &link->counts;
     host->log(host->ctx, PEN_LOG_INFO,
               "impairment: of %" PRIu64 " frames %" PRIu64 " dropped, %" PRIu64
@@ -359,13 +348,13 @@ static void say_counts(const impair_link *link)
 static void impair_close(pen_link *base)
 {
     impair_link *link = impair_of(base);
-    const pen_host *host = link->base.host;
+    const pen_host *host = link->pass.base.host;
     if (link->first != NULL && link->reserved == 0)
         (void)send_due(link, UINT64_MAX);
     for (const impair_held *held = link->first; held != NULL; held = held->next)
         link->counts.lost++;
     say_counts(link);
-    link->inner->ops->close(link->inner); /* until then it may read the posted copies */
+    link->pass.inner->ops->close(link->pass.inner); /* until then it may read the posted copies */
     *link->last_next = link->flying;
     while (link->first != NULL) {
         impair_held *held = link->first;
@@ -377,8 +366,8 @@ static void impair_close(pen_link *base)
 
 static const pen_link_ops impair_ops = {
     .close = impair_close,
-    .address = impair_address,
-    .connect = impair_connect,
+    .address = pen_passing_address,
+    .connect = pen_passing_connect,
     .post = impair_post,
     .poll = impair_poll,
 };
@@ -439,20 +428,20 @@ static void link_init(impair_link *link, pen_link *inner, const pen_impair_confi
 {
     const double s_max = 1e9; /* no longer wait is useful, and no number overflows */
     memset(link, 0, sizeof *link);
-    link->base = *inner;
-    link->base.ops = &impair_ops;
-    link->base.rma = inner->rma != NULL ? &impair_rma : NULL;
-    link->base.zcopy = inner->zcopy != NULL ? &impair_zcopy : NULL;
-    link->base.wait = inner->wait != NULL ? &impair_wait : NULL;
-    link->base.due = &impair_due;
-    link->base.caps = caps_left(&inner->caps, config);
-    link->inner = inner;
+    link->pass.base = *inner;
+    link->pass.base.ops = &impair_ops;
+    link->pass.base.rma = inner->rma != NULL ? &pen_passing_rma : NULL;
+    link->pass.base.zcopy = inner->zcopy != NULL ? &impair_zcopy : NULL;
+    link->pass.base.wait = inner->wait != NULL ? &pen_passing_wait : NULL;
+    link->pass.base.due = &impair_due;
+    link->pass.base.caps = caps_left(&inner->caps, config);
+    link->pass.inner = inner;
     link->config = *config;
     link->delay_ns = (uint64_t)((config->delay_s < s_max ? config->delay_s : s_max) * 1e9);
     link->shared = concurrency != PEN_ALONE;
     link->last_next = &link->first;
     link->dice = dice_mix(dice_mix((uint64_t)config->seed) + inner->self);
-    pen_lock_init(&link->lock, concurrency);
+    pen_lock_init(&link->pass.lock, concurrency);
 }
 
 pen_status pen_impair_open(pen_link *inner, const pen_impair_config *config,
@@ -472,15 +461,15 @@ pen_status pen_impair_open(pen_link *inner, const pen_impair_config *config,
     link_init(link, inner, config, concurrency);
     if (inner->self == 0 && pen_impair_is_on(config))
         warn_start(host, config);
-    *out = &link->base;
+    *out = &link->pass.base;
     return PEN_OK;
 }
 
 pen_impair_counts pen_impair_read(pen_link *base)
 {
     impair_link *link = impair_of(base);
-    pen_lock_take(&link->lock);
+    pen_lock_take(&link->pass.lock);
     pen_impair_counts counts = link->counts;
-    pen_lock_drop(&link->lock);
+    pen_lock_drop(&link->pass.lock);
     return counts;
 }

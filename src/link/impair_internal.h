@@ -9,7 +9,7 @@
 
 #include "conduit/conduit.h"
 #include "link/impair.h"
-#include "os/lock.h"
+#include "link/passing.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,11 +18,9 @@
 typedef struct impair_held impair_held;
 
 typedef struct impair_link {
-    pen_link base; /* first: the engine sees a pen_link */
-    pen_link *inner;
+    pen_passing pass; /* first; its lock guards all that follows delay_ns */
     pen_impair_config config;
     uint64_t delay_ns;
-    pen_lock lock; /* guards all that follows */
     bool shared;   /* more than one thread uses the library */
     uint64_t dice; /* state of the generator */
     pen_impair_counts counts;
@@ -68,10 +66,8 @@ uint64_t impair_next_due(const impair_link *link);
 void impair_taken(impair_link *link, pen_peer to, pen_lane lane, const impair_verdict *verdict,
                   impair_held *twin);
 
-/* families.c: impairs frames written in place; passes on put, get and waiting. */
-extern const pen_rma_ops impair_rma;
+/* inplace.c: impairs frames written in place; says when held frames are due. */
 extern const pen_zcopy_ops impair_zcopy;
-extern const pen_wait_ops impair_wait;
 extern const pen_due_ops impair_due;
 
 #endif

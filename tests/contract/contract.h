@@ -61,7 +61,7 @@ struct queued { /* a reply that found no room: the engine's backlog */
 struct rank {
     struct job *job;
     pen_link *link;
-    pen_host host;
+    pen_host host, lent; /* lent: the conduit's, and changed by the window around its link */
     pen_poll_view view;
     pen_peer self;
     pthread_mutex_t post_lock, poll_lock;

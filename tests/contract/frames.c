@@ -38,7 +38,7 @@ static void registry_entry_and_capabilities_make_sense(struct job *job)
                            PEN_CAP_SAME_HOST | PEN_CAP_INTACT | PEN_CAP_COPIES;
     CHECK((caps->flags & ~known) == 0); /* an unknown flag promises nothing */
     CHECK(has_rma || (caps->flags & PEN_CAP_LOCAL_REGION) == 0);
-    /* Nobody counts credits for a link that is not wrapped. */
+    /* A reliable link that declares an inbox is in a window, which never says that it has one. */
     CHECK((caps->flags & PEN_CAP_RELIABLE) == 0 || caps->inbox_len == 0);
     CHECK(job->ranks[0].link->express.first == NULL || (caps->flags & PEN_CAP_SAME_HOST) != 0);
     CHECK(conduit->abi == PEN_CONDUIT_ABI);

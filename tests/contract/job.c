@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "conduit/conduit.h"
+#include "link/window.h"
 #include "os/os.h"
 
 #include <stdarg.h>
@@ -327,8 +328,9 @@ void job_open(struct job *job, const struct setup *setup)
     for (pen_peer self = 0; self < job->size; self++) {
         struct rank *rank = &job->ranks[self];
         rank_init(job, self);
+        rank->lent = rank->host;
         pen_link_params params = {
-            .host = &rank->host,
+            .host = &rank->lent,
             .self = self,
             .peers = job->size,
             .config = job->config,
@@ -338,7 +340,10 @@ void job_open(struct job *job, const struct setup *setup)
             .local_size = job->size,
         };
         CHECK(setup->conduit->open(&params, &rank->link) == PEN_OK);
-        CHECK(rank->link->self == self && rank->link->host == &rank->host);
+        CHECK(rank->link->self == self && rank->link->host == &rank->lent);
+        if (pen_window_is_needed(rank->link))
+            CHECK(pen_window_open(rank->link, &rank->lent, &rank->host, job->size, PEN_CONCURRENT,
+                                  &rank->link) == PEN_OK);
     }
     connect_all(job);
 }

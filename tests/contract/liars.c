@@ -6,6 +6,7 @@
 #include "contract.h"
 
 #include "link/impair.h"
+#include "support/bounded.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -172,7 +173,7 @@ static const struct liar {
     pen_impair_config impair; /* changes frames */
     const pen_link_ops *ops;  /* NULL: the honest link's function */
     bool wants_regions;
-    size_t inbox_len;              /* 0: the honest link's value */
+    uint32_t hides;                /* bytes of the declared inbox that do not exist */
     uint32_t copy_max;             /* 0: the honest link's value */
     uint32_t claims, claims_not;   /* flags that it sets or clears falsely */
     bool is_honest;                /* it passes */
@@ -217,13 +218,21 @@ static const struct liar {
       .tests = { body_tests } },
     { "LOCAL_REGION: wanted and said", "extoll", 3, .ops = &honest_ops, .wants_regions = true,
       .claims = PEN_CAP_LOCAL_REGION, .is_honest = true, .tests = { body_tests } },
-    { "RELIABLE: an inbox that nobody counts credits for", "smp", 2, .ops = &honest_ops,
-      .inbox_len = 4096, .tests = { frame_tests } },
+    { "an inbox shorter than declared", "bounded", 3, .ops = &honest_ops, .hides = 40000,
+      .tests = { lane_tests } },
+    { "an inbox as long as declared", "bounded", 3, .ops = &honest_ops, .is_honest = true,
+      .tests = { lane_tests } },
     { "a flag that nobody knows", "smp", 1, .ops = &honest_ops, .claims = 1u << 31,
       .tests = { frame_tests } },
 };
 
 static const struct liar *this_liar;
+
+static const pen_conduit *find_inner(const struct liar *liar)
+{
+    return strcmp(liar->inner, pen_conduit_bounded.name) == 0 ? &pen_conduit_bounded
+                                                              : pen_conduit_find(liar->inner);
+}
 
 static pen_status wrap(pen_link *inner, pen_link **out)
 {
@@ -247,7 +256,7 @@ static pen_status wrap(pen_link *inner, pen_link **out)
 static pen_status liar_open(const pen_link_params *params, pen_link **out)
 {
     pen_link *link = NULL;
-    pen_status status = pen_conduit_find(this_liar->inner)->open(params, &link);
+    pen_status status = find_inner(this_liar)->open(params, &link);
     if (status != PEN_OK)
         return status;
     if (this_liar->ops != NULL)
@@ -256,8 +265,8 @@ static pen_status liar_open(const pen_link_params *params, pen_link **out)
         status = pen_impair_open(link, &this_liar->impair, PEN_CONCURRENT, &link);
     link->caps.flags |= this_liar->claims;
     link->caps.flags &= ~this_liar->claims_not;
-    if (this_liar->inbox_len != 0)
-        link->caps.inbox_len = this_liar->inbox_len;
+    if (this_liar->hides != 0)
+        link->caps.inbox_len += this_liar->hides;
     if (this_liar->copy_max != 0)
         link->caps.frame_copy_max = this_liar->copy_max;
     *out = link;
@@ -267,7 +276,7 @@ static pen_status liar_open(const pen_link_params *params, pen_link **out)
 static void run_tests(const struct liar *liar)
 {
     this_liar = liar;
-    pen_conduit conduit = *pen_conduit_find(liar->inner);
+    pen_conduit conduit = *find_inner(liar);
     conduit.open = liar_open;
     for (unsigned list = 0; list < 2 && liar->tests[list] != NULL; list++) {
         for (const contract_test *test = liar->tests[list]; test->name != NULL; test++) {
@@ -312,7 +321,7 @@ int liars_run(const char *word)
     for (size_t i = 0; i < sizeof(liars) / sizeof(liars[0]); i++) {
         if (word != NULL && strstr(liars[i].name, word) == NULL)
             continue;
-        if (pen_conduit_find(liars[i].inner) == NULL)
+        if (find_inner(&liars[i]) == NULL)
             continue;
         bool found = is_found(&liars[i]);
         printf("%s: %s\n", liars[i].name, found ? "found" : "passes");

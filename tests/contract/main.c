@@ -10,6 +10,7 @@
 #include "contract.h"
 
 #include "conduits/shm/shm.h"
+#include "support/bounded.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,26 @@ static void start_near_wrap(void *config) { ((shm_config *)config)->position_sta
 static void start_unfenced(void *config) { ((shm_config *)config)->unfenced = true; }
 
 static void start_fenced(void *config) { ((shm_config *)config)->fenced = true; }
+
+/* ---- a network that never says "full", and the window around it ---- */
+
+static void start_least(void *config)
+{
+    *(bounded_config *)config =
+        (bounded_config){ .frame_max = 4096, .grain = 4352, .overhead = 64, .units = 9 };
+}
+
+static void start_late(void *config)
+{
+    *(bounded_config *)config = bounded_defaults;
+    ((bounded_config *)config)->late = 5;
+}
+
+static void start_short(void *config)
+{
+    *(bounded_config *)config =
+        (bounded_config){ .frame_max = 65536, .grain = 64, .overhead = 8, .units = 240 };
+}
 
 /* Variants besides the defaults. A conduit needs rows here only if the defaults leave one of its
  * paths untested. */
@@ -100,6 +121,9 @@ static const struct variant {
       { "PENSTOCK_EXTOLL_FAULT_REGISTER=1" },
       NULL,
       NO_THREADS },
+    { "bounded", "three frames for each lane", 3, { NULL }, start_least, ANYHOW },
+    { "bounded", "frames late and out of order", 4, { NULL }, start_late, ANYHOW },
+    { "bounded", "an inbox shorter than a frame", 3, { NULL }, start_short, NO_THREADS },
     { "udp", "hidden", 3, { "PENSTOCK_UDP_SECURITY=encrypt" }, NULL, ANYHOW },
     { "udp", "unprotected", 3, { "PENSTOCK_UDP_SECURITY=none" }, NULL, ANYHOW },
     { "udp", "in trains", 3, { "PENSTOCK_UDP_DATAGRAM=1472" }, NULL, ANYHOW },
@@ -193,6 +217,8 @@ static int run_conduits(bool threads, const char *word)
     for (unsigned i = 0; pen_builtin_conduits[i] != NULL; i++)
         if (wanted == NULL || pen_conduit_find(wanted) == pen_builtin_conduits[i])
             run_conduit(pen_builtin_conduits[i], threads, word);
+    if (wanted != NULL && strcmp(wanted, pen_conduit_bounded.name) == 0)
+        run_conduit(&pen_conduit_bounded, threads, word);
     if (run_count == 0) {
         fprintf(stderr, "no conduit called %s, or no test with %s in its name\n",
                 wanted == NULL ? "(any)" : wanted, word == NULL ? "(anything)" : word);

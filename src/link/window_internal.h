@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* window_internal.h: declarations that the files of the window share. The lock guards the credits
+ * and all that is owed to peers. The engine's poll lock guards the arguments of the present poll
+ * and the kept frames. */
+#ifndef PEN_LINK_WINDOW_INTERNAL_H
+#define PEN_LINK_WINDOW_INTERNAL_H
+
+#include "conduit/conduit.h"
+#include "credit/credit.h"
+#include "link/host.h"
+#include "link/lanes.h"
+#include "link/passing.h"
+#include "link/window.h"
+
+/* The word behind a head, by bytes: what the frame is, the need in its tag, and credits granted for
+ * each lane. */
+enum word_kind { WORD_FRAME = 1, WORD_NOTE = 2 };
+
+typedef struct window_word {
+    uint8_t kind, need;
+    uint16_t granted[PEN_LANES];
+} window_word;
+
+_Static_assert(sizeof(window_word) == PEN_WINDOW_WORD_LEN, "the word has no gaps");
+
+#define PEER_NONE     UINT32_MAX
+#define PEER_UNLISTED (UINT32_MAX - 1)
+
+typedef struct window_peer {
+    uint32_t owed[PEN_LANES]; /* grants that were decided and not sent */
+    uint32_t next_debtor;     /* the next in the list of debts, or PEER_NONE; or PEER_UNLISTED */
+    bool is_lost;             /* it broke the rules; its frames are dropped */
+} window_peer;
+
+typedef struct window_lane {
+    pen_credit_sender *sender;     /* room that peers have granted */
+    pen_credit_receiver *receiver; /* room that peers were granted */
+    void *memory;                  /* of both */
+} window_lane;
+
+typedef struct window_link {
+    pen_passing pass;  /* first; its lock guards the lanes and peers */
+    pen_lender lender; /* lends the host to the inner link */
+    uint32_t unit_len, overhead, grain;
+    pen_peer peers;
+    window_lane lanes[PEN_LANES];
+    window_peer *peer;
+    uint32_t first_debt, last_debt; /* list of peers that are owed grants */
+    pen_lanes kept;                 /* frames of CONTROL that no poll has asked for */
+    unsigned asked;                 /* lanes of the poll that runs */
+} window_link;
+
+static inline window_link *window_of(pen_link *link) { return (window_link *)(void *)link; }
+
+/* Credits for a frame of the inner link with this many bytes of head and body. */
+uint32_t window_units(const window_link *link, size_t len);
+
+/* The slot deliver of the host that the inner link is lent. */
+void window_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len);
+
+extern const pen_link_ops window_ops;
+extern const pen_behind_ops window_behind;
+extern const pen_due_ops window_due;
+extern const pen_count_ops window_count;
+
+/* Frees the link's memory; the inner link is closed or belongs to the caller. */
+void window_free(window_link *link);
+
+#endif
