@@ -42,7 +42,6 @@ pen_status pen_am_open(pen_job *job)
     am->long_reply_max = am->long_request_max;
     for (unsigned index = 0; index < PEN_AM_HANDLERS; index++)
         am->entries[index].index = (uint8_t)index;
-    pen_am_fill_runs(am);
     job->am = am;
     pen_am_flights_open(job);
     pen_am_register_tell(job);

@@ -121,11 +121,6 @@ static inline void pen_am_arg_put_u64(int32_t *args, uint64_t value)
 /* Counts a message that no module here accepts, and drops it. */
 static inline void pen_am_drop(pen_job *job) { pen_job_count(job, &job->counters.frame_dropped); }
 
-/* Runs a Short whose head word is `head`. If the head is not valid, passes the frame to
- * pen_am_deliver_any. */
-typedef void (*pen_am_run_head)(pen_job *job, pen_peer from, const uint64_t *words,
-                                uint32_t head_len, uint64_t head);
-
 struct pen_am_flight;                     /* am/flight.c */
 typedef struct pen_am_parts pen_am_parts; /* am/parts.c */
 enum { PEN_AM_FLIGHT_BUCKETS = 32 };
@@ -136,11 +131,10 @@ typedef struct pen_am {
     void (*functions[PEN_AM_HANDLERS])(void);
     pen_am_entry entries[PEN_AM_HANDLERS];
     pen_am_internal_fn internal[PEN_AM_INT_COUNT];
-    pen_am_run_head run[2][256]; /* by lane and argument count; never changes */
-    pen_lock lock;               /* guards registration, and Longs in flight */
-    size_t medium_max;           /* bytes of one frame's body, and so of the engine's own
-                                  * messages */
-    size_t medium_long_max;      /* bytes of a client's Medium: see parts.c */
+    pen_lock lock;          /* guards registration, and Longs in flight */
+    size_t medium_max;      /* bytes of one frame's body, and so of the engine's own
+                             * messages */
+    size_t medium_long_max; /* bytes of a client's Medium: see parts.c */
     size_t long_request_max, long_reply_max;
     pen_am_parts *parts; /* incomplete Mediums that arrive in parts; guarded by lock */
     uint32_t parts_sent; /* Mediums sent in parts; guarded by lock */

@@ -51,6 +51,10 @@ typedef int32_t __attribute__((may_alias)) pen_am_arg;
 #define AM_VALUES_15 AM_VALUES_14, args[14]
 #define AM_VALUES_16 AM_VALUES_15, args[15]
 
+/* Rows of a table for the argument counts above the limit, up to what five bits hold. */
+#define AM_ABOVE_LIST(name) \
+    name, name, name, name, name, name, name, name, name, name, name, name, name, name, name
+
 #define AM_CASE_SHORT(n)                                                                           \
     case n:                                                                                        \
         ((void (*)(pen_token * AM_TYPES_##n)) function)(token AM_VALUES_##n);                      \

@@ -240,12 +240,24 @@ static inline pen_token pen_am_token_of(pen_job *job, pen_peer from, pen_lane la
                         .replied = !is_request };
 }
 
-void pen_am_fill_runs(pen_am *am); /* deliver_head.c */
 void pen_am_register_tell(pen_job *job);
 
+/* Fast paths look their function up by the argument count, which has five bits then. */
+enum { PEN_AM_COUNT_BITS = 5, PEN_AM_COUNTS = 1 << PEN_AM_COUNT_BITS };
+
+/* Is this the head of a valid Short or Medium of this lane and body length? Only handler and
+ * argument count may vary, and the count is below PEN_AM_COUNTS. */
+static inline bool pen_am_is_plain(uint64_t head, pen_am_category category, pen_lane lane,
+                                   uint32_t body_len)
+{
+    unsigned shift = PEN_WIRE_ARGS_SHIFT + PEN_AM_COUNT_BITS;
+    uint32_t kind = pen_wire_kind(category, lane, PEN_WIRE_BODY);
+    return head >> shift == pen_wire_head(kind, 0, 0, body_len) >> shift;
+}
+
 /* deliver.c: runs any valid frame, and reports a frame that is not valid. */
-void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,
-                        uint32_t head_len, void *body, uint32_t body_len);
+void pen_am_deliver_slow(pen_job *job, pen_peer from, pen_lane lane, const void *head,
+                         uint32_t head_len, void *body, uint32_t body_len);
 
 void pen_am_negotiated_close(pen_job *job); /* negotiated.c */
 

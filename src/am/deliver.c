@@ -2,8 +2,8 @@
 /* deliver.c: handling of an arriving frame: check everything, then run the handler on the
  * frame's memory. A malformed frame is counted and dropped; only the client's own mistakes end
  * the job. The token is on the stack. No lock is held, except the link's poll lock that its
- * poller holds. Most Shorts take the fast path of deliver_head.c, most Mediums that of
- * deliver_medium.c. */
+ * poller holds. One table says for each kind of frame what has to hold and which function runs it.
+ * Most Shorts take the fast path of deliver_head.c, most Mediums that of deliver_medium.c. */
 #include "am/am.h"
 
 #include "am/am_arity.h"
@@ -143,13 +143,14 @@ static void am_count(pen_job *job, const am_frame *frame)
         job->counters.am_handled++;
 }
 
-/* Medium and Long: the payload is where the handler reads it. */
-static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category category,
-                           void *payload, size_t len)
+/* Runs the client's handler. payload: where the handler reads it; a Short has no payload. */
+static void am_run(pen_job *job, const am_frame *frame, pen_am_category category, void *payload,
+                   size_t len)
 {
     pen_token token = pen_am_token_of(job, frame->from, frame->lane, pen_wire_handler(frame->head));
     void (*function)(void) = pen_am_function(job->am, token.handler);
     unsigned arg_count = pen_wire_arg_count(frame->head);
+    const pen_am_arg *args = (const pen_am_arg *)&frame->words[1];
     if (pen_unlikely(function == NULL)) {
         am_unregistered(job, frame);
         return;
@@ -161,10 +162,62 @@ static void am_run_payload(pen_job *job, const am_frame *frame, pen_am_category 
         am_check_promise(job, &token, category, arg_count);
         scope = am_scope_enter(job, &token);
     }
-    pen_am_call_payload(function, &token, payload, len, arg_count,
-                        (const pen_am_arg *)&frame->words[1]);
+    if (category == PEN_AM_SHORT)
+        pen_am_call_short(function, &token, arg_count, args);
+    else
+        pen_am_call_payload(function, &token, payload, len, arg_count, args);
     if (PEN_CHECKED)
         am_scope_leave(&scope);
+}
+
+/* ---- one function for each kind -------------------------------------------------------------- */
+
+static void am_run_short(pen_job *job, const am_frame *frame)
+{
+    am_run(job, frame, PEN_AM_SHORT, NULL, 0);
+}
+
+static void am_run_medium(pen_job *job, const am_frame *frame)
+{
+    am_run(job, frame, PEN_AM_MEDIUM, frame->body, frame->body_len);
+}
+
+typedef struct am_target { /* the last words of a Long's head */
+    uint64_t segment, offset;
+} am_target;
+
+static am_target am_target_of(const am_frame *frame)
+{
+    const uint64_t *tail = frame->words + frame->head_len / sizeof(uint64_t) - PEN_WIRE_LONG_WORDS;
+    return (am_target){ pen_wire_load(&tail[0]), pen_wire_load(&tail[1]) };
+}
+
+/* A Long whose payload is in the body, or already at its destination. */
+static void am_run_long(pen_job *job, const am_frame *frame)
+{
+    am_target target = am_target_of(frame);
+    uint32_t len = pen_wire_payload_len(frame->head);
+    if (target.segment > UINT32_MAX) {
+        am_drop(job, frame, "segment number");
+        return;
+    }
+    void *dest = pen_mem_resolve(&job->mem, (uint32_t)target.segment, target.offset, len);
+    if (dest == NULL) {
+        am_drop(job, frame, "destination of a Long");
+        return;
+    }
+    if (frame->body_len != 0)
+        pen_copy(dest, frame->body, len);
+    am_run(job, frame, PEN_AM_LONG, dest, len);
+}
+
+static void am_run_long_opaque(pen_job *job, const am_frame *frame)
+{
+    am_target target = am_target_of(frame);
+    if (target.segment != 0)
+        am_drop(job, frame, "segment number of an empty Long");
+    else
+        am_run(job, frame, PEN_AM_LONG, (void *)(uintptr_t)target.offset, 0);
 }
 
 static void am_run_internal(pen_job *job, const am_frame *frame)
@@ -183,104 +236,77 @@ static void am_run_internal(pen_job *job, const am_frame *frame)
     function(&token, args, arg_count, frame->body, frame->body_len);
 }
 
-/* The destination of a Long whose payload has arrived. Returns NULL, and drops the frame, if the
- * frame names a wrong place. */
-static void *am_long_land(pen_job *job, const am_frame *frame, pen_wire_place place,
-                          uint32_t number, uint64_t offset)
+/* ---- the table of kinds ---------------------------------------------------------------------- */
+
+typedef struct am_kind {
+    void (*run)(pen_job *job, const am_frame *frame); /* all the row's conditions hold */
+    uint8_t lanes;      /* bits of lanes on which it may come; 0: there is no such kind */
+    uint8_t tail_words; /* words of the head behind the arguments */
+    bool has_body;      /* the payload is in the body; otherwise the frame has no body */
+    uint32_t payload_min, payload_max;
+} am_kind;
+
+enum {
+    CLIENT_LANES = PEN_LANE_BIT(PEN_LANE_REQUEST) | PEN_LANE_BIT(PEN_LANE_REPLY),
+    ALL_LANES = CLIENT_LANES | PEN_LANE_BIT(PEN_LANE_CONTROL),
+    CATEGORIES = 4,
+};
+
+/* clang-format off */
+static const am_kind am_kinds[CATEGORIES][PEN_WIRE_PLACES] = {
+    [PEN_AM_SHORT][PEN_WIRE_BODY]    = { am_run_short,       CLIENT_LANES, 0, true, 0, 0 },
+    [PEN_AM_MEDIUM][PEN_WIRE_BODY]   = { am_run_medium,      CLIENT_LANES, 0, true, 0, UINT32_MAX },
+    [PEN_AM_LONG][PEN_WIRE_BODY]     = { am_run_long,        CLIENT_LANES, PEN_WIRE_LONG_WORDS, true, 1, UINT32_MAX },
+    [PEN_AM_LONG][PEN_WIRE_PLACED]   = { am_run_long,        CLIENT_LANES, PEN_WIRE_LONG_WORDS, false, 1, UINT32_MAX },
+    [PEN_AM_LONG][PEN_WIRE_OPAQUE]   = { am_run_long_opaque, CLIENT_LANES, PEN_WIRE_LONG_WORDS, false, 0, 0 },
+    [PEN_AM_INTERNAL][PEN_WIRE_BODY] = { am_run_internal,    ALL_LANES,    0, true, 0, UINT32_MAX },
+};
+/* clang-format on */
+
+/* Returns the frame's row, or NULL if no such frame may come on its lane. Every bit of the kind is
+ * compared: the reserved bits stand above the place. */
+static const am_kind *am_kind_of(const am_frame *frame)
+{
+    uint32_t kind = pen_wire_kind_of(frame->head);
+    uint32_t category = kind % CATEGORIES, place = kind >> PEN_WIRE_PLACE_SHIFT;
+    if (place >= PEN_WIRE_PLACES ||
+        kind != pen_wire_kind((pen_am_category)category, frame->lane, (pen_wire_place)place))
+        return NULL;
+    const am_kind *row = &am_kinds[category][place];
+    return (row->lanes & PEN_LANE_BIT(frame->lane)) != 0 ? row : NULL;
+}
+
+static bool am_head_fits(const am_kind *row, const am_frame *frame)
+{
+    unsigned arg_count = pen_wire_arg_count(frame->head);
+    return arg_count <= PEN_AM_ARGS_MAX &&
+           frame->head_len == pen_wire_head_len(arg_count) + row->tail_words * sizeof(uint64_t);
+}
+
+static bool am_payload_fits(const am_kind *row, const am_frame *frame)
 {
     uint32_t len = pen_wire_payload_len(frame->head);
-    if (len == 0 || frame->body_len != (place == PEN_WIRE_BODY ? len : 0)) {
-        am_drop(job, frame, "payload length");
-        return NULL;
-    }
-    void *dest = pen_mem_resolve(&job->mem, number, offset, len);
-    if (dest == NULL)
-        am_drop(job, frame, "destination of a Long");
-    else if (place == PEN_WIRE_BODY)
-        pen_copy(dest, frame->body, len);
-    return dest;
-}
-
-static void am_run_long(pen_job *job, const am_frame *frame, pen_wire_place place)
-{
-    const uint64_t *tail = frame->words + frame->head_len / sizeof(uint64_t) - PEN_WIRE_LONG_WORDS;
-    uint64_t number = pen_wire_load(&tail[0]), offset = pen_wire_load(&tail[1]);
-    if (number > UINT32_MAX) {
-        am_drop(job, frame, "segment number");
-        return;
-    }
-    if (place != PEN_WIRE_OPAQUE) {
-        void *dest = am_long_land(job, frame, place, (uint32_t)number, offset);
-        if (dest != NULL)
-            am_run_payload(job, frame, PEN_AM_LONG, dest, pen_wire_payload_len(frame->head));
-    } else if (number != 0 || pen_wire_payload_len(frame->head) != 0 || frame->body_len != 0) {
-        am_drop(job, frame, "payload of an empty Long");
-    } else {
-        am_run_payload(job, frame, PEN_AM_LONG, (void *)(uintptr_t)offset, 0);
-    }
-}
-
-static bool am_lengths_fit(const am_frame *frame, pen_am_category category)
-{
-    unsigned arg_count = pen_wire_arg_count(frame->head);
-    uint32_t tail_words = category == PEN_AM_LONG ? PEN_WIRE_LONG_WORDS : 0;
-    return arg_count <= PEN_AM_ARGS_MAX &&
-           frame->head_len == pen_wire_head_len(arg_count) + tail_words * sizeof(uint64_t);
-}
-
-static bool am_kind_fits(const am_frame *frame, pen_am_category category, pen_wire_place place)
-{
-    if (category != PEN_AM_LONG)
-        place = PEN_WIRE_BODY;
-    return place < PEN_WIRE_PLACES &&
-           pen_wire_kind_of(frame->head) == pen_wire_kind(category, frame->lane, place) &&
-           (frame->lane <= PEN_LANE_REPLY ||
-            (frame->lane == PEN_LANE_CONTROL && category == PEN_AM_INTERNAL));
-}
-
-static void am_run_short(pen_job *job, const am_frame *frame)
-{
-    pen_token token = pen_am_token_of(job, frame->from, frame->lane, pen_wire_handler(frame->head));
-    void (*function)(void) = pen_am_function(job->am, token.handler);
-    unsigned arg_count = pen_wire_arg_count(frame->head);
-    if (function == NULL) {
-        am_unregistered(job, frame);
-        return;
-    }
-    am_count(job, frame);
-    am_scope scope = { NULL, false, NULL };
-    if (PEN_CHECKED) {
-        am_check_promise(job, &token, PEN_AM_SHORT, arg_count);
-        scope = am_scope_enter(job, &token);
-    }
-    pen_am_call_short(function, &token, arg_count, (const pen_am_arg *)&frame->words[1]);
-    if (PEN_CHECKED)
-        am_scope_leave(&scope);
+    return len >= row->payload_min && len <= row->payload_max &&
+           frame->body_len == (row->has_body ? len : 0);
 }
 
 static void am_deliver(pen_job *job, const am_frame *frame)
 {
-    pen_am_category category = (pen_am_category)(pen_wire_kind_of(frame->head) & 3);
-    pen_wire_place place = (pen_wire_place)(pen_wire_kind_of(frame->head) >> PEN_WIRE_PLACE_SHIFT);
-    if (frame->from >= job->size || !am_lengths_fit(frame, category))
-        am_drop(job, frame, "length");
-    else if (!am_kind_fits(frame, category, place))
+    const am_kind *row = am_kind_of(frame);
+    if (frame->from >= job->size)
+        am_drop(job, frame, "sender");
+    else if (row == NULL)
         am_drop(job, frame, "kind or lane");
-    else if (category == PEN_AM_LONG)
-        am_run_long(job, frame, place);
-    else if (frame->body_len != pen_wire_payload_len(frame->head) ||
-             (category == PEN_AM_SHORT && frame->body_len != 0))
+    else if (!am_head_fits(row, frame))
+        am_drop(job, frame, "length");
+    else if (!am_payload_fits(row, frame))
         am_drop(job, frame, "payload length");
-    else if (category == PEN_AM_MEDIUM)
-        am_run_payload(job, frame, PEN_AM_MEDIUM, frame->body, frame->body_len);
-    else if (category == PEN_AM_SHORT)
-        am_run_short(job, frame);
     else
-        am_run_internal(job, frame);
+        row->run(job, frame);
 }
 
-void pen_am_deliver_any(pen_job *job, pen_peer from, pen_lane lane, const void *head,
-                        uint32_t head_len, void *body, uint32_t body_len)
+void pen_am_deliver_slow(pen_job *job, pen_peer from, pen_lane lane, const void *head,
+                         uint32_t head_len, void *body, uint32_t body_len)
 {
     /* Links carry no client messages of a rank to itself: see self.c. */
     const am_frame frame = { head, body, head_len,         body_len, pen_wire_load(head),
@@ -299,7 +325,7 @@ static void am_run_tell(pen_job *job, pen_peer from, uint8_t handler, void *payl
     frame.words = &word;
     frame.head_len = sizeof word;
     frame.head = word;
-    am_run_payload(job, &frame, PEN_AM_MEDIUM, payload, len);
+    am_run_medium(job, &frame);
 }
 
 static void am_handle_tell(pen_token *token, const int32_t *args, unsigned arg_count, void *body,

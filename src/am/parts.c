@@ -167,8 +167,8 @@ static void am_handle_part(pen_token *token, const int32_t *args, unsigned arg_c
     if (!is_sound || (done != NULL && !is_medium(done)))
         pen_am_drop(job);
     else if (done != NULL)
-        pen_am_deliver_any(job, token->from, lane, done->bytes, done->head_len,
-                           done->bytes + PARTS_HEAD_ROOM, done->len);
+        pen_am_deliver_slow(job, token->from, lane, done->bytes, done->head_len,
+                            done->bytes + PARTS_HEAD_ROOM, done->len);
     free(done);
 }
 

@@ -28,8 +28,8 @@ static void self_deliver(pen_job *job, pen_lane lane, const pen_frame *frame, vo
         job->host.deliver(job->host.ctx, job->rank, lane, frame->head, frame->head_len, body,
                           frame->body_len);
     else
-        pen_am_deliver_any(job, job->rank, lane, frame->head, frame->head_len, body,
-                           frame->body_len);
+        pen_am_deliver_slow(job, job->rank, lane, frame->head, frame->head_len, body,
+                            frame->body_len);
     if (progress->concurrency == PEN_ALONE)
         progress->polling = outer;
 }

@@ -3,7 +3,10 @@
 #include "firehose/firehose.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "conduit/conduit.h"
 #include "firehose/pages.h"
+#include "os/lock.h"
 
 #include <stdlib.h>
 

@@ -24,6 +24,7 @@
 
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "knob/knob.h"
 #include "os/lock.h"
 
 #include <stdbool.h>

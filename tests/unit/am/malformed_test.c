@@ -107,6 +107,35 @@ static void a_length_that_does_not_fit_is_dropped(void **state)
     assert_int_equal(handled, 0);
 }
 
+/* A frame of that kind whose lengths are right for its category and placement. */
+static arrival frame_of(pen_am_category category, pen_lane lane, unsigned place)
+{
+    uint32_t kind = pen_wire_kind(category, lane, (pen_wire_place)place);
+    bool is_long = category == PEN_AM_LONG;
+    uint32_t len = category == PEN_AM_SHORT || (is_long && place == PEN_WIRE_OPAQUE) ? 0 : 8;
+    uint32_t body_len = is_long && place != PEN_WIRE_BODY ? 0 : len;
+    arrival frame = { { pen_wire_head(kind, 200, 0, len) }, 8, body_len, 0, lane };
+    if (is_long) {
+        frame.head_len = 24;
+        frame.head[1] = place == PEN_WIRE_OPAQUE ? 0 : 1;
+        frame.head[2] = 16;
+    }
+    return frame;
+}
+
+static void a_kind_is_run_on_its_lanes_and_placements_only(void **state)
+{
+    for (unsigned category = PEN_AM_SHORT; category <= PEN_AM_LONG; category++)
+        for (unsigned lane = 0; lane < PEN_LANES; lane++)
+            for (unsigned place = 0; place < 4; place++) {
+                arrival frame = frame_of((pen_am_category)category, (pen_lane)lane, place);
+                bool has_place = place == PEN_WIRE_BODY || (category == PEN_AM_LONG && place < 3);
+                assert_int_equal(is_dropped(*state, &frame),
+                                 lane == PEN_LANE_CONTROL || !has_place);
+            }
+    assert_int_equal(handled, 2 * (1 + 1 + 3));
+}
+
 static void a_wrong_lane_sender_or_reserved_bit_is_dropped(void **state)
 {
     arrival frame = good_short();
@@ -226,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RIGGED(what_is_well_formed_is_run),
         RIGGED(a_length_that_does_not_fit_is_dropped),
+        RIGGED(a_kind_is_run_on_its_lanes_and_placements_only),
         RIGGED(a_wrong_lane_sender_or_reserved_bit_is_dropped),
         RIGGED(a_long_outside_its_segment_is_dropped),
         RIGGED(an_unknown_internal_message_is_dropped),
