@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -50,18 +51,23 @@ typedef struct seal_peer {
 
 _Static_assert(sizeof(seal_peer) <= 512, "an idle peer is small");
 
-struct pen_seal {
+/* Memory of its own: see secret_map(). */
+typedef struct seal_secret {
     seal_expanded own;                 /* used by the sending thread only */
     seal_expanded from[EXPANDED_KEYS]; /* used by the receiving thread only */
-    seal_bulk sending, receiving;      /* each used by the thread of its direction only */
-    size_t len;                        /* bytes of this memory */
+    pen_seal_mode mode;
+    pen_seal_cipher cipher;
+    uint32_t self;
+    seal_peer peers[]; /* `sent` belongs to the sending thread, `window` to the receiving thread */
+} seal_secret;
+
+struct pen_seal {
+    seal_secret *secret; /* first, since tests look there for keys */
+    size_t secret_len;
     pen_seal_library library;
     uint64_t (*now_ns)(void *ctx);
     void *clock_ctx;
-    pen_seal_mode mode;
-    pen_seal_cipher cipher;
-    uint32_t self, peer_count;
-    seal_peer peers[]; /* `sent` belongs to the sending thread, `window` to the receiving thread */
+    seal_bulk sending, receiving; /* each used by the thread of its direction only */
 };
 
 bool pen_seal_mode_parse(const char *text, pen_seal_mode *out)
@@ -146,7 +152,7 @@ uint32_t pen_seal_epoch(const uint8_t *job_key)
 }
 
 /* Makes memory for secrets, which no core file holds and no forked child sees. */
-static pen_seal *secret_map(size_t len)
+static seal_secret *secret_map(size_t len)
 {
     void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -167,12 +173,12 @@ static void keys_make(pen_seal *seal, const pen_seal_params *params, const void 
     for (uint32_t peer = 0; peer < params->peers; peer++)
         for (unsigned cipher = 0; cipher < PEN_SEAL_CIPHERS; cipher++)
             derive(params, peer, (const uint8_t *)salts + peer * salt_step, (pen_seal_cipher)cipher,
-                   seal->peers[peer].keys[cipher]);
+                   seal->secret->peers[peer].keys[cipher]);
     for (unsigned i = 0; i < EXPANDED_KEYS; i++)
-        seal->from[i].of = NOBODY;
+        seal->secret->from[i].of = NOBODY;
     if (params->cipher == PEN_SEAL_AES256_GCM)
-        (void)crypto_aead_aes256gcm_beforenm(&seal->own.state,
-                                             seal->peers[params->self].keys[params->cipher]);
+        (void)crypto_aead_aes256gcm_beforenm(
+            &seal->secret->own.state, seal->secret->peers[params->self].keys[params->cipher]);
     scrub();
 }
 
@@ -184,7 +190,7 @@ static void bulk_open(pen_seal *seal, seal_bulk *bulk)
     if (seal->library != PEN_SEAL_LIBRARY_LIBSODIUM)
         bulk->library = pen_libcrypto_open();
     pen_choice_make(choice, seal->library == PEN_SEAL_LIBRARY_AUTO ? bulk->library : NULL,
-                    seal->cipher, seal->now_ns, seal->clock_ctx);
+                    seal->secret->cipher, seal->now_ns, seal->clock_ctx);
     if (seal->library == PEN_SEAL_LIBRARY_LIBCRYPTO)
         memset(choice->by_libcrypto, bulk->library != NULL, sizeof choice->by_libcrypto);
 }
@@ -192,22 +198,25 @@ static void bulk_open(pen_seal *seal, seal_bulk *bulk)
 pen_status pen_seal_open(const pen_seal_params *params, const void *salts, size_t salt_step,
                          pen_seal **out)
 {
-    size_t len = sizeof(pen_seal) + (size_t)params->peers * sizeof(seal_peer);
     bool has_aes = false;
     if (params->mode == PEN_SEAL_EMPTY || params->self >= params->peers ||
         !pen_seal_start(&has_aes) || (params->cipher == PEN_SEAL_AES256_GCM && !has_aes))
         return PEN_ERR_ARGUMENT;
-    pen_seal *seal = secret_map(len);
+    pen_seal *seal = calloc(1, sizeof *seal);
     if (seal == NULL)
         return PEN_ERR_MEMORY;
-    seal->len = len;
+    seal->secret_len = sizeof(seal_secret) + (size_t)params->peers * sizeof(seal_peer);
+    seal->secret = secret_map(seal->secret_len);
+    if (seal->secret == NULL) {
+        free(seal);
+        return PEN_ERR_MEMORY;
+    }
     seal->library = params->library;
     seal->now_ns = params->now_ns;
     seal->clock_ctx = params->clock_ctx;
-    seal->mode = params->mode;
-    seal->cipher = params->cipher;
-    seal->self = params->self;
-    seal->peer_count = params->peers;
+    seal->secret->mode = params->mode;
+    seal->secret->cipher = params->cipher;
+    seal->secret->self = params->self;
     keys_make(seal, params, salts, salt_step);
     if (params->library == PEN_SEAL_LIBRARY_LIBCRYPTO && params->mode != PEN_SEAL_NONE)
         bulk_open(seal, &seal->sending);
@@ -223,21 +232,21 @@ void pen_seal_close(pen_seal *seal)
 {
     if (seal == NULL)
         return;
-    size_t len = seal->len;
     pen_libcrypto_close(seal->sending.library);
     pen_libcrypto_close(seal->receiving.library);
-    pen_seal_wipe(seal, len);
-    (void)munmap(seal, len);
+    pen_seal_wipe(seal->secret, seal->secret_len);
+    (void)munmap(seal->secret, seal->secret_len);
+    free(seal);
 }
 
-bool pen_seal_is_whole(const pen_seal *seal) { return seal->mode != PEN_SEAL_EMPTY; }
+bool pen_seal_is_whole(const pen_seal *seal) { return seal->secret->mode != PEN_SEAL_EMPTY; }
 
 static const crypto_aead_aes256gcm_state *expanded_of(pen_seal *seal, uint32_t from)
 {
-    seal_expanded *place = &seal->from[from % EXPANDED_KEYS];
+    seal_expanded *place = &seal->secret->from[from % EXPANDED_KEYS];
     if (place->of != from) {
         (void)crypto_aead_aes256gcm_beforenm(&place->state,
-                                             seal->peers[from].keys[PEN_SEAL_AES256_GCM]);
+                                             seal->secret->peers[from].keys[PEN_SEAL_AES256_GCM]);
         place->of = from;
     }
     return &place->state;
@@ -250,8 +259,9 @@ static const crypto_aead_aes256gcm_state *expanded_of(pen_seal *seal, uint32_t f
 static pen_aead parts_of(const pen_seal *seal, void *message, size_t header_len, size_t payload_len)
 {
     uint8_t *bytes = message;
-    size_t open_len = seal->mode == PEN_SEAL_ENCRYPT ? header_len : header_len + payload_len;
-    return (pen_aead){ .cipher = seal->cipher,
+    size_t open_len =
+        seal->secret->mode == PEN_SEAL_ENCRYPT ? header_len : header_len + payload_len;
+    return (pen_aead){ .cipher = seal->secret->cipher,
                        .open = bytes,
                        .open_len = open_len,
                        .hidden = bytes + open_len,
@@ -280,8 +290,8 @@ static unsigned bulk_class(pen_seal *seal, seal_bulk *bulk, const pen_aead *part
 
 static void short_protect(pen_seal *seal, pen_aead *part)
 {
-    part->key = seal->peers[seal->self].keys[part->cipher];
-    part->expanded_key = &seal->own.state;
+    part->key = seal->secret->peers[seal->secret->self].keys[part->cipher];
+    part->expanded_key = &seal->secret->own.state;
     pen_sodium_protect(part);
     scrub();
 }
@@ -295,7 +305,7 @@ static bool bulk_protect(pen_seal *seal, pen_aead *part, unsigned class_i)
         short_protect(seal, part);
         return true;
     }
-    part->key = seal->peers[seal->self].keys[part->cipher];
+    part->key = seal->secret->peers[seal->secret->self].keys[part->cipher];
     bool done = pen_libcrypto_protect(bulk->library, part);
     scrub_bulk();
     if (done)
@@ -308,23 +318,23 @@ static bool bulk_protect(pen_seal *seal, pen_aead *part, unsigned class_i)
 bool pen_seal_protect(pen_seal *seal, uint32_t to, void *message, size_t header_len,
                       size_t payload_len)
 {
-    seal_peer *peer = &seal->peers[to];
+    seal_peer *peer = &seal->secret->peers[to];
     pen_aead part = parts_of(seal, message, header_len, payload_len);
     unsigned class_i = 0;
-    if (pen_unlikely(peer->sent >= COUNTER_MAX || seal->mode == PEN_SEAL_EMPTY))
+    if (pen_unlikely(peer->sent >= COUNTER_MAX || seal->secret->mode == PEN_SEAL_EMPTY))
         return false;
     uint64_t counter = ++peer->sent;
-    bool is_long = seal->mode != PEN_SEAL_NONE && is_bulk(&part);
+    bool is_long = seal->secret->mode != PEN_SEAL_NONE && is_bulk(&part);
     if (is_long) {
         class_i = bulk_class(seal, &seal->sending, &part);
         part.cipher = (pen_seal_cipher)seal->sending.choice.cipher[class_i];
-        counter |= part.cipher != seal->cipher ? OTHER_CIPHER : 0;
+        counter |= part.cipher != seal->secret->cipher ? OTHER_CIPHER : 0;
     }
     memcpy(part.open + header_len - PEN_SEAL_COUNTER_LEN, &counter, sizeof counter);
     nonce_make(part.nonce, to, counter);
     if (is_long)
         return bulk_protect(seal, &part, class_i);
-    if (seal->mode == PEN_SEAL_NONE)
+    if (seal->secret->mode == PEN_SEAL_NONE)
         memset(part.tag, 0, PEN_SEAL_TAG_LEN);
     else
         short_protect(seal, &part);
@@ -333,7 +343,7 @@ bool pen_seal_protect(pen_seal *seal, uint32_t to, void *message, size_t header_
 
 static bool short_unprotect(pen_seal *seal, uint32_t from, pen_aead *part)
 {
-    part->key = seal->peers[from].keys[part->cipher];
+    part->key = seal->secret->peers[from].keys[part->cipher];
     part->expanded_key = part->cipher == PEN_SEAL_AES256_GCM ? expanded_of(seal, from) : NULL;
     bool genuine = pen_sodium_unprotect(part);
     scrub();
@@ -346,7 +356,7 @@ static bool bulk_unprotect(pen_seal *seal, uint32_t from, pen_aead *part)
     unsigned class_i = bulk_class(seal, bulk, part);
     if (!bulk->choice.by_libcrypto[part->cipher][class_i])
         return short_unprotect(seal, from, part);
-    part->key = seal->peers[from].keys[part->cipher];
+    part->key = seal->secret->peers[from].keys[part->cipher];
     bool genuine = pen_libcrypto_unprotect(bulk->library, part);
     bulk->by_libcrypto++;
     scrub_bulk();
@@ -356,15 +366,16 @@ static bool bulk_unprotect(pen_seal *seal, uint32_t from, pen_aead *part)
 pen_seal_verdict pen_seal_unprotect(pen_seal *seal, uint32_t from, void *message, size_t header_len,
                                     size_t payload_len)
 {
-    seal_peer *peer = &seal->peers[from];
+    seal_peer *peer = &seal->secret->peers[from];
     pen_aead part = parts_of(seal, message, header_len, payload_len);
     uint64_t counter;
-    if (pen_unlikely(seal->mode == PEN_SEAL_EMPTY))
+    if (pen_unlikely(seal->secret->mode == PEN_SEAL_EMPTY))
         return PEN_SEAL_FORGED;
-    if (seal->mode == PEN_SEAL_NONE) /* an unauthenticated message must not move the window */
+    if (seal->secret->mode ==
+        PEN_SEAL_NONE) /* an unauthenticated message must not move the window */
         return PEN_SEAL_GENUINE;
     memcpy(&counter, part.open + header_len - PEN_SEAL_COUNTER_LEN, sizeof counter);
-    nonce_make(part.nonce, seal->self, counter);
+    nonce_make(part.nonce, seal->secret->self, counter);
     if ((counter & OTHER_CIPHER) != 0)
         part.cipher = PEN_SEAL_CHACHA20_POLY1305;
     if (!(is_bulk(&part) ? bulk_unprotect(seal, from, &part) : short_unprotect(seal, from, &part)))
