@@ -35,7 +35,6 @@ pen_status pen_am_open(pen_job *job)
     if (am == NULL)
         return PEN_ERR_MEMORY;
     pen_lock_init(&am->lock, job->concurrency);
-    atomic_init(&am->cma_refused, false);
     am->medium_max = job->frame_max;
     am->medium_long_max = job->frame_max > PEN_AM_MEDIUM_LONG ? job->frame_max : PEN_AM_MEDIUM_LONG;
     am->long_request_max = am_long_max(job);

@@ -141,7 +141,6 @@ typedef struct pen_am {
     struct pen_am_flight *flights[PEN_AM_FLIGHT_BUCKETS]; /* by id; guarded by lock */
     uint64_t flight_id;                                   /* the youngest; guarded by lock */
     uint32_t flight_count;                                /* guarded by lock */
-    _Atomic bool cma_refused; /* relaxed: a hint that saves a failing system call */
 } pen_am;
 
 static inline const pen_am_entry *pen_am_token_entry(const pen_token *token)

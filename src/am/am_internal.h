@@ -12,6 +12,7 @@
 #include "job/team.h"
 #include "mem/mem.h"
 #include "progress/progress.h"
+#include "reach/reach.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -217,9 +218,10 @@ bool pen_am_long_last_behind(pen_am_long *message);
 
 PEN_COLD _Noreturn void pen_am_no_memory(const pen_am_long *message);
 
-/* flight.c: sends a Long that fits no frame and that no single store or copy can move. by_put:
- * parts use the link's put; otherwise internal messages. Returns as pen_am_request_long does. */
-int pen_am_flight_send(pen_am_long *message, bool by_put);
+/* flight.c: sends a Long that fits no frame and that no single store or copy can move. reach: parts
+ * use the link's put, which was chosen; NULL: internal messages. Returns as pen_am_request_long
+ * does. */
+int pen_am_flight_send(pen_am_long *message, const pen_reach *reach);
 void pen_am_flights_open(pen_job *job);
 void pen_am_flights_close(pen_am *am);
 

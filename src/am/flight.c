@@ -21,6 +21,7 @@
 #include "mem/mem.h"
 #include "os/lock.h"
 #include "progress/progress.h"
+#include "reach/reach.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ typedef struct pen_am_flight {
     pen_op *op;                 /* the caller's op; NULL: already completed, or not given */
     char *copy;                 /* copy of the payload from copy_at on, or NULL */
     size_t copy_at;
-    bool by_put;
+    bool by_put; /* parts are puts, by `reach` */
+    pen_reach reach;
     bool by_behind;   /* post the last frame behind the puts, without waiting for them */
     bool last_posted; /* that frame */
     bool source_free; /* the last part has been posted and released */
@@ -97,10 +99,10 @@ static void flight_close(pen_am_flight *flight)
 }
 
 /* Returns NULL if there is no memory. */
-static pen_am_flight *flight_open(const pen_am_long *message, bool by_put)
+static pen_am_flight *flight_open(const pen_am_long *message, const pen_reach *reach)
 {
     pen_am *am = message->job->am;
-    bool by_behind = by_put && message->route->port->link->behind != NULL;
+    bool by_behind = reach != NULL && message->route->port->link->behind != NULL;
     pen_am_flight *flight = malloc(sizeof *flight);
     if (flight == NULL)
         return NULL;
@@ -109,10 +111,14 @@ static pen_am_flight *flight_open(const pen_am_long *message, bool by_put)
                                .puts = { .shared = message->job->concurrency != PEN_ALONE,
                                          .local = by_behind },
                                .op = message->op,
-                               .by_put = by_put,
+                               .by_put = reach != NULL,
                                .by_behind = by_behind,
                                .id = ++am->flight_id };
     flight->message.segment = &flight->segment;
+    if (reach != NULL) {
+        flight->reach = *reach;
+        flight->reach.segment = &flight->segment;
+    }
     pen_am_flight **bucket = &am->flights[flight->id % PEN_AM_FLIGHT_BUCKETS];
     flight->next = *bucket;
     *bucket = flight;
@@ -138,18 +144,12 @@ static size_t flight_part_len(const pen_am_flight *flight, size_t len_max)
 static bool flight_put(pen_am_flight *flight)
 {
     const pen_am_long *message = &flight->message;
-    pen_port *port = message->route->port;
+    const pen_port *port = message->route->port;
     size_t len = flight_part_len(flight, port->link->caps.put_max);
-    const bool wants_region = (port->link->caps.flags & PEN_CAP_LOCAL_REGION) != 0;
-    const char *source = flight_source(flight);
-    pen_region *region =
-        wants_region ? pen_mem_region(&message->job->mem, port->link, source, len) : NULL;
+    char *source = (char *)(uintptr_t)flight_source(flight);
     pen_am_op_raise(&flight->puts);
-    pen_lock_take(&port->post_lock);
-    pen_post result =
-        port->link->rma->put(port->link, message->route->peer, message->offset + flight->posted,
-                             flight->segment.key, source, region, len, &flight->puts);
-    pen_lock_drop(&port->post_lock);
+    pen_post result = pen_reach_by_link(message->job, message->jobrank, &flight->reach, true,
+                                        flight->posted, source, len, &flight->puts);
     if (result != PEN_POST_PENDING)
         pen_am_op_drop(&flight->puts); /* its `then` is NULL */
     if (result == PEN_POST_AGAIN)
@@ -290,9 +290,9 @@ static void flight_keep_copy(pen_am_flight *flight, char *copy)
 
 /* Called under the lock. Returns false if the message is immediate and found no room; then it
  * has no effect. copy: room for the whole payload, or NULL. */
-static bool flight_begin(const pen_am_long *message, bool by_put, char *copy)
+static bool flight_begin(const pen_am_long *message, const pen_reach *reach, char *copy)
 {
-    pen_am_flight *flight = flight_open(message, by_put);
+    pen_am_flight *flight = flight_open(message, reach);
     if (flight == NULL) {
         if ((message->flags & PEN_AM_IMMEDIATE) != 0) {
             free(copy);
@@ -323,20 +323,20 @@ static bool flight_wants_copy(const pen_am_long *message)
     return (message->flags & PEN_AM_COPY) != 0 && message->len <= FLIGHT_COPY_MAX;
 }
 
-static bool flight_launch(pen_am_long *message, bool by_put, char *copy)
+static bool flight_launch(pen_am_long *message, const pen_reach *reach, char *copy)
 {
     pen_am *am = message->job->am;
     if (message->op != NULL)
         pen_am_op_raise(message->op);
     pen_lock_take(&am->lock);
-    bool begun = flight_begin(message, by_put, copy);
+    bool begun = flight_begin(message, reach, copy);
     pen_lock_drop(&am->lock);
     if (!begun && message->op != NULL)
         pen_am_op_drop(message->op);
     return begun;
 }
 
-int pen_am_flight_send(pen_am_long *message, bool by_put)
+int pen_am_flight_send(pen_am_long *message, const pen_reach *reach)
 {
     pen_op own = { .shared = message->job->concurrency != PEN_ALONE };
     char *copy = NULL;
@@ -344,12 +344,12 @@ int pen_am_flight_send(pen_am_long *message, bool by_put)
         copy = malloc(message->len);
         if (copy == NULL && (message->flags & PEN_AM_IMMEDIATE) != 0)
             return 1;
-        by_put = false; /* the link would keep reading the source */
+        reach = NULL; /* the link would keep reading the source */
     } else if (message->lane == PEN_LANE_REQUEST && message->op == NULL &&
                (message->flags & PEN_AM_ASYNC) == 0) {
         message->op = &own;
     }
-    if (!flight_launch(message, by_put, copy))
+    if (!flight_launch(message, reach, copy))
         return 1;
     if (message->op == &own) {
         pen_wait what = pen_wait_for(PEN_CALL_REQUEST, PEN_AWAITED_LONG, message->jobrank, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* long.c: moves the payload of a Long to its destination before the handler runs. The methods, best
- * first: a store by this rank, if the segment is mapped here; in the frame, while it is short; by
- * the kernel (CMA), where any address of a peer on this host is legal; by the link's own put; in
- * the frame, if it fits; in acknowledged pieces. flight.c does those that take more than one call.
+ * first: a store by this rank; in the frame, while it is short; by the kernel; by the link's own
+ * put; in the frame, if it fits; in acknowledged pieces. reach/ says which of the ways that need no
+ * message serve the destination. flight.c does those that take more than one call.
  *
  * An immediate Long reserves its frame before anything moves, if the link can reserve frames.
  * Otherwise it uses a method in which only the first step can be refused: in the frame, or in
@@ -11,14 +11,13 @@
 #include "base/compiler.h"
 #include "base/copy.h"
 #include "base/status.h"
-#include "boot/host_page.h"
 #include "conduit/conduit.h"
 #include "job/fatal.h"
 #include "job/job.h"
 #include "mem/mem.h"
 #include "os/lock.h"
-#include "os/os.h"
 #include "progress/progress.h"
+#include "reach/reach.h"
 
 #include <errno.h>
 #include <string.h>
@@ -96,38 +95,34 @@ void pen_am_no_memory(const pen_am_long *message)
 
 /* ---- our own store, the kernel --------------------------------------------------------------- */
 
-static bool long_store(const pen_am_long *message)
+static void long_store(const pen_am_long *message, char *alias)
 {
-    char *alias = (char *)message->dest + message->segment->delta;
     if (alias != message->source) /* a Long onto itself only notifies */
         pen_copy(alias, message->source, message->len);
-    return true;
 }
 
-/* In an EVERYTHING job only: in other jobs the target checks each address itself. */
-static bool long_can_cma(const pen_am_long *message)
+/* Chooses the way to a destination that is not mapped. */
+static void long_reach(const pen_am_long *message, pen_reach *out)
 {
-    const pen_job *job = message->job;
-    const pen_host_rank *row = pen_host_row(job->boot.page, message->jobrank);
-    return message->segment->number == PEN_SEGMENT_EVERYWHERE && message->route->same_host &&
-           row != NULL && !atomic_load_explicit(&job->am->cma_refused, memory_order_relaxed) &&
-           atomic_load_explicit(&row->pid, memory_order_relaxed) != 0;
+    const pen_reach_ask ask = { .job = message->job,
+                                .jobrank = message->jobrank,
+                                .remote = message->dest,
+                                .local = (char *)(uintptr_t)message->source,
+                                .len = message->len };
+    pen_reach_far(&ask, out);
 }
 
-static bool long_cma(const pen_am_long *message)
+/* Returns false if the kernel refused. */
+static bool long_by_kernel(const pen_am_long *message)
 {
-    pen_job *job = message->job;
-    /* relaxed: written once before the ranks met at the start-up barrier */
-    pid_t pid = (pid_t)atomic_load_explicit(&pen_host_row(job->boot.page, message->jobrank)->pid,
-                                            memory_order_relaxed);
-    if (pen_cma_write(pid, message->source, message->dest, message->len) == PEN_OK)
-        return true;
-    atomic_store_explicit(&job->am->cma_refused, true, memory_order_relaxed);
-    return false;
+    return pen_reach_by_kernel(message->job, message->jobrank, true,
+                               (void *)(uintptr_t)message->source, message->dest,
+                               message->len) == PEN_OK;
 }
 
-/* Moves the payload after reserving the frame. Returns false if no frame could be reserved. */
-static bool long_place_reserved(pen_am_long *message, bool (*place)(const pen_am_long *))
+/* Moves the payload after reserving the frame: to alias, or, if that is NULL, by the kernel.
+ * Returns false if no frame could be reserved, or, with *failed, if the kernel's copy failed. */
+static bool long_place_reserved(pen_am_long *message, char *alias, bool *failed)
 {
     pen_port *port = message->route->port;
     pen_link *link = port->link;
@@ -137,7 +132,9 @@ static bool long_place_reserved(pen_am_long *message, bool (*place)(const pen_am
     pen_lock_drop(&port->post_lock);
     if (body == NULL)
         return false;
-    bool placed = place(message);
+    bool placed = alias != NULL || long_by_kernel(message);
+    if (alias != NULL)
+        long_store(message, alias);
     pen_frame frame = pen_am_long_frame(message, PEN_WIRE_PLACED, 0);
     pen_lock_take(&port->post_lock);
     if (placed) {
@@ -145,6 +142,7 @@ static bool long_place_reserved(pen_am_long *message, bool (*place)(const pen_am
         pen_am_count_sent(message->job, message->route, 1);
     } else {
         link->zcopy->cancel(link, to, message->lane, body);
+        *failed = true;
     }
     pen_lock_drop(&port->post_lock);
     return placed;
@@ -158,41 +156,48 @@ bool pen_am_copies(const pen_job *job, uint32_t jobrank, size_t len)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
-static bool long_can_put(const pen_am_long *message)
+/* A reply may not wait for a put. */
+static bool long_by_put(const pen_am_long *message, const pen_reach *reach)
 {
-    const pen_link *link = message->route->port->link;
-    /* A reply may not wait for a put, and registering a client's buffer for one message costs
-     * too much. */
-    return link->rma != NULL && message->segment->has_key && message->lane == PEN_LANE_REQUEST &&
-           ((link->caps.flags & PEN_CAP_LOCAL_REGION) == 0 ||
-            pen_mem_region(&message->job->mem, link, message->source, message->len) != NULL);
+    return reach->way == PEN_REACH_LINK && message->lane == PEN_LANE_REQUEST;
 }
 
 static int long_immediate(pen_am_long *message)
 {
-    bool mapped = message->segment->mapped;
-    if (message->route->port->link->zcopy != NULL && (mapped || long_can_cma(message))) {
-        if (long_place_reserved(message, mapped ? long_store : long_cma))
+    char *alias = pen_reach_alias_in(message->segment, message->dest);
+    pen_reach reach = { .way = PEN_REACH_MESSAGES };
+    if (alias == NULL)
+        long_reach(message, &reach);
+    if (message->route->port->link->zcopy != NULL &&
+        (alias != NULL || reach.way == PEN_REACH_KERNEL)) {
+        bool failed = false;
+        if (long_place_reserved(message, alias, &failed))
             return 0;
-        if (mapped || long_can_cma(message)) /* the kernel refused: it will refuse every time */
+        if (!failed)
             return 1;
+        long_reach(message, &reach);
     }
     if (message->len <= message->job->frame_max)
         return long_in_body(message);
-    return pen_am_flight_send(message, long_can_put(message));
+    return pen_am_flight_send(message, long_by_put(message, &reach) ? &reach : NULL);
 }
 
 static int long_unmapped(pen_am_long *message)
 {
     if (message->len <= LONG_BODY_LEN_MAX && message->len <= message->job->frame_max)
         return long_in_body(message);
-    if (long_can_cma(message) && long_cma(message))
-        return long_placed(message);
-    if (long_can_put(message))
-        return pen_am_flight_send(message, true);
+    pen_reach reach;
+    long_reach(message, &reach);
+    if (reach.way == PEN_REACH_KERNEL) {
+        if (long_by_kernel(message))
+            return long_placed(message);
+        long_reach(message, &reach);
+    }
+    if (long_by_put(message, &reach))
+        return pen_am_flight_send(message, &reach);
     if (message->len <= message->job->frame_max)
         return long_in_body(message);
-    return pen_am_flight_send(message, false);
+    return pen_am_flight_send(message, NULL);
 }
 
 static PEN_COLD _Noreturn void long_outside(const pen_am_long *message)
@@ -236,9 +241,10 @@ int pen_am_long_send(pen_am_long *message, const uint64_t *words)
         return long_send_frame(message, PEN_WIRE_OPAQUE, NULL, 0, message->flags);
     if (pen_unlikely((message->flags & PEN_AM_IMMEDIATE) != 0))
         return long_immediate(message);
-    if (!message->segment->mapped)
+    char *alias = pen_reach_alias_in(message->segment, message->dest);
+    if (alias == NULL)
         return long_unmapped(message);
     /* The data is visible before the handler runs: the link publishes a frame with release. */
-    (void)long_store(message);
+    long_store(message, alias);
     return long_placed(message);
 }

@@ -12,6 +12,7 @@
 #include "job/thread.h"
 #include "mem/mem.h"
 #include "os/lock.h"
+#include "reach/reach.h"
 #include "rma/event.h"
 
 #include <penstock/abi.h>
@@ -85,24 +86,6 @@ PEN_COLD _Noreturn void atomic_refuse(pen_job *job, const atomic_place *place)
                   (unsigned long long)(segment->base + segment->len));
 }
 
-/* Returns the target's memory as this process sees it, or NULL. */
-static void *mapped_alias(const pen_job *job, const atomic_place *place)
-{
-    const pen_mapped *rows = job->mapped[place->ep_index];
-    if (rows != NULL) {
-        const pen_mapped *row = &rows[place->jobrank];
-        uintptr_t offset = (uintptr_t)place->target - row->base;
-        if (offset < row->len && place->len <= row->len - offset)
-            return place->target + row->delta;
-    }
-    uint64_t offset;
-    if (place->jobrank != job->rank)
-        return NULL;
-    const pen_remote_segment *mine =
-        pen_mem_remote(&job->mem, place->ep_index, job->rank, place->target, place->len, &offset);
-    return mine != NULL && !mine->is_device ? place->target : NULL;
-}
-
 #if defined(__x86_64__) || defined(__i386__)
 enum { CAS_RELEASES = 1 }; /* a compare-and-swap that fails, too */
 #else
@@ -128,7 +111,7 @@ static uint64_t apply(void *target, const pen_atomic_call *call)
 
 static bool done_now(pen_job *job, const atomic_place *place, const pen_atomic_call *call)
 {
-    void *target = mapped_alias(job, place);
+    void *target = pen_reach_alias(job, place->ep_index, place->jobrank, place->target, place->len);
     if (target == NULL)
         return false;
     uint64_t old = apply(target, call);

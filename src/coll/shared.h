@@ -148,7 +148,7 @@ struct pen_shared {
     bool claimed;        /* a thread runs the front of the queue */
     bool busy;           /* in the list that polls run */
     bool wake;           /* peers may wait for our last store */
-    bool cma_known, cma; /* all members can read each other's memory */
+    bool cma_known, cma; /* all members can read each other's memory, by pen_reach_by_kernel */
     bool used_body;
     pen_shared_op *first, **end, *free;
     uint64_t begun, ended;      /* collectives */
@@ -213,7 +213,6 @@ const char *pen_shared_see(pen_shared *shared, uint32_t rank, const pen_shared_s
                            uint64_t place, size_t offset, size_t len);
 void pen_shared_copy(pen_shared *shared, uint32_t rank, const pen_shared_slot *slot, uint64_t place,
                      size_t offset, size_t len, char *to);
-pid_t pen_shared_pid_of(const pen_shared *shared, uint32_t rank);
 /* tell: publishes that this member has reached a phase of the turn. reached: has that member?
  * all_reached: have all the members? */
 void pen_shared_tell(pen_shared *shared, uint32_t phase);

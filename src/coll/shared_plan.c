@@ -6,7 +6,8 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "os/os.h"
+#include "job/team.h"
+#include "reach/reach.h"
 
 #include <string.h>
 
@@ -126,9 +127,10 @@ bool pen_shared_probe(pen_shared *shared, pen_shared_op *op)
     /* relaxed: the turn word came with acquire */
     uintptr_t at = (uintptr_t)atomic_load_explicit(&slot->words[0], memory_order_relaxed);
     uint64_t wanted = atomic_load_explicit(&slot->words[1], memory_order_relaxed), found = 0;
-    shared->cma = shared->job->coll->cma_allowed &&
-                  pen_cma_read(pen_shared_pid_of(shared, neighbour), &found, (const void *)at,
-                               sizeof found) == PEN_OK &&
+    const uint32_t jobrank = pen_team_jobrank(shared->coll->team, neighbour);
+    shared->cma = shared->job->coll->cma_allowed && !pen_reach_kernel_refuses(shared->job) &&
+                  pen_reach_by_kernel(shared->job, jobrank, false, &found, (void *)at,
+                                      sizeof found) == PEN_OK &&
                   found == wanted;
     return true;
 }

@@ -6,11 +6,9 @@
 #include "base/compiler.h"
 #include "base/copy.h"
 #include "base/status.h"
-#include "boot/host_page.h"
 #include "job/fatal.h"
 #include "job/team.h"
-#include "mem/mem.h"
-#include "os/os.h"
+#include "reach/reach.h"
 
 #include <string.h>
 
@@ -132,12 +130,9 @@ bool pen_shared_post_bytes(pen_shared *shared, const pen_shared_op *op, const ch
 
 uint64_t pen_shared_place_of(const pen_shared *shared, const char *memory)
 {
-    const pen_mem *mem = &shared->job->mem;
-    uintptr_t in_slice =
-        (uintptr_t)memory - (uintptr_t)mem->slice; /* wraps around if memory is below the slice */
-    if (mem->slice != NULL && in_slice < mem->slice_len)
-        return (uint64_t)PEN_SHARED_IN_ARENA << PEN_SHARED_PLACE_SHIFT |
-               (uint64_t)(memory - shared->job->boot.arena);
+    uint64_t place;
+    if (pen_reach_arena_place(shared->job, memory, &place))
+        return (uint64_t)PEN_SHARED_IN_ARENA << PEN_SHARED_PLACE_SHIFT | place;
     return (uint64_t)PEN_SHARED_IN_PROCESS << PEN_SHARED_PLACE_SHIFT |
            ((uint64_t)(uintptr_t)memory & PEN_SHARED_PLACE_MASK);
 }
@@ -284,29 +279,29 @@ static PEN_COLD _Noreturn void bad_place(const pen_shared *shared, uint32_t rank
                   rank, pen_team_jobrank(shared->coll->team, rank));
 }
 
-static bool within(uint64_t at, size_t offset, size_t len, uint64_t from, uint64_t whole)
+/* Do len bytes at `at` + offset lie in the first `whole` bytes? */
+static bool within(uint64_t at, size_t offset, size_t len, uint64_t whole)
 {
-    return at >= from && offset <= whole && len <= whole - offset &&
-           at - from <= whole - offset - len;
+    return offset <= whole && len <= whole - offset && at <= whole - offset - len;
 }
 
 static const char *see_arena(const pen_shared *shared, uint32_t rank, uint64_t at, size_t offset,
                              size_t len)
 {
-    const pen_host_page *page = shared->job->boot.page;
-    uint64_t local = pen_team_jobrank(shared->coll->team, rank) - page->first;
-    if (!within(at, offset, len, page->segment_off + local * page->segment_stride,
-                page->segment_stride))
+    const char *memory = pen_reach_arena_at(shared->job, pen_team_jobrank(shared->coll->team, rank),
+                                            at, offset, len);
+    if (memory == NULL)
         bad_place(shared, rank);
-    return shared->job->boot.arena + at + offset;
+    return memory;
 }
 
-pid_t pen_shared_pid_of(const pen_shared *shared, uint32_t rank)
+/* NULL: in a different process. */
+static const char *see_process(const pen_shared *shared, uint32_t rank, uint64_t at, size_t offset)
 {
-    const pen_host_rank *row =
-        pen_host_row(shared->job->boot.page, pen_team_jobrank(shared->coll->team, rank));
-    /* relaxed: written before the job began */
-    return (pid_t)atomic_load_explicit(&row->pid, memory_order_relaxed);
+    const uint32_t jobrank = pen_team_jobrank(shared->coll->team, rank);
+    return pen_reach_process(shared->job, jobrank) == shared->pid
+               ? (const char *)(uintptr_t)at + offset
+               : NULL;
 }
 
 const char *pen_shared_see(pen_shared *shared, uint32_t rank, const pen_shared_slot *slot,
@@ -315,18 +310,17 @@ const char *pen_shared_see(pen_shared *shared, uint32_t rank, const pen_shared_s
     uint64_t at = place & PEN_SHARED_PLACE_MASK;
     switch (place >> PEN_SHARED_PLACE_SHIFT) {
     case PEN_SHARED_IN_SLOT:
-        if (!within(at, offset, len, 0, PEN_SHARED_INLINE_LEN))
+        if (!within(at, offset, len, PEN_SHARED_INLINE_LEN))
             bad_place(shared, rank);
         return (const char *)slot->words + offset;
     case PEN_SHARED_IN_BODY:
-        if (!within(at, offset, len, 0, PEN_SHARED_BODY_LEN))
+        if (!within(at, offset, len, PEN_SHARED_BODY_LEN))
             bad_place(shared, rank);
         return (const char *)shared->shares[rank] + PEN_SHARED_BODY_OFF + at + offset;
     case PEN_SHARED_IN_ARENA:
         return see_arena(shared, rank, at, offset, len);
     default:
-        return pen_shared_pid_of(shared, rank) == shared->pid ? (const char *)(uintptr_t)at + offset
-                                                              : NULL;
+        return see_process(shared, rank, at, offset);
     }
 }
 
@@ -350,7 +344,8 @@ void pen_shared_copy(pen_shared *shared, uint32_t rank, const pen_shared_slot *s
         return;
     }
     uintptr_t at = (uintptr_t)(place & PEN_SHARED_PLACE_MASK) + offset;
-    pen_status status = pen_cma_read(pen_shared_pid_of(shared, rank), to, (const void *)at, len);
+    pen_status status = pen_reach_by_kernel(shared->job, pen_team_jobrank(shared->coll->team, rank),
+                                            false, to, (void *)at, len);
     if (status != PEN_OK)
         cannot_read(shared, rank, status);
 }

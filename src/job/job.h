@@ -91,6 +91,8 @@ struct pen_job {
     pen_mapped *mapped[PEN_ENDPOINTS_MAX];
     uint32_t checks_off; /* checked builds: PEN_CHECK_...; fixed when the job is opened */
     uint32_t frame_max;  /* largest body that every rank's link takes */
+    /* reach/'s part: the kernel has refused once to copy between processes. relaxed: a hint */
+    _Atomic bool kernel_refuses;
     uintptr_t segment_max_local, segment_max_global;
     pen_job_config config;
     void (*end)(pen_job *job, int code); /* see pen_job_params */

@@ -16,7 +16,6 @@
 #include "am/am.h"
 #include "base/compiler.h"
 #include "base/copy.h"
-#include "base/status.h"
 #include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "job/fatal.h"
@@ -26,6 +25,7 @@
 #include "mem/mem.h"
 #include "os/lock.h"
 #include "progress/progress.h"
+#include "reach/reach.h"
 #include "rma/rma_internal.h"
 
 #include <errno.h>
@@ -88,24 +88,24 @@ static PEN_COLD void table_grow(pen_job *job)
 
 static uint32_t transfer_open(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op)
 {
-    pen_rma *rma = call->job->rma;
+    pen_rma *rma = call->ask.job->rma;
     if (rma->transfer_free == NONE)
-        table_grow(call->job);
+        table_grow(call->ask.job);
     uint32_t i = rma->transfer_free;
     rma_transfer *transfer = &rma->transfers[i];
     rma->transfer_free = transfer->next;
     *transfer = (rma_transfer){ .op = op,
-                                .remote = call->remote,
-                                .local = call->local,
-                                .device = call->device,
+                                .remote = call->ask.remote,
+                                .local = call->ask.local,
+                                .device = call->ask.device,
                                 .offset = offset,
-                                .len = call->len,
+                                .len = call->ask.len,
                                 .generation = transfer->generation,
                                 .next = NONE,
-                                .jobrank = call->jobrank,
-                                .ep_index = call->ep_index,
+                                .jobrank = call->ask.jobrank,
+                                .ep_index = call->ask.ep_index,
                                 .segment = segment,
-                                .lends = call->kind == RMA_PUT && call->device == NULL &&
+                                .lends = call->kind == RMA_PUT && call->ask.device == NULL &&
                                          (call->when != PEN_LOCAL_NOW || call->blocking),
                                 .value = call->value,
                                 .kind = call->kind };
@@ -163,7 +163,7 @@ static PEN_COLD char *stage(pen_job *job, pen_device *device, const char *at, si
     if (rma->staging == NULL)
         pen_job_fatal(job, "cannot stage device memory: malloc: %s; start fewer ranks",
                       strerror(errno));
-    pen_rma_device_check(job, device, device->kind->read(device, rma->staging, at, len), at, len);
+    pen_reach_by_device(job, NULL, rma->staging, device, at, len);
     return rma->staging;
 }
 
@@ -285,14 +285,14 @@ static void send_rest(pen_job *job, uint32_t i)
 
 bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset, pen_op *op)
 {
-    pen_job *job = call->job;
+    pen_job *job = call->ask.job;
     pen_rma *rma = job->rma;
     pen_count_raise(&op->incomplete, op->shared);
     pen_lock_take(&rma->lock);
     uint32_t i = transfer_open(call, segment, offset, op);
     unsigned pieces = transfer_pump(job, i);
     bool refused = pieces == 0 && call->immediate;
-    bool all_sent = rma->transfers[i].sent == call->len;
+    bool all_sent = rma->transfers[i].sent == call->ask.len;
     if (refused) {
         transfer_close(rma, i);
     } else if (!all_sent && call->kind == RMA_GET) {
@@ -327,8 +327,8 @@ static char *piece_resolve(pen_job *job, const int32_t *args, uint64_t len, pen_
 static PEN_COLD void device_write(pen_job *job, pen_device *device, char *to, const void *body,
                                   uint32_t len)
 {
-    pen_status status = len == 0 ? PEN_OK : device->kind->write(device, to, body, len);
-    pen_rma_device_check(job, device, status, to, len);
+    if (len != 0)
+        pen_reach_by_device(job, device, to, NULL, body, len);
 }
 
 static void answer_done(pen_token *token, const int32_t *request, bool ok)

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma.c: put, get and set: chooses the path to the target and reports completion as the caller
- * wants it.
+/* rma.c: put, get and set: takes the way to the target that reach/ chooses, and reports completion
+ * as the caller wants it.
  *
- * Paths, best first: this rank's own memory or a peer's mapped segment (a copy, done on return);
- * the kernel's copy between processes where any address is legal; the link's own put and get;
- * messages. Only the last two make an event. An immediate call is refused only if its first piece
+ * Copies by this process, by a device and by the kernel are done on return. Only the link's own put
+ * and get, and messages, make an event. An immediate call is refused only if its first piece
  * finds no room: later pieces wait for room by polling, so a refused call has had no effect. */
 #include "rma/rma.h"
 
 #include "base/compiler.h"
 #include "base/copy.h"
 #include "base/status.h"
-#include "boot/host_page.h"
 #include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "diag/counters.h"
-#include "diag/log.h"
 #include "job/fatal.h"
 #include "job/job.h"
 #include "job/team.h"
@@ -23,8 +20,8 @@
 #include "mem/kind.h"
 #include "mem/mem.h"
 #include "os/lock.h"
-#include "os/os.h"
 #include "progress/progress.h"
+#include "reach/reach.h"
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
 
@@ -58,41 +55,25 @@ static void copy(void *to, const void *from, size_t len)
     }
 }
 
-void pen_rma_device_check(pen_job *job, const pen_device *device, pen_status status, const void *at,
-                          size_t len)
-{
-    if (pen_unlikely(status != PEN_OK))
-        pen_job_fatal(job,
-                      "cannot copy %zu bytes at %p of device %s: %s; keep the segment's memory "
-                      "allocated while it is used",
-                      len, at, device->kind->name, pen_status_text(status));
-}
-
-static PEN_COLD void device_copy_for(const rma_call *call, char *target)
-{
-    pen_device *device = call->device;
-    pen_status status = call->kind == RMA_PUT
-                            ? device->kind->read(device, target, call->local, call->len)
-                            : device->kind->write(device, call->local, target, call->len);
-    pen_rma_device_check(call->job, device, status, call->local, call->len);
-}
-
 static void copy_for(const rma_call *call, char *target)
 {
-    if (pen_unlikely(call->device != NULL)) {
-        device_copy_for(call, target);
-        atomic_thread_fence(memory_order_acq_rel); /* as below */
-        return;
-    }
     switch (call->kind) {
     case RMA_PUT:
-        copy(target, call->local, call->len);
+        if (pen_unlikely(call->ask.device != NULL))
+            pen_reach_by_device(call->ask.job, NULL, target, call->ask.device, call->ask.local,
+                                call->ask.len);
+        else
+            copy(target, call->ask.local, call->ask.len);
         break;
     case RMA_GET:
-        copy(call->local, target, call->len);
+        if (pen_unlikely(call->ask.device != NULL))
+            pen_reach_by_device(call->ask.job, call->ask.device, call->ask.local, NULL, target,
+                                call->ask.len);
+        else
+            copy(call->ask.local, target, call->ask.len);
         break;
     case RMA_SET:
-        memset(target, call->value, call->len);
+        memset(target, call->value, call->ask.len);
         break;
     }
     /* release: what was put is visible before anything the client stores or sends after this;
@@ -102,146 +83,96 @@ static void copy_for(const rma_call *call, char *target)
 
 static void count_route(const rma_call *call, bool shared_memory)
 {
-    pen_counters *counters = &call->job->counters;
+    pen_counters *counters = &call->ask.job->counters;
     if (call->kind == RMA_GET)
-        pen_job_count(call->job, shared_memory ? &counters->get_shm : &counters->get_net);
+        pen_job_count(call->ask.job, shared_memory ? &counters->get_shm : &counters->get_net);
     else
-        pen_job_count(call->job, shared_memory ? &counters->put_shm : &counters->put_net);
+        pen_job_count(call->ask.job, shared_memory ? &counters->put_shm : &counters->put_net);
 }
 
-/* Returns the target's memory as this process sees it, or NULL. */
-static char *mapped_alias(const rma_call *call)
+/* This rank's own memory on a device. */
+static PEN_COLD void copy_device(const rma_call *call, const pen_reach *reach)
 {
-    const pen_job *job = call->job;
-    if (job->mapped[call->ep_index] != NULL) {
-        const pen_mapped *row = &job->mapped[call->ep_index][call->jobrank];
-        uintptr_t offset = (uintptr_t)call->remote - row->base;
-        if (offset < row->len && call->len <= row->len - offset)
-            return call->remote + row->delta;
-    }
-    uint64_t offset;
-    if (call->jobrank != job->rank)
-        return NULL;
-    const pen_remote_segment *mine =
-        pen_mem_remote(&job->mem, call->ep_index, job->rank, call->remote, call->len, &offset);
-    return mine != NULL && !mine->is_device ? call->remote : NULL;
-}
-
-/* Copies to and from this rank's own device memory at the far side of the call: from and to host
- * memory, and within the device. A copy between two devices goes through a frame. */
-static bool own_device_try(const rma_call *call)
-{
-    pen_mem *mem = &call->job->mem;
-    uint64_t offset;
-    char *at = NULL;
-    if (call->jobrank != call->job->rank || call->kind == RMA_SET)
-        return false;
-    const pen_remote_segment *mine =
-        pen_mem_remote(mem, call->ep_index, call->jobrank, call->remote, call->len, &offset);
-    if (mine == NULL || !mine->is_device)
-        return false;
-    pen_device *device = pen_mem_resolve_device(mem, mine->number, offset, call->len, &at);
-    if (device == NULL || (call->device != NULL && call->device != device))
-        return false;
-    pen_status status;
-    if (call->device != NULL)
-        status = call->kind == RMA_PUT ? device->kind->copy(device, at, call->local, call->len)
-                                       : device->kind->copy(device, call->local, at, call->len);
+    if (call->kind == RMA_PUT)
+        pen_reach_by_device(call->ask.job, reach->device, reach->at, call->ask.device,
+                            call->ask.local, call->ask.len);
     else
-        status = call->kind == RMA_PUT ? device->kind->write(device, at, call->local, call->len)
-                                       : device->kind->read(device, call->local, at, call->len);
-    pen_rma_device_check(call->job, device, status, at, call->len);
-    return true;
-}
-
-static bool has_device(const rma_call *call)
-{
-    const pen_remote_segment *row =
-        pen_mem_remote_row(&call->job->mem, call->ep_index, call->jobrank);
-    return call->device != NULL || (row != NULL && row->is_device);
+        pen_reach_by_device(call->ask.job, call->ask.device, call->ask.local, reach->device,
+                            reach->at, call->ask.len);
 }
 
 /* ---- the kernel's copy between processes ----------------------------------------------------- */
 
-/* Returns the process to name to the kernel, where any address is legal and the peer is on this
- * host; 0: take another path. */
-static pid_t cma_pid(const pen_job *job, uint32_t jobrank)
+/* Handles the result of the kernel's copy. Returns true if it is done, false if the kernel refused.
+ * An address that does not exist is the client's error. */
+static bool kernel_done(pen_job *job, pen_status status, const char *name, uint32_t jobrank,
+                        const void *remote, size_t len)
 {
-    if (!job->mem.everything || !job->routes[jobrank].same_host)
-        return 0;
-    /* relaxed: at worst another thread asks the kernel once more */
-    if (atomic_load_explicit(&job->rma->cma_refused, memory_order_relaxed))
-        return 0;
-    /* acquire: pairs with the release by which a rank shows that it has joined */
-    const pen_host_rank *row = pen_host_row(job->boot.page, jobrank);
-    return row == NULL ? 0 : (pid_t)atomic_load_explicit(&row->pid, memory_order_acquire);
-}
-
-/* Handles the result of the kernel's copy; true: done. If the kernel refuses, it is not asked
- * again. An address that does not exist is the client's error. */
-static bool cma_done(pen_job *job, pen_status status, const char *name, uint32_t jobrank,
-                     const void *remote, size_t len)
-{
-    if (status == PEN_OK) {
-        atomic_thread_fence(memory_order_acq_rel); /* as after a copy by this process */
-        return true;
-    }
-    if (errno == EFAULT)
+    if (status != PEN_OK && errno == EFAULT)
         pen_job_fatal(job,
                       "%s of %zu bytes at %p of rank %u: that memory does not exist on that rank, "
                       "or the local memory does not exist; "
                       "check the address and the length",
                       name, len, remote, jobrank);
-    atomic_store_explicit(&job->rma->cma_refused, true, memory_order_relaxed);
-    pen_log_info(&job->log,
-                 "the kernel does not let ranks copy each other's memory: %s; using messages",
-                 strerror(errno));
-    return false;
+    return status == PEN_OK;
 }
 
-static bool cma_try(const rma_call *call)
+static bool copy_by_kernel(const rma_call *call)
 {
-    pid_t pid = call->kind == RMA_SET ? 0 : cma_pid(call->job, call->jobrank);
-    if (pid == 0 || has_device(call))
-        return false;
-    errno = 0;
-    pen_status status = call->kind == RMA_PUT
-                            ? pen_cma_write(pid, call->local, call->remote, call->len)
-                            : pen_cma_read(pid, call->local, call->remote, call->len);
-    return cma_done(call->job, status, call->kind == RMA_PUT ? "put" : "get", call->jobrank,
-                    call->remote, call->len);
+    pen_status status = pen_reach_by_kernel(call->ask.job, call->ask.jobrank, call->kind == RMA_PUT,
+                                            call->ask.local, call->ask.remote, call->ask.len);
+    return kernel_done(call->ask.job, status, call->kind == RMA_PUT ? "put" : "get",
+                       call->ask.jobrank, call->ask.remote, call->ask.len);
 }
 
 bool pen_rma_move_lists(pen_job *job, uint32_t jobrank, bool is_put, struct iovec *local,
                         size_t local_count, struct iovec *remote, size_t remote_count)
 {
-    pid_t pid = cma_pid(job, jobrank);
-    if (pid == 0 || remote_count == 0)
+    if (remote_count == 0 || !pen_reach_kernel_serves(job, jobrank))
         return false;
     size_t len = 0;
     for (size_t i = 0; i < remote_count; i++)
         len += remote[i].iov_len;
     const void *first = remote->iov_base;
-    errno = 0;
-    pen_status status = is_put ? pen_cma_write_list(pid, local, local_count, remote, remote_count)
-                               : pen_cma_read_list(pid, local, local_count, remote, remote_count);
-    if (!cma_done(job, status, is_put ? "scattered put" : "scattered get", jobrank, first, len))
+    pen_status status =
+        pen_reach_lists_by_kernel(job, jobrank, is_put, local, local_count, remote, remote_count);
+    if (!kernel_done(job, status, is_put ? "scattered put" : "scattered get", jobrank, first, len))
         return false;
     pen_job_count(job, is_put ? &job->counters.put_shm : &job->counters.get_shm);
     return true;
 }
 
-/* Tries all paths that are done on return. */
-static bool done_now(const rma_call *call)
+/* ---- ways that are done on return ------------------------------------------------------------ */
+
+/* Chooses a way to memory that is not mapped, and takes it if it is done on return. */
+static bool done_far(const rma_call *call, pen_reach *reach)
 {
-    if (call->len == 0)
+    pen_reach_far(&call->ask, reach);
+    switch (reach->way) {
+    case PEN_REACH_DEVICE:
+        copy_device(call, reach);
         return true;
-    char *target = mapped_alias(call);
-    if (target != NULL) {
-        copy_for(call, target);
-    } else if (!own_device_try(call) && !cma_try(call)) {
+    case PEN_REACH_KERNEL:
+        if (copy_by_kernel(call))
+            return true;
+        pen_reach_far(&call->ask, reach); /* does not choose the kernel again */
+        return false;
+    default:
         return false;
     }
+}
+
+/* Tries all ways that are done on return. If it returns false, reach says how to start. */
+static bool done_now(const rma_call *call, pen_reach *reach)
+{
+    if (call->ask.len == 0)
+        return true;
+    char *target = pen_reach_alias(call->ask.job, call->ask.ep_index, call->ask.jobrank,
+                                   call->ask.remote, call->ask.len);
+    if (target != NULL)
+        copy_for(call, target);
+    else if (!done_far(call, reach))
+        return false;
     count_route(call, true);
     return true;
 }
@@ -258,38 +189,22 @@ static void child_ends(pen_op *op)
     pen_op_done(parent);
 }
 
-static pen_post link_post(const rma_call *call, const pen_remote_segment *segment, uint64_t offset,
-                          size_t done, size_t len, pen_op *op)
-{
-    const pen_route *route = &call->job->routes[call->jobrank];
-    const pen_link *link = route->port->link;
-    pen_post result;
-    pen_lock_take(&route->port->post_lock);
-    if (call->kind == RMA_PUT)
-        result = link->rma->put(route->port->link, route->peer, offset + done, segment->key,
-                                call->local + done, call->region, len, op);
-    else
-        result = link->rma->get(route->port->link, route->peer, offset + done, segment->key,
-                                call->local + done, call->region, len, op);
-    pen_lock_drop(&route->port->post_lock);
-    return result;
-}
-
 /* Posts every piece. Returns false if the call is immediate and the first piece found no room. A
  * piece that failed never completes: the peer is lost, and the thread that learns of it ends the
  * job. */
-static bool link_post_all(const rma_call *call, const pen_remote_segment *segment, uint64_t offset,
-                          pen_op *op)
+static bool link_post_all(const rma_call *call, const pen_reach *reach, pen_op *op)
 {
-    const pen_link *link = call->job->routes[call->jobrank].port->link;
+    const pen_link *link = call->ask.job->routes[call->ask.jobrank].port->link;
     size_t piece_max = call->kind == RMA_PUT ? link->caps.put_max : link->caps.get_max;
     pen_wait what = pen_rma_wait_for(call, PEN_AWAITED_ROOM);
-    pen_waiter waiter = pen_waiter_for(&call->job->progress, false, &what);
-    for (size_t done = 0; done < call->len;) {
-        size_t len = call->len - done < piece_max ? call->len - done : piece_max;
+    pen_waiter waiter = pen_waiter_for(&call->ask.job->progress, false, &what);
+    for (size_t done = 0; done < call->ask.len;) {
+        size_t len = call->ask.len - done < piece_max ? call->ask.len - done : piece_max;
         pen_count_raise(&op->source_busy, op->shared);
         pen_count_raise(&op->incomplete, op->shared);
-        pen_post result = link_post(call, segment, offset, done, len, op);
+        pen_post result =
+            pen_reach_by_link(call->ask.job, call->ask.jobrank, reach, call->kind == RMA_PUT, done,
+                              call->ask.local + done, len, op);
         if (result != PEN_POST_PENDING)
             (void)pen_count_drop(&op->source_busy, op->shared);
         if (result == PEN_POST_DONE || result == PEN_POST_AGAIN)
@@ -300,25 +215,24 @@ static bool link_post_all(const rma_call *call, const pen_remote_segment *segmen
         }
         if (call->immediate && done == 0)
             return false;
-        pen_job_count(call->job, &call->job->counters.again_room);
+        pen_job_count(call->ask.job, &call->ask.job->counters.again_room);
         pen_wait_step(&waiter);
     }
     pen_wait_end(&waiter);
     return true;
 }
 
-static bool link_start(const rma_call *call, const pen_remote_segment *segment, uint64_t offset,
-                       pen_op *op)
+static bool link_start(const rma_call *call, const pen_reach *reach, pen_op *op)
 {
     if (call->kind != RMA_PUT || call->when != PEN_LOCAL_NOW || call->blocking)
-        return link_post_all(call, segment, offset, op);
+        return link_post_all(call, reach, op);
     pen_event_root *child = pen_event_take(&pen_rma_thread_of(call->thread)->pool);
     child->parent = op;
     child->op.then = child_ends; /* this count keeps it from ending before the last line */
     pen_count_raise(&op->incomplete, op->shared);
-    bool started = link_post_all(call, segment, offset, &child->op);
+    bool started = link_post_all(call, reach, &child->op);
     pen_wait what = pen_rma_wait_for(call, PEN_AWAITED_PUT);
-    pen_waiter waiter = pen_waiter_for(&call->job->progress, true, &what);
+    pen_waiter waiter = pen_waiter_for(&call->ask.job->progress, true, &what);
     while (!pen_count_is_zero(&child->op.source_busy))
         pen_wait_step(&waiter);
     pen_wait_end(&waiter);
@@ -357,55 +271,21 @@ PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t job
         (unsigned long long)(segment->base + segment->len));
 }
 
-/* Returns whether the link itself can move the bytes; if the link needs it, finds the region of the
- * local side. */
-static bool link_moves(rma_call *call, const pen_link *link)
-{
-    if (call->kind == RMA_SET || call->device != NULL || link->rma == NULL)
-        return false;
-    if (pen_likely((link->caps.flags & PEN_CAP_LOCAL_REGION) == 0))
-        return true;
-    call->region = pen_mem_region(&call->job->mem, link, call->local, call->len);
-    return call->region != NULL;
-}
-
 /* Starts an operation that cannot be done now. The caller holds one count of op, so op cannot end
  * meanwhile. */
-static bool start(const rma_call *call, pen_op *op)
+static bool start(const rma_call *call, const pen_reach *reach, pen_op *op)
 {
-    pen_job *job = call->job;
-    uint64_t offset;
-    const pen_remote_segment *segment =
-        pen_mem_remote(&job->mem, call->ep_index, call->jobrank, call->remote, call->len, &offset);
-    if (segment == NULL)
-        pen_rma_refuse(job, call->kind, call->jobrank, call->ep_index, call->remote, call->len);
-    const pen_link *link = job->routes[call->jobrank].port->link;
-    rma_call known = *call;
-    bool by_link = segment->has_key && link_moves(&known, link);
-    bool started = by_link ? link_start(&known, segment, offset, op)
-                           : pen_rma_by_messages(call, segment->number, offset, op);
+    pen_job *job = call->ask.job;
+    if (reach->way == PEN_REACH_NOWHERE)
+        pen_rma_refuse(job, call->kind, call->ask.jobrank, call->ask.ep_index, call->ask.remote,
+                       call->ask.len);
+    bool by_link = reach->way == PEN_REACH_LINK;
+    bool started = by_link ? link_start(call, reach, op)
+                           : pen_rma_by_messages(call, reach->segment->number, reach->offset, op);
     if (started)
-        count_route(call, by_link && (link->caps.flags & PEN_CAP_SAME_HOST));
+        count_route(call, by_link && (job->routes[call->ask.jobrank].port->link->caps.flags &
+                                      PEN_CAP_SAME_HOST) != 0);
     return started;
-}
-
-/* Returns the device that the local memory is on, by the segment of the local endpoint. */
-static PEN_COLD pen_device *device_of(pen_thread *thread, const pen_team *team, const char *local,
-                                      size_t len)
-{
-    const pen_segment *segment = team->endpoint->segment;
-    if (segment != NULL && segment->device != NULL) {
-        size_t offset = (uintptr_t)local - (uintptr_t)segment->base; /* wraps below the base */
-        if (offset < segment->len && len <= segment->len - offset)
-            return segment->device;
-    }
-    if (pen_mem_is_device(&thread->job->mem, local, len))
-        pen_job_fatal(thread->job,
-                      "put or get: %zu bytes at %p on this side are on a device, and not all in "
-                      "the segment of endpoint %u; use a pair of the endpoint whose segment has "
-                      "them",
-                      len, (const void *)local, team->endpoint->index);
-    return NULL;
 }
 
 /* Checks what every path requires. */
@@ -421,27 +301,29 @@ static rma_call call_of(pen_thread *thread, pen_team *team, uint32_t rank, rma_k
     if (pen_unlikely(
             atomic_load_explicit(&thread->job->mem.device_segments, memory_order_relaxed) != 0) &&
         len != 0)
-        device = device_of(thread, team, local, len);
+        device = pen_reach_local_device(team, local, len);
     return (rma_call){ .thread = thread,
-                       .job = thread->job,
-                       .device = device,
-                       .jobrank = pen_team_jobrank(team, rank),
-                       .ep_index = pen_team_ep_index(team, rank),
+                       .ask = { .job = thread->job,
+                                .jobrank = pen_team_jobrank(team, rank),
+                                .ep_index = pen_team_ep_index(team, rank),
+                                .is_set = kind == RMA_SET,
+                                .remote = (char *)(uintptr_t)remote,
+                                .local = (char *)(uintptr_t)local,
+                                .device = device,
+                                .len = len },
                        .kind = kind,
-                       .remote = (char *)(uintptr_t)remote,
-                       .local = (char *)(uintptr_t)local,
-                       .len = len,
                        .when = PEN_LOCAL_DEFER };
 }
 
 static pen_event *start_nb(const rma_call *call, pen_event **leaf)
 {
+    pen_reach reach;
     if (leaf != NULL)
         *leaf = PEN_EVENT_DONE;
-    if (done_now(call))
+    if (done_now(call, &reach))
         return PEN_EVENT_DONE;
     pen_event_root *root = pen_event_take(&pen_rma_thread_of(call->thread)->pool);
-    if (start(call, &root->op))
+    if (start(call, &reach, &root->op))
         return pen_event_settle(root, leaf);
     pen_event_give(root);
     return PEN_EVENT_NO_OP;
@@ -449,27 +331,29 @@ static pen_event *start_nb(const rma_call *call, pen_event **leaf)
 
 static int start_nbi(const rma_call *call)
 {
-    if (done_now(call))
+    pen_reach reach;
+    if (done_now(call, &reach))
         return 0;
     pen_op *op = pen_nbi_op(call->thread, call->kind == RMA_GET ? PEN_EC_GET : PEN_EC_PUT);
     pen_count_raise(&op->incomplete, op->shared);
-    bool started = start(call, op);
+    bool started = start(call, &reach, op);
     pen_op_done(op);
     return !started;
 }
 
 static int start_blocking(rma_call *call)
 {
-    if (done_now(call))
+    pen_reach reach;
+    if (done_now(call, &reach))
         return 0;
-    pen_op op = { .shared = call->job->concurrency != PEN_ALONE };
+    pen_op op = { .shared = call->ask.job->concurrency != PEN_ALONE };
     call->blocking = true;
     pen_count_raise(&op.incomplete, op.shared);
-    bool started = start(call, &op);
+    bool started = start(call, &reach, &op);
     pen_op_done(&op);
     pen_wait what =
         pen_rma_wait_for(call, call->kind == RMA_GET ? PEN_AWAITED_GET : PEN_AWAITED_PUT);
-    pen_waiter waiter = pen_waiter_for(&call->job->progress, true, &what);
+    pen_waiter waiter = pen_waiter_for(&call->ask.job->progress, true, &what);
     while (!pen_count_is_zero(&op.incomplete))
         pen_wait_step(&waiter);
     pen_wait_end(&waiter);

@@ -5,14 +5,13 @@
 #define PEN_RMA_RMA_INTERNAL_H
 
 #include "base/compiler.h"
-#include "base/status.h"
 #include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "job/job.h"
 #include "job/thread.h"
-#include "mem/kind.h"
 #include "os/lock.h"
 #include "progress/progress.h"
+#include "reach/reach.h"
 #include "rma/rma.h"
 
 #include <stdbool.h>
@@ -106,15 +105,8 @@ typedef enum rma_kind { RMA_PUT, RMA_GET, RMA_SET } rma_kind;
 /* One call of the client. */
 typedef struct rma_call {
     pen_thread *thread;
-    pen_job *job;
-    uint32_t jobrank;
-    uint16_t ep_index; /* rank of the target */
+    pen_reach_ask ask; /* both sides. PUT: local is only read; SET: it is NULL */
     rma_kind kind;
-    char *remote;       /* an address of the target */
-    char *local;        /* PUT: only read; SET: NULL */
-    pen_region *region; /* region of local, if the link needs it; else NULL */
-    pen_device *device; /* device that local is an address of; NULL: host memory */
-    size_t len;
     int value; /* SET */
     pen_local when;
     bool immediate;
@@ -127,7 +119,7 @@ static inline pen_wait pen_rma_wait_for(const rma_call *call, pen_awaited awaite
     pen_call name = call->kind == RMA_GET   ? PEN_CALL_GET
                     : call->kind == RMA_PUT ? PEN_CALL_PUT
                                             : PEN_CALL_SET;
-    return pen_wait_for(name, awaited, call->jobrank, NULL);
+    return pen_wait_for(name, awaited, call->ask.jobrank, NULL);
 }
 
 /* Starts a transfer by messages, and raises op for it. Returns false if immediate found no room;
@@ -137,20 +129,15 @@ bool pen_rma_by_messages(const rma_call *call, uint32_t segment, uint64_t offset
 PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t jobrank,
                                        uint16_t ep_index, const void *remote, size_t len);
 
-/* Handles the result of a copy to or from a device: a failure ends the job. */
-void pen_rma_device_check(pen_job *job, const pen_device *device, pen_status status, const void *at,
-                          size_t len);
-
 /* ---- the job's part -------------------------------------------------------------------------- */
 
 typedef struct rma_transfer rma_transfer; /* message.c */
 
 typedef struct pen_rma {
-    struct pen_watch *watch;  /* checked builds: outstanding operations; else NULL */
-    _Atomic bool cma_refused; /* the kernel has refused once, so it is not asked again */
-    pen_lock lock;            /* guards everything below */
-    char *staging;            /* piece_len bytes between a device and a frame; made on first use */
-    rma_transfer *transfers;  /* the table: answers name an entry by number and generation */
+    struct pen_watch *watch; /* checked builds: outstanding operations; else NULL */
+    pen_lock lock;           /* guards everything below */
+    char *staging;           /* piece_len bytes between a device and a frame; made on first use */
+    rma_transfer *transfers; /* the table: answers name an entry by number and generation */
     uint32_t transfer_count, transfer_free; /* first free entry, or UINT32_MAX */
     uint32_t stalled_first, stalled_last;   /* gets with pieces not yet requested, or UINT32_MAX */
     uint32_t piece_len;                     /* longest piece of a put or get: what fits a frame */

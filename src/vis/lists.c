@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "job/fatal.h"
 #include "job/job.h"
+#include "reach/reach.h"
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
@@ -97,10 +98,10 @@ static inline __attribute__((always_inline)) void run_copy(const void *ctx, size
     pen_copy(run->dest, run->source, len);
 }
 
-static void cursors_copy(const pen_vis_call *call, const vis_reach *reach)
+static void cursors_copy(const pen_vis_call *call, const pen_reach_range *range)
 {
-    const intptr_t dest_delta = vis_dest_delta(call, reach);
-    const intptr_t source_delta = vis_source_delta(call, reach);
+    const intptr_t dest_delta = vis_dest_delta(call, range);
+    const intptr_t source_delta = vis_source_delta(call, range);
     list_cursor dest = { .side = &call->dest }, source = { .side = &call->source };
     vis_run run;
     while (next_run(&dest, &source, &run)) {
@@ -146,14 +147,14 @@ static inline __attribute__((always_inline)) void list_to_list(const void *ctx, 
                  entry_at(p->source_list, i, p->source_delta), len);
 }
 
-static void indexed_copy(const pen_vis_call *call, const vis_reach *reach)
+static void indexed_copy(const pen_vis_call *call, const pen_reach_range *range)
 {
     const pen_vis_side *dest = &call->dest, *source = &call->source;
     const bool gathers = dest->count == 1;
     const pieces p = { .dest_list = dest->list,
                        .source_list = source->list,
-                       .dest_delta = vis_dest_delta(call, reach),
-                       .source_delta = vis_source_delta(call, reach),
+                       .dest_delta = vis_dest_delta(call, range),
+                       .source_delta = vis_source_delta(call, range),
                        .count = gathers ? source->count : dest->count };
     if (gathers)
         vis_specialise(source->len, gather, &p);
@@ -162,29 +163,29 @@ static void indexed_copy(const pen_vis_call *call, const vis_reach *reach)
     else if (dest->len == source->len)
         vis_specialise(dest->len, list_to_list, &p);
     else
-        cursors_copy(call, reach);
+        cursors_copy(call, range);
 }
 
-static bool side_reached(const pen_vis_side *side, const vis_reach *reach)
+static bool side_reached(const pen_vis_side *side, const pen_reach_range *range)
 {
     for (size_t i = 0; i < side->count; i++) {
         bool within = side->vector != NULL ? side->vector[i].gex_len == 0 ||
-                                                 vis_reaches(reach, side->vector[i].gex_addr,
-                                                             side->vector[i].gex_len)
-                                           : vis_reaches(reach, side->list[i], side->len);
+                                                 pen_reach_covers(range, side->vector[i].gex_addr,
+                                                                  side->vector[i].gex_len)
+                                           : pen_reach_covers(range, side->list[i], side->len);
         if (!within)
             return false;
     }
     return true;
 }
 
-bool vis_lists_copy(const pen_vis_call *call, const vis_reach *reach)
+bool vis_lists_copy(const pen_vis_call *call, const pen_reach_range *range)
 {
-    if (reach->len == 0 || !side_reached(call->is_put ? &call->dest : &call->source, reach))
+    if (range->len == 0 || !side_reached(call->is_put ? &call->dest : &call->source, range))
         return false;
     if (call->shape == PEN_VIS_INDEXED)
-        indexed_copy(call, reach);
+        indexed_copy(call, range);
     else
-        cursors_copy(call, reach);
+        cursors_copy(call, range);
     return true;
 }

@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "job/fatal.h"
 #include "job/job.h"
+#include "reach/reach.h"
 
 #include <penstock/abi.h>
 
@@ -183,15 +184,15 @@ static bool box_span(const vis_box *box, bool dest, uintptr_t *low_out, size_t *
     return true;
 }
 
-bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach *reach)
+bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const pen_reach_range *range)
 {
     uintptr_t low;
     size_t len;
-    if (!box_span(box, call->is_put, &low, &len) || !vis_reaches(reach, (void *)low, len))
+    if (!box_span(box, call->is_put, &low, &len) || !pen_reach_covers(range, (void *)low, len))
         return false;
     static const vis_level once = { 0, 0, 1 };
-    plane p = { .dest = box->dest + vis_dest_delta(call, reach),
-                .source = box->source + vis_source_delta(call, reach),
+    plane p = { .dest = box->dest + vis_dest_delta(call, range),
+                .source = box->source + vis_source_delta(call, range),
                 .inner = box->level_count > 0 ? box->levels[0] : once,
                 .outer = box->level_count > 1 ? box->levels[1] : once };
     if (pen_unlikely(box->level_count > 2))
@@ -255,16 +256,17 @@ bool vis_line_copy(const pen_vis_call *call)
     const uint32_t i = call->rank - view->mapped_first;
     if (call->levels != 1 || i >= view->mapped_count)
         return false;
-    const vis_reach reach = { view->mapped[i].base, view->mapped[i].len, view->mapped[i].delta };
+    const pen_reach_range range = { view->mapped[i].base, view->mapped[i].len,
+                                    view->mapped[i].delta };
     const size_t count = call->counts[0], len = call->elem_len;
     const ptrdiff_t dest = call->dest.strides[0], source = call->source.strides[0];
     const size_t stride = (size_t)(call->is_put ? dest : source);
     size_t span;
     if (!line_span(count, len, stride, &span) ||
-        !vis_reaches(&reach, call->is_put ? call->dest.base : call->source.base, span))
+        !pen_reach_covers(&range, call->is_put ? call->dest.base : call->source.base, span))
         return false;
-    const plane p = { .dest = call->dest.base + vis_dest_delta(call, &reach),
-                      .source = call->source.base + vis_source_delta(call, &reach),
+    const plane p = { .dest = call->dest.base + vis_dest_delta(call, &range),
+                      .source = call->source.base + vis_source_delta(call, &range),
                       .inner = { dest, source, count } };
     if (!line_copy_wide(&p, len))
         vis_specialise(len, line_copy, &p);

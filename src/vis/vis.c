@@ -10,7 +10,7 @@
 #include "job/job.h"
 #include "job/team.h"
 #include "job/thread.h"
-#include "mem/mem.h"
+#include "reach/reach.h"
 #include "rma/event.h"
 #include "rma/rma.h"
 #include "vis/vis_internal.h"
@@ -89,8 +89,6 @@ bool vis_move(vis_mover *mover, char *dest, char *source, size_t len)
     return true;
 }
 
-/* ---- the peer's memory as we see it ---------------------------------------------------------- */
-
 static void check_rank(const pen_thread *thread, const pen_vis_call *call)
 {
     PEN_ASSERT(thread->handler_depth == 0); /* put and get are illegal in a handler */
@@ -99,33 +97,6 @@ static void check_rank(const pen_thread *thread, const pen_vis_call *call)
     if (pen_unlikely(call->rank >= size))
         pen_job_fatal(thread->job, "%s: there is no rank %u in a team of %u", call->name,
                       call->rank, size);
-}
-
-static bool local_is_device(const pen_team *team)
-{
-    const pen_segment *segment = team->endpoint->segment;
-    return segment != NULL && segment->device != NULL;
-}
-
-static bool remote_is_device(const pen_job *job, uint32_t ep_index, uint32_t jobrank)
-{
-    const pen_remote_segment *row = pen_mem_remote_row(&job->mem, ep_index, jobrank);
-    return row != NULL && row->is_device;
-}
-
-static vis_reach reach_of(const pen_job *job, uint32_t ep_index, uint32_t jobrank)
-{
-    if (jobrank == job->rank && job->mem.everything && !remote_is_device(job, ep_index, jobrank))
-        return (vis_reach){ 0, SIZE_MAX, 0 };
-    if (job->mapped[ep_index] != NULL && job->mapped[ep_index][jobrank].len != 0) {
-        const pen_mapped *row = &job->mapped[ep_index][jobrank];
-        return (vis_reach){ row->base, row->len, row->delta };
-    }
-    const pen_remote_segment *mine =
-        jobrank == job->rank ? pen_mem_remote_row(&job->mem, ep_index, jobrank) : NULL;
-    if (mine == NULL || mine->is_device)
-        return (vis_reach){ 0, 0, 0 };
-    return (vis_reach){ (uintptr_t)mine->base, mine->len, 0 };
 }
 
 /* ---- completion ------------------------------------------------------------------------------ */
@@ -181,8 +152,7 @@ static outcome begin_pieces(pen_thread *thread, const pen_vis_call *call, const 
     mover.jobrank = jobrank;
     mover.flags = call->flags;
     mover.collects =
-        thread->job->mem.everything && !local_is_device(call->team) &&
-        !remote_is_device(thread->job, pen_team_ep_index(call->team, call->rank), jobrank);
+        pen_reach_may_collect(call->team, pen_team_ep_index(call->team, call->rank), jobrank);
     mover.run_count = 0;
     bool started = box != NULL ? vis_box_move(&mover, box) : vis_lists_move(&mover);
     return started && vis_move_rest(&mover) ? STARTED : REFUSED;
@@ -229,10 +199,9 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
     if (strided ? !vis_box_of(call, job, &box) : vis_lists_len(call, job) == 0)
         return NOTHING_LEFT;
     uint32_t jobrank = pen_team_jobrank(call->team, call->rank);
-    vis_reach reach = { 0, 0, 0 };
-    if (!local_is_device(call->team))
-        reach = reach_of(job, pen_team_ep_index(call->team, call->rank), jobrank);
-    if (strided ? vis_box_copy(call, &box, &reach) : vis_lists_copy(call, &reach)) {
+    const pen_reach_range range =
+        pen_reach_range_of(call->team, pen_team_ep_index(call->team, call->rank), jobrank);
+    if (strided ? vis_box_copy(call, &box, &range) : vis_lists_copy(call, &range)) {
         copied(job, call->is_put);
         return NOTHING_LEFT;
     }

@@ -1,40 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vis_internal.h: shared by the files of vis/: the peer's memory as this process sees it, the walks
- * that copy, and the walks that hand pieces to rma/. */
+/* vis_internal.h: shared by the files of vis/: the walks that copy, and the walks that hand pieces
+ * to rma/. */
 #ifndef PEN_VIS_VIS_INTERNAL_H
 #define PEN_VIS_VIS_INTERNAL_H
 
 #include "job/job.h"
 #include "job/thread.h"
+#include "reach/reach.h"
 #include "vis/vis.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* The peer's memory that this process can load and store: add delta to an address in [base, base +
- * len) to get the local one. */
-typedef struct vis_reach {
-    uintptr_t base;
-    size_t len; /* 0: none */
-    intptr_t delta;
-} vis_reach;
-
-static inline bool vis_reaches(const vis_reach *reach, const void *addr, size_t len)
-{
-    uintptr_t offset = (uintptr_t)addr - reach->base;
-    return offset < reach->len && len <= reach->len - offset;
-}
-
 /* Distances from the call's addresses of each side to local addresses. */
-static inline intptr_t vis_dest_delta(const pen_vis_call *call, const vis_reach *reach)
+static inline intptr_t vis_dest_delta(const pen_vis_call *call, const pen_reach_range *range)
 {
-    return call->is_put ? reach->delta : 0;
+    return call->is_put ? range->delta : 0;
 }
 
-static inline intptr_t vis_source_delta(const pen_vis_call *call, const vis_reach *reach)
+static inline intptr_t vis_source_delta(const pen_vis_call *call, const pen_reach_range *range)
 {
-    return call->is_put ? 0 : reach->delta;
+    return call->is_put ? 0 : range->delta;
 }
 
 /* ---- lengths whose moves the compiler writes out --------------------------------------------- */
@@ -95,7 +82,7 @@ typedef struct vis_box {
 bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box);
 
 /* Copies the box if all of the peer's side is mapped. */
-bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const vis_reach *reach);
+bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const pen_reach_range *range);
 
 /* Copies the most frequent shape, runs at one stride, without a box. Returns false for another
  * shape, or if a part of the peer's side is not mapped. */
@@ -105,7 +92,7 @@ bool vis_line_copy(const pen_vis_call *call);
 
 /* Returns the bytes to move; ends the job if the sides differ. */
 size_t vis_lists_len(const pen_vis_call *call, pen_job *job);
-bool vis_lists_copy(const pen_vis_call *call, const vis_reach *reach);
+bool vis_lists_copy(const pen_vis_call *call, const pen_reach_range *range);
 
 /* ---- piece by piece -------------------------------------------------------------------------- */
 

@@ -32,6 +32,7 @@ FILES = sorted(
     "coll/shared_plan.c",
     "coll/shared_reduce.c",
     "coll/shared_turn.c",
+    "reach/reach.c",
     "rma/event.c",
 ]
 

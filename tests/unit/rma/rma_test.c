@@ -234,7 +234,7 @@ static void a_kernel_that_refuses_is_asked_once_and_messages_serve(void **state)
     assert_int_equal(pen_rma_put(p.thread, &p.job->world, 1, p.remote, &word, 8, 0), 0);
     assert_memory_equal(p.remote, &word, 8);
     assert_int_equal(p.job->counters.put_net, 1);
-    assert_true(atomic_load(&p.job->rma->cma_refused));
+    assert_true(atomic_load(&p.job->kernel_refuses));
     rma_ranks_close(&p.world);
 }
 
