@@ -8,6 +8,7 @@
 #include "boot/arena.h"
 #include "boot/boot.h"
 #include "boot/control.h"
+#include "boot/end_text.h"
 #include "boot/host_page.h"
 #include "boot/wait_state.h"
 #include "diag/log.h"
@@ -215,9 +216,6 @@ void pen_super_explain(pen_supervisor *s);
 /* prints which ranks have left, and for which the job waits */
 void pen_super_notice(pen_supervisor *s);
 /* "rank 3 (host n17, pid 4711)" */
-typedef struct pen_rank_text {
-    char text[112];
-} pen_rank_text;
 pen_rank_text pen_super_rank_text(const pen_supervisor *s, uint32_t rank);
 
 /* supervisor_doing.c: reports what each rank of this host does, and which barriers keep ranks

@@ -3,24 +3,24 @@
  * end. */
 #include "launch/supervisor_parts.h"
 
+#include "boot/end_text.h"
 #include "boot/remedy.h"
 #include "boot/signal_name.h"
 #include "diag/log.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RANKS_NAMED_MAX = 8 };
-
 pen_rank_text pen_super_rank_text(const pen_supervisor *s, uint32_t rank)
 {
-    pen_rank_text out;
-    (void)snprintf(out.text, sizeof(out.text), "rank %u (host %.60s, pid %d)", s->first + rank,
-                   s->ops->host(s, rank), (int)s->ranks[rank].pid);
-    return out;
+    return pen_rank_text_of(s->first + rank, s->ops->host(s, rank), (int)s->ranks[rank].pid);
+}
+
+static void say(pen_supervisor *s, pen_log_level level, pen_end_text line)
+{
+    pen_super_say(s, level, "%s", line.text);
 }
 
 static void explain_ended(pen_supervisor *s, const pen_exit_event *cause)
@@ -35,18 +35,14 @@ static void explain_ended(pen_supervisor *s, const pen_exit_event *cause)
                       who.text, cause->code, cause->code == 0 ? ", which counts as 1" : "", colon,
                       note);
     else if (cause->code == 0 && rank->resigned != 0)
-        pen_super_say(s, PEN_LOG_ERROR,
-                      "%s ended after pen_finalize, but other ranks have joined the job again; "
-                      "ending the job",
-                      who.text);
+        say(s, PEN_LOG_ERROR, pen_end_resigned(who.text));
     else if (cause->code == 0)
         pen_super_say(s, PEN_LOG_ERROR,
                       "%s ended without joining the job that other ranks have joined; ending the "
                       "job",
                       who.text);
     else
-        pen_super_say(s, PEN_LOG_ERROR, "%s exited with status %d%s%s; ending the job", who.text,
-                      cause->code, colon, note);
+        say(s, PEN_LOG_ERROR, pen_end_exited(who.text, cause->code, note));
 }
 
 static void explain_died(pen_supervisor *s, const pen_exit_event *cause)
@@ -61,11 +57,10 @@ static void explain_word(pen_supervisor *s, const pen_exit_event *cause)
 {
     pen_rank_text who = pen_super_rank_text(s, cause->rank);
     if (cause->kind == PEN_EXIT_LEFT)
-        pen_super_say(s, PEN_LOG_ERROR, "%s exited with status %d; ending the job", who.text,
-                      cause->code);
+        say(s, PEN_LOG_ERROR, pen_end_exited(who.text, cause->code, ""));
     else
-        pen_super_say(s, cause->code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
-                      "%s called gasnet_exit(%d); ending the job", who.text, cause->code);
+        say(s, cause->code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
+            pen_end_called(who.text, cause->code));
 }
 
 /* Advice for a program that exec refuses. */
@@ -105,59 +100,35 @@ static void explain_not_started(pen_supervisor *s, const pen_exit_event *cause)
                   strerror(why), program_hint(program, why));
 }
 
-/* Names of the ranks that have left with 0, or have not: "rank 1" or "ranks 0, 2 and more". */
-typedef struct ranks_text {
-    char text[RANKS_NAMED_MAX * 12 + 32];
-    unsigned count;
-} ranks_text;
-
-static ranks_text ranks_that(const pen_supervisor *s, bool left)
+/* The ranks that have left with 0, or have not. */
+static pen_rank_list ranks_that(const pen_supervisor *s, bool left)
 {
-    ranks_text out = { .text = "" };
-    char numbers[RANKS_NAMED_MAX * 12 + 1] = "";
-    size_t len = 0;
+    pen_rank_list out = { .count = 0 };
     for (uint32_t rank = 0; rank < s->started; rank++) {
         const pen_exit_rank *row = &s->exit_ranks[rank];
-        bool named = left ? row->left : s->ranks[rank].alive && !row->word;
-        if (named && out.count++ < RANKS_NAMED_MAX)
-            len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u",
-                                    out.count > 1 ? ", " : "", rank);
+        if (left ? row->left : s->ranks[rank].alive && !row->word)
+            pen_rank_list_add(&out, rank);
     }
-    (void)snprintf(out.text, sizeof(out.text), "%s %s%s", out.count == 1 ? "rank" : "ranks",
-                   numbers, out.count > RANKS_NAMED_MAX ? " and more" : "");
     return out;
 }
 
 void pen_super_notice(pen_supervisor *s)
 {
-    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
-    char limit[48] = "without a limit";
-    if (s->rule.leave_limit_ns != 0)
-        (void)snprintf(limit, sizeof(limit), "for up to %g s",
-                       (double)s->rule.leave_limit_ns / 1e9);
-    pen_super_say(s, PEN_LOG_WARN,
-                  "%s %s left with 0, %s %s not; the job waits %s (PENSTOCK_LEAVE_TIMEOUT)",
-                  left.text, left.count == 1 ? "has" : "have", stay.text,
-                  stay.count == 1 ? "has" : "have", limit);
+    pen_rank_list left = ranks_that(s, true), stay = ranks_that(s, false);
+    say(s, PEN_LOG_WARN, pen_end_notice(&left, &stay, s->rule.leave_limit_ns));
 }
 
 static void explain_leave_limit(pen_supervisor *s)
 {
-    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
-    pen_super_say(s, PEN_LOG_ERROR,
-                  "%s left with 0 and %s had not %g s later: ended by force (meet in a barrier "
-                  "before the end, or raise PENSTOCK_LEAVE_TIMEOUT)",
-                  left.text, stay.text, (double)s->rule.leave_limit_ns / 1e9);
+    pen_rank_list left = ranks_that(s, true), stay = ranks_that(s, false);
+    say(s, PEN_LOG_ERROR, pen_end_late(&left, &stay, s->rule.leave_limit_ns));
 }
 
 static void explain_blocked(pen_supervisor *s, const pen_exit_event *cause)
 {
     pen_rank_text who = pen_super_rank_text(s, cause->rank),
                   other = pen_super_rank_text(s, (uint32_t)cause->code);
-    pen_super_say(s, PEN_LOG_ERROR,
-                  "%s waits in %s for %s, which has left with 0 and will not take part; ending the "
-                  "job",
-                  who.text, s->ranks[cause->rank].waits_in, other.text);
+    say(s, PEN_LOG_ERROR, pen_end_blocked(who.text, s->ranks[cause->rank].waits_in, other.text));
 }
 
 void pen_super_explain(pen_supervisor *s)

@@ -6,6 +6,7 @@
 #include "pmix/steward.h"
 
 #include "boot/control.h"
+#include "boot/end_text.h"
 #include "boot/host_page.h"
 #include "diag/log.h"
 #include "os/os.h"
@@ -23,18 +24,15 @@
 #define LOSS_NS   (3 * SECOND_NS) /* time for the launcher to end a job that has lost a process */
 #define NOTICE_NS (2 * SECOND_NS) /* after the first rank has left */
 #define LATE_NS   (SECOND_NS / 2) /* added to the exit time-out, which the rank itself enforces */
-enum { RANKS_NAMED_MAX = 8 };
 
-typedef struct rank_text {
-    char text[112];
-} rank_text;
-
-static rank_text our_rank(const pen_steward *s)
+static pen_rank_text our_rank(const pen_steward *s)
 {
-    rank_text out;
-    (void)snprintf(out.text, sizeof(out.text), "rank %u (host %.60s, pid %d)", s->rank, s->log.host,
-                   (int)s->pid);
-    return out;
+    return pen_rank_text_of(s->rank, s->log.host, (int)s->pid);
+}
+
+static void say(pen_steward *s, pen_log_level level, pen_end_text line)
+{
+    pen_log_line(&s->log, level, "%s", line.text);
 }
 
 /* ---- deciding -------------------------------------------------------------------------------- */
@@ -130,16 +128,15 @@ void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
 
 static void explain(pen_steward *s, pen_control_kind kind, int code)
 {
-    rank_text who = our_rank(s);
+    pen_rank_text who = our_rank(s);
     /* the launcher sends this signal to all ranks */
     bool by_signal = strncmp(s->note, "SIG", 3) == 0;
     if (kind == PEN_CONTROL_LEAVE)
-        pen_log_error(&s->log, "%s exited with status %d; ending the job", who.text, code);
+        say(s, PEN_LOG_ERROR, pen_end_exited(who.text, code, ""));
     else if (by_signal)
         pen_log_info(&s->log, "%s was ended by %s; ending the job", who.text, s->note);
     else
-        pen_log_line(&s->log, code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
-                     "%s called gasnet_exit(%d); ending the job", who.text, code);
+        say(s, code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO, pen_end_called(who.text, code));
 }
 
 void pen_steward_word(pen_steward *s, pen_control_kind kind, int code)
@@ -163,11 +160,9 @@ void pen_steward_blocked(pen_steward *s, const pen_control *message)
 {
     if (s->over || s->word)
         return;
-    pen_log_error(
-        &s->log,
-        "%s waits in %s for rank %d, which has left with 0 and will not take part; ending "
-        "the job",
-        our_rank(s).text, message->text, message->code);
+    char departed[24];
+    (void)snprintf(departed, sizeof departed, "rank %d", message->code);
+    say(s, PEN_LOG_ERROR, pen_end_blocked(our_rank(s).text, message->text, departed));
     pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
 }
 
@@ -225,50 +220,28 @@ static bool excused(const pen_steward *s)
     return false;
 }
 
-/* Names of the block's ranks that have left, or have not: "rank 1", "ranks 0, 2 and more". */
-typedef struct ranks_text {
-    char text[RANKS_NAMED_MAX * 12 + 32];
-    unsigned count;
-} ranks_text;
-
-static ranks_text ranks_that(const pen_steward *s, bool left)
+/* The ranks of the block that have left, or have not. */
+static pen_rank_list ranks_that(const pen_steward *s, bool left)
 {
-    ranks_text out = { .text = "" };
-    char numbers[RANKS_NAMED_MAX * 12 + 1] = "";
-    size_t len = 0;
-    for (uint32_t i = 0; i <= s->line_count; i++) {
-        bool ours = i == s->line_count;
-        uint32_t rank = ours ? s->rank : s->lines[i].rank;
-        if ((ours ? s->left : s->lines[i].left) == left && out.count++ < RANKS_NAMED_MAX)
-            len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u",
-                                    out.count > 1 ? ", " : "", rank);
-    }
-    if (out.count == 0)
-        (void)snprintf(out.text, sizeof(out.text), "ranks of other hosts");
-    else
-        (void)snprintf(out.text, sizeof(out.text), "%s %s%s", out.count == 1 ? "rank" : "ranks",
-                       numbers, out.count > RANKS_NAMED_MAX ? " and more" : "");
+    pen_rank_list out = { .count = 0 };
+    for (uint32_t i = 0; i < s->line_count; i++)
+        if (s->lines[i].left == left)
+            pen_rank_list_add(&out, s->lines[i].rank);
+    if (s->left == left)
+        pen_rank_list_add(&out, s->rank);
     return out;
 }
 
 static void notice(pen_steward *s)
 {
-    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
-    char limit[48] = "without a limit";
-    if (s->leave_limit_ns != 0)
-        (void)snprintf(limit, sizeof(limit), "for up to %g s", (double)s->leave_limit_ns / 1e9);
-    pen_log_warn(&s->log, "%s %s left with 0, %s %s not; the job waits %s (PENSTOCK_LEAVE_TIMEOUT)",
-                 left.text, left.count == 1 ? "has" : "have", stay.text,
-                 stay.count == 1 ? "has" : "have", limit);
+    pen_rank_list left = ranks_that(s, true), stay = ranks_that(s, false);
+    say(s, PEN_LOG_WARN, pen_end_notice(&left, &stay, s->leave_limit_ns));
 }
 
 static void too_late(pen_steward *s)
 {
-    ranks_text left = ranks_that(s, true), stay = ranks_that(s, false);
-    pen_log_error(&s->log,
-                  "%s left with 0 and %s had not %g s later: ended by force (meet in a barrier "
-                  "before the end, or raise PENSTOCK_LEAVE_TIMEOUT)",
-                  left.text, stay.text, (double)s->leave_limit_ns / 1e9);
+    pen_rank_list left = ranks_that(s, true), stay = ranks_that(s, false);
+    say(s, PEN_LOG_ERROR, pen_end_late(&left, &stay, s->leave_limit_ns));
     pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
 }
 
@@ -303,16 +276,15 @@ static void lines_look(pen_steward *s)
 
 static void loss_final(pen_steward *s)
 {
+    char who[24];
+    (void)snprintf(who, sizeof who, "rank %u", s->lost_rank);
     if (s->lost_resigned)
-        pen_log_error(&s->log,
-                      "rank %u ended after pen_finalize, but other ranks have joined the job "
-                      "again; ending the job",
-                      s->lost_rank);
+        say(s, PEN_LOG_ERROR, pen_end_resigned(who));
     else
         pen_log_error(&s->log,
-                      "rank %u ended without the exit handshake, and the launcher has not ended "
-                      "the job since; ending it",
-                      s->lost_rank);
+                      "%s ended without the exit handshake, and the launcher has not ended the job "
+                      "since; ending it",
+                      who);
     pen_steward_decide(s, EXIT_FAILURE, PEN_STEWARD_FROM_HERE, NULL);
 }
 
