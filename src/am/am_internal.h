@@ -105,7 +105,7 @@ typedef struct pen_am_call {
 
 int pen_am_push_call(pen_am_call *call);
 int pen_am_send_locked(pen_am_call *call);
-PEN_COLD int pen_am_send_again(pen_am_call *call); /* undoes the count */
+PEN_COLD int pen_am_send_slow(pen_am_call *call); /* undoes the count */
 
 /* Sends a frame without a body, or whose body the link copies. */
 static inline int pen_am_send(pen_am_call *call, pen_lane lane)
@@ -118,7 +118,7 @@ static inline int pen_am_send(pen_am_call *call, pen_lane lane)
     if (pen_likely(link->ops->post(link, call->route->peer, lane, &call->frame, NULL) !=
                    PEN_POST_AGAIN))
         return 0;
-    return pen_am_send_again(call);
+    return pen_am_send_slow(call);
 }
 
 /* A Medium to any rank, whether request or reply. */
@@ -136,11 +136,11 @@ typedef struct pen_am_medium {
 int pen_am_medium_send(const pen_am_medium *message, unsigned arg_count, uint64_t *words);
 
 /* Ends the job if this member cannot get requests: only primordial endpoints have messages. */
-PEN_COLD void pen_am_check_elsewhere(const pen_team *team, uint32_t rank);
+PEN_COLD void pen_am_check_member_slow(const pen_team *team, uint32_t rank);
 static inline void pen_am_check_member(const pen_team *team, uint32_t rank)
 {
     if (pen_unlikely((team->special & PEN_TEAM_ELSEWHERE) != 0))
-        pen_am_check_elsewhere(team, rank);
+        pen_am_check_member_slow(team, rank);
 }
 
 static inline uint32_t pen_am_ranks_of(const pen_team *team)

@@ -91,10 +91,10 @@ static inline bool am_medium_locked(pen_job *job, pen_express *entry, const uint
     return is_taken;
 }
 
-static __attribute__((noinline)) int am_request_medium_any(pen_team *team, uint32_t rank,
-                                                           uint8_t handler, const void *source,
-                                                           size_t len, uint32_t flags,
-                                                           unsigned arg_count, uint64_t *words)
+static __attribute__((noinline)) int am_request_medium_slow(pen_team *team, uint32_t rank,
+                                                            uint8_t handler, const void *source,
+                                                            size_t len, uint32_t flags,
+                                                            unsigned arg_count, uint64_t *words)
 {
     pen_am_call call;
     pen_am_check_rank(team, rank, "AMRequestMedium");
@@ -115,7 +115,7 @@ static PEN_COLD int am_request_medium_elsewhere(pen_team *team, uint32_t rank, u
 {
     pen_am_check_rank(team, rank, "AMRequestMedium");
     pen_am_check_member(team, rank);
-    return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
+    return am_request_medium_slow(team, rank, handler, source, len, flags, arg_count, words);
 }
 
 static __attribute__((noinline)) int am_request_medium_locked(pen_team *team, uint32_t rank,
@@ -127,7 +127,7 @@ static __attribute__((noinline)) int am_request_medium_locked(pen_team *team, ui
     if (pen_likely(am_medium_locked(team->job, pen_express_at(&team->shared_express, rank), words,
                                     source, len)))
         return 0;
-    return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
+    return am_request_medium_slow(team, rank, handler, source, len, flags, arg_count, words);
 }
 
 /* For links that threads share. */
@@ -141,7 +141,7 @@ static __attribute__((noinline)) int am_request_medium_shared(pen_team *team, ui
     pen_express *entry = pen_express_at(&team->shared_express, rank);
     uint32_t head_len = pen_wire_head_len(arg_count);
     if (!pen_express_takes(entry, head_len, len))
-        return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
+        return am_request_medium_slow(team, rank, handler, source, len, flags, arg_count, words);
     words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
     return am_medium_express(team->job, &team->job->shared_express, entry, words, head_len, source,
                              len);
@@ -165,15 +165,15 @@ int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const 
     if (pen_unlikely((team->special & PEN_TEAM_ELSEWHERE) != 0))
         return am_request_medium_elsewhere(team, rank, handler, source, len, flags, arg_count,
                                            words);
-    return am_request_medium_any(team, rank, handler, source, len, flags, arg_count, words);
+    return am_request_medium_slow(team, rank, handler, source, len, flags, arg_count, words);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) int am_reply_medium_any(pen_token *token, uint8_t handler,
-                                                         const void *source, size_t len,
-                                                         uint32_t flags, unsigned arg_count,
-                                                         uint64_t *words)
+static __attribute__((noinline)) int am_reply_medium_slow(pen_token *token, uint8_t handler,
+                                                          const void *source, size_t len,
+                                                          uint32_t flags, unsigned arg_count,
+                                                          uint64_t *words)
 {
     pen_am_call call;
     if (pen_unlikely(token->replied))
@@ -196,7 +196,7 @@ static __attribute__((noinline)) int am_reply_medium_locked(pen_token *token, ui
     words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
     if (pen_unlikely(!am_medium_locked(
             job, pen_express_at(&job->shared_express_replies, token->from), words, source, len)))
-        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
+        return am_reply_medium_slow(token, handler, source, len, flags, arg_count, words);
     token->replied = true;
     return 0;
 }
@@ -212,7 +212,7 @@ static __attribute__((noinline)) int am_reply_medium_shared(pen_token *token, ui
     pen_express *entry = pen_express_at(&job->shared_express_replies, token->from);
     uint32_t head_len = pen_wire_head_len(arg_count);
     if (!pen_express_takes(entry, head_len, len))
-        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
+        return am_reply_medium_slow(token, handler, source, len, flags, arg_count, words);
     words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
     token->replied = true;
     return am_medium_express(job, &job->shared_express, entry, words, head_len, source, len);
@@ -225,7 +225,7 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
     pen_express *entry = pen_express_at(&job->express_replies, token->from);
     uint32_t head_len = pen_wire_head_len(arg_count);
     if (pen_unlikely(token->replied || handler < PEN_AM_HANDLER_FIRST))
-        return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
+        return am_reply_medium_slow(token, handler, source, len, flags, arg_count, words);
     if (pen_likely(pen_express_takes(entry, head_len, len))) {
         words[0] = am_medium_head(PEN_LANE_REPLY, handler, arg_count, len);
         token->replied = true;
@@ -233,5 +233,5 @@ int pen_am_reply_medium(pen_token *token, uint8_t handler, const void *source, s
     }
     if (job->shared_express_replies.step != 0)
         return am_reply_medium_shared(token, handler, source, len, flags, arg_count, words);
-    return am_reply_medium_any(token, handler, source, len, flags, arg_count, words);
+    return am_reply_medium_slow(token, handler, source, len, flags, arg_count, words);
 }

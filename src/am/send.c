@@ -218,7 +218,7 @@ int pen_am_send_locked(pen_am_call *call)
     return pen_am_push_call(call);
 }
 
-int pen_am_send_again(pen_am_call *call)
+int pen_am_send_slow(pen_am_call *call)
 {
     pen_am_count_sent(call->job, call->route, -1);
     return pen_am_push_call(call);
@@ -234,7 +234,7 @@ static inline int am_send_short(pen_am_call *call, pen_lane lane, const uint64_t
     return pen_am_send(call, lane);
 }
 
-void pen_am_check_elsewhere(const pen_team *team, uint32_t rank)
+void pen_am_check_member_slow(const pen_team *team, uint32_t rank)
 {
     const uint16_t index = pen_team_ep_index(team, rank);
     if ((index | team->endpoint->index) != 0)
@@ -246,8 +246,8 @@ void pen_am_check_elsewhere(const pen_team *team, uint32_t rank)
 }
 
 /* Out of line, so that the fast path stays short. */
-static __attribute__((noinline)) int am_request_short_special(const pen_team *team, uint32_t rank,
-                                                              uint32_t flags, const uint64_t *words)
+static __attribute__((noinline)) int am_request_short_slow(const pen_team *team, uint32_t rank,
+                                                           uint32_t flags, const uint64_t *words)
 {
     pen_am_check_member(team, rank);
     pen_am_call call;
@@ -264,7 +264,7 @@ static inline int am_request_short(const pen_team *team, uint32_t rank, uint32_t
     pen_am_check_rank(team, rank, "AMRequestShort");
     pen_am_go_on(team->job);
     if (pen_unlikely(team->special != 0))
-        return am_request_short_special(team, rank, flags, words);
+        return am_request_short_slow(team, rank, flags, words);
     pen_am_call call;
     call.job = team->job;
     call.route = &team->job->routes[team->first + rank * team->stride];

@@ -52,9 +52,9 @@ static inline const pen_express_ops *ops_of(const pen_job *job, bool is_par)
 
 /* count: number of words, a constant, here and below. The test for a shared entry comes first and
  * alone, so that a link without one jumps on with nothing on the stack. */
-static inline __attribute__((always_inline)) int request_other(gex_Rank_t rank, uint64_t head,
-                                                               uint64_t a, uint64_t b, uint64_t c,
-                                                               gex_TM_t team, unsigned count)
+static inline __attribute__((always_inline)) int request_slow(gex_Rank_t rank, uint64_t head,
+                                                              uint64_t a, uint64_t b, uint64_t c,
+                                                              gex_TM_t team, unsigned count)
 {
     const pen_express_row *row = &team->shared_express;
     if (rank >= row->count)
@@ -65,27 +65,27 @@ static inline __attribute__((always_inline)) int request_other(gex_Rank_t rank, 
     return pen_am_request_words(rank, head, a, b, c, team);
 }
 
-static __attribute__((noinline)) int request_other_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
+static __attribute__((noinline)) int request_slow_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
 {
-    return request_other(rank, head, 0, 0, 0, team, 1);
+    return request_slow(rank, head, 0, 0, 0, team, 1);
 }
 
-static __attribute__((noinline)) int request_other_w1(gex_Rank_t rank, uint64_t head, uint64_t a,
-                                                      gex_TM_t team)
+static __attribute__((noinline)) int request_slow_w1(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                     gex_TM_t team)
 {
-    return request_other(rank, head, a, 0, 0, team, 2);
+    return request_slow(rank, head, a, 0, 0, team, 2);
 }
 
-static __attribute__((noinline)) int request_other_w2(gex_Rank_t rank, uint64_t head, uint64_t a,
-                                                      uint64_t b, gex_TM_t team)
+static __attribute__((noinline)) int request_slow_w2(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                     uint64_t b, gex_TM_t team)
 {
-    return request_other(rank, head, a, b, 0, team, 3);
+    return request_slow(rank, head, a, b, 0, team, 3);
 }
 
-static __attribute__((noinline)) int request_other_w3(gex_Rank_t rank, uint64_t head, uint64_t a,
-                                                      uint64_t b, uint64_t c, gex_TM_t team)
+static __attribute__((noinline)) int request_slow_w3(gex_Rank_t rank, uint64_t head, uint64_t a,
+                                                     uint64_t b, uint64_t c, gex_TM_t team)
 {
-    return request_other(rank, head, a, b, c, team, 4);
+    return request_slow(rank, head, a, b, c, team, 4);
 }
 
 static inline __attribute__((always_inline)) int request(gex_Rank_t rank, uint64_t head, uint64_t a,
@@ -107,12 +107,12 @@ static inline __attribute__((always_inline)) int request(gex_Rank_t rank, uint64
                                        b, c);
     }
     if (count == 1)
-        return request_other_w0(kept, head, team);
+        return request_slow_w0(kept, head, team);
     if (count == 2)
-        return request_other_w1(kept, head, a, team);
+        return request_slow_w1(kept, head, a, team);
     if (count == 3)
-        return request_other_w2(kept, head, a, b, team);
-    return request_other_w3(kept, head, a, b, c, team);
+        return request_slow_w2(kept, head, a, b, team);
+    return request_slow_w3(kept, head, a, b, c, team);
 }
 
 int pen_api_request_short_w0(gex_Rank_t rank, uint64_t head, gex_TM_t team)
@@ -162,7 +162,7 @@ int pen_api_request_short_par_w3(gex_Rank_t rank, uint64_t head, uint64_t a, uin
 static inline uint64_t reply_head(uint64_t head) { return (uint32_t)head | PEN_AM_REPLY_BITS; }
 
 static inline __attribute__((always_inline)) int
-reply_other(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c, unsigned count)
+reply_slow(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c, unsigned count)
 {
     pen_job *job = token->job;
     const pen_express_row *row = &job->shared_express_replies;
@@ -177,26 +177,26 @@ reply_other(gex_Token_t token, uint64_t head, uint64_t a, uint64_t b, uint64_t c
     return pen_am_reply_words(token, head, a, b, c);
 }
 
-static __attribute__((noinline)) int reply_other_w0(gex_Token_t token, uint64_t head)
+static __attribute__((noinline)) int reply_slow_w0(gex_Token_t token, uint64_t head)
 {
-    return reply_other(token, head, 0, 0, 0, 1);
+    return reply_slow(token, head, 0, 0, 0, 1);
 }
 
-static __attribute__((noinline)) int reply_other_w1(gex_Token_t token, uint64_t head, uint64_t a)
+static __attribute__((noinline)) int reply_slow_w1(gex_Token_t token, uint64_t head, uint64_t a)
 {
-    return reply_other(token, head, a, 0, 0, 2);
+    return reply_slow(token, head, a, 0, 0, 2);
 }
 
-static __attribute__((noinline)) int reply_other_w2(gex_Token_t token, uint64_t head, uint64_t a,
-                                                    uint64_t b)
+static __attribute__((noinline)) int reply_slow_w2(gex_Token_t token, uint64_t head, uint64_t a,
+                                                   uint64_t b)
 {
-    return reply_other(token, head, a, b, 0, 3);
+    return reply_slow(token, head, a, b, 0, 3);
 }
 
-static __attribute__((noinline)) int reply_other_w3(gex_Token_t token, uint64_t head, uint64_t a,
-                                                    uint64_t b, uint64_t c)
+static __attribute__((noinline)) int reply_slow_w3(gex_Token_t token, uint64_t head, uint64_t a,
+                                                   uint64_t b, uint64_t c)
 {
-    return reply_other(token, head, a, b, c, 4);
+    return reply_slow(token, head, a, b, c, 4);
 }
 
 static inline __attribute__((always_inline)) int reply(gex_Token_t token, uint64_t head, uint64_t a,
@@ -214,12 +214,12 @@ static inline __attribute__((always_inline)) int reply(gex_Token_t token, uint64
                                        c);
     }
     if (count == 1)
-        return reply_other_w0(token, head);
+        return reply_slow_w0(token, head);
     if (count == 2)
-        return reply_other_w1(token, head, a);
+        return reply_slow_w1(token, head, a);
     if (count == 3)
-        return reply_other_w2(token, head, a, b);
-    return reply_other_w3(token, head, a, b, c);
+        return reply_slow_w2(token, head, a, b);
+    return reply_slow_w3(token, head, a, b, c);
 }
 
 int pen_api_reply_short_w0(gex_Token_t token, uint64_t head)

@@ -381,8 +381,8 @@ static inline bool pen_credit_shows_a_grant(const pen_credit_source *peer)
     return peer->before_count > 0 && (int32_t)(peer->shown + 1 - peer->before[0]) > 0;
 }
 
-pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
-                                               pen_credit_tag tag);
+pen_status pen_credit_receiver_arrived_slow(pen_credit_receiver *receiver, uint32_t peer_i,
+                                            pen_credit_tag tag);
 
 /* Returns whether a packet has its credit and its tag is empty. */
 static inline bool pen_credit_is_plain(const pen_credit_receiver *receiver,
@@ -397,7 +397,7 @@ static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiv
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     if (pen_unlikely(!pen_credit_is_plain(receiver, peer, tag)))
-        return pen_credit_receiver_arrived_in_full(receiver, peer_i, tag);
+        return pen_credit_receiver_arrived_slow(receiver, peer_i, tag);
     peer->mailbox++;
     peer->packets++;
     peer->shown++;
@@ -406,7 +406,7 @@ static inline pen_status pen_credit_receiver_arrived(pen_credit_receiver *receiv
     return PEN_OK;
 }
 
-void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i);
+void pen_credit_receiver_freed_slow(pen_credit_receiver *receiver, uint32_t peer_i);
 
 /* Leaves the slot with its sender. */
 static inline void pen_credit_keep(pen_credit_receiver *receiver, pen_credit_source *peer,
@@ -423,7 +423,7 @@ static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     if (pen_unlikely(peer->calm == 0)) {
-        pen_credit_receiver_freed_in_full(receiver, peer_i);
+        pen_credit_receiver_freed_slow(receiver, peer_i);
         return;
     }
     PEN_INVARIANT(peer->mailbox > 0);
@@ -432,15 +432,15 @@ static inline void pen_credit_receiver_freed(pen_credit_receiver *receiver, uint
     pen_credit_keep(receiver, peer, peer_i);
 }
 
-pen_status pen_credit_receiver_passed_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
-                                              pen_credit_tag tag);
+pen_status pen_credit_receiver_passed_slow(pen_credit_receiver *receiver, uint32_t peer_i,
+                                           pen_credit_tag tag);
 
 static inline __attribute__((always_inline)) pen_status
 pen_credit_receiver_passed(pen_credit_receiver *receiver, uint32_t peer_i, pen_credit_tag tag)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     if (pen_unlikely(peer->calm == 0 || !pen_credit_is_plain(receiver, peer, tag)))
-        return pen_credit_receiver_passed_in_full(receiver, peer_i, tag);
+        return pen_credit_receiver_passed_slow(receiver, peer_i, tag);
     PEN_INVARIANT(receiver->occupied < receiver->slots);
     peer->packets++;
     peer->shown++;

@@ -166,8 +166,8 @@ static void show(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)
     forget_consumed(&receiver->peers[peer_i]);
 }
 
-pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
-                                               pen_credit_tag tag)
+pen_status pen_credit_receiver_arrived_slow(pen_credit_receiver *receiver, uint32_t peer_i,
+                                            pen_credit_tag tag)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     if (peer->exposed == peer->mailbox || tag.need > PEN_CREDIT_NEED_MAX)
@@ -190,7 +190,7 @@ pen_status pen_credit_receiver_arrived_in_full(pen_credit_receiver *receiver, ui
     return PEN_OK;
 }
 
-void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t peer_i)
+void pen_credit_receiver_freed_slow(pen_credit_receiver *receiver, uint32_t peer_i)
 {
     pen_credit_source *peer = &receiver->peers[peer_i];
     pen_credit_share *share = &receiver->shares[peer_i];
@@ -216,8 +216,8 @@ void pen_credit_receiver_freed_in_full(pen_credit_receiver *receiver, uint32_t p
     check_peer(receiver, peer_i);
 }
 
-pen_status pen_credit_receiver_passed_in_full(pen_credit_receiver *receiver, uint32_t peer_i,
-                                              pen_credit_tag tag)
+pen_status pen_credit_receiver_passed_slow(pen_credit_receiver *receiver, uint32_t peer_i,
+                                           pen_credit_tag tag)
 {
     pen_status status = pen_credit_receiver_arrived(receiver, peer_i, tag);
     if (status == PEN_OK)

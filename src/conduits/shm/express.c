@@ -13,10 +13,10 @@
 
 #include <string.h>
 
-static PEN_COLD int express_loudly(const shm_tx *tx)
+static PEN_COLD int express_slow(const shm_tx *tx)
 {
     const shm_peer *peer = (const shm_peer *)(const void *)(tx - tx->lane);
-    shm_announce_loudly(peer->link, (pen_peer)(peer - peer->link->to), tx);
+    shm_announce_slow(peer->link, (pen_peer)(peer - peer->link->to), tx);
     return 0;
 }
 
@@ -25,9 +25,9 @@ static inline __attribute__((always_inline)) int express_announce(const shm_tx *
     atomic_signal_fence(memory_order_seq_cst); /* as in announce() */
     uint32_t look = atomic_load_explicit(tx->look, memory_order_relaxed);
     if (pen_unlikely(look != 0))
-        return express_loudly(tx);
+        return express_slow(tx);
     if (may_park && pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0))
-        return express_loudly(tx);
+        return express_slow(tx);
     return 0;
 }
 

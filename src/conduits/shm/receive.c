@@ -185,7 +185,7 @@ static inline void body_done(const shm_link *link, const shm_rx_channel *channel
 }
 
 /* Delivers a frame that is more than a short head. Returns false if it is malformed. */
-static bool deliver_general(shm_link *link, shm_rx_channel *channel, pen_lane lane, uint64_t word)
+static bool deliver_slow(shm_link *link, shm_rx_channel *channel, pen_lane lane, uint64_t word)
 {
     const pen_host *host = link->base.host;
     shm_rx *rx = &channel->lanes[lane];
@@ -277,7 +277,7 @@ static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, un
         }
         unsigned bodies = drain_bodies(link, channel, lane, rx, budget - count, word);
         count += bodies;
-        if (bodies == 0 && !deliver_general(link, channel, lane, word)) {
+        if (bodies == 0 && !deliver_slow(link, channel, lane, word)) {
             channel->broken = true;
             stop_reading(link, rx, channel->from, word);
             return count;

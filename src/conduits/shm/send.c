@@ -19,7 +19,7 @@ static PEN_COLD void ring_bell(const shm_link *link, shm_page *page, uint64_t bi
         shm_fence(); /* before looking whether the rank sleeps */
 }
 
-PEN_COLD void shm_announce_loudly(const shm_link *link, pen_peer to, const shm_tx *tx)
+PEN_COLD void shm_announce_slow(const shm_link *link, pen_peer to, const shm_tx *tx)
 {
     if (atomic_load_explicit(tx->awake, memory_order_relaxed) == 0)
         ring_bell(link, link->to[to].page, SHM_BELL_CHANNEL(tx->channel));
@@ -35,7 +35,7 @@ static inline pen_post announce(const shm_link *link, pen_peer to, const shm_tx 
     atomic_signal_fence(memory_order_seq_cst); /* keeps the compiler from reordering */
     if (pen_unlikely(atomic_load_explicit(tx->awake, memory_order_relaxed) == 0 ||
                      atomic_load_explicit(tx->sleeping, memory_order_relaxed) != 0))
-        shm_announce_loudly(link, to, tx);
+        shm_announce_slow(link, to, tx);
     return PEN_POST_DONE;
 }
 
@@ -319,7 +319,7 @@ static bool has_channel(shm_link *link, pen_peer to)
     return shm_open_channel(link, to);
 }
 
-static pen_post post_general(shm_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
+static pen_post post_slow(shm_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     shm_peer *peer = &link->to[to];
     uint64_t body_word;
@@ -340,7 +340,7 @@ static pen_post post_general(shm_link *link, pen_peer to, pen_lane lane, const p
 static __attribute__((noinline)) pen_post post_slowly(shm_link *link, pen_peer to, pen_lane lane,
                                                       const pen_frame *frame)
 {
-    pen_post result = post_general(link, to, lane, frame);
+    pen_post result = post_slow(link, to, lane, frame);
     if (to == link->base.self)
         shm_tx_of(&link->to[to], lane)->express.room = 0;
     return result;
@@ -369,7 +369,7 @@ static __attribute__((noinline)) pen_post post_with_body(shm_link *link, pen_pee
                      ? NULL
                      : room_at_once(link, tx, record);
     if (body == NULL)
-        return post_general(link, to, lane, frame);
+        return post_slow(link, to, lane, frame);
     uint32_t next = tx->next;
     shm_slot *slot = &tx->slots[next & (SHM_RING_SLOTS - 1)];
     memcpy(body, frame->body, frame->body_len);
@@ -413,7 +413,7 @@ pen_post shm_post_fenced(pen_link *base, pen_peer to, pen_lane lane, const pen_f
                          pen_op *op)
 {
     (void)op;
-    return post_general(shm_of(base), to, lane, frame);
+    return post_slow(shm_of(base), to, lane, frame);
 }
 
 void shm_connect_peer(shm_link *link, pen_peer to)

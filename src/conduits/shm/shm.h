@@ -180,7 +180,7 @@ void shm_express_open(shm_link *link); /* after all peers are connected */
 /* ---- send.c --------------------------------------------------------------------------------- */
 
 /* Wakes the reader after a slot was published, if it does not poll the channel or sleeps. */
-PEN_COLD void shm_announce_loudly(const shm_link *link, pen_peer to, const shm_tx *tx);
+PEN_COLD void shm_announce_slow(const shm_link *link, pen_peer to, const shm_tx *tx);
 
 pen_post shm_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
 /* shm_post for jobs whose kernel has no membarrier. */
