@@ -2,7 +2,7 @@
 /* copy.c: copies of 2 KiB to 1 MiB, with the moves that suit the processor and the reader. */
 #include "base/copy.h"
 
-#if defined(__x86_64__)
+#if PEN_COPY_PACED
 
 #    include <x86intrin.h>
 

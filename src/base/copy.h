@@ -39,6 +39,14 @@ static inline void pen_copy(void *to, const void *from, size_t len)
  * The timing is repeated, because the distance of the reader changes while a program runs. */
 #define PEN_COPY_OUT_MIN ((size_t)4096)
 
+/* Whether copies for another core are timed. On other processors no store bypasses the caches, and
+ * a pace stays as it is. */
+#if defined(__x86_64__)
+#    define PEN_COPY_PACED 1
+#else
+#    define PEN_COPY_PACED 0
+#endif
+
 /* State of one writer to one place; zero at first. */
 typedef struct pen_copy_pace {
     uint8_t count;

@@ -155,7 +155,7 @@ int main(int argc, char **argv)
         pattern[i] = (unsigned char)(i * 31 + i / 256);
     MSG_ASSERT(gasnet_AMMaxLongRequest() >= LIMIT && gasnet_AMMaxLongReply() >= LIMIT,
                "the longest Long");
-    MSG_ASSERT(gasnet_AMMaxMedium() >= 512 && gasnet_AMMaxArgs() >= 16, "the longest Medium");
+    MSG_ASSERT(gasnet_AMMaxMedium() >= 65536 && gasnet_AMMaxArgs() >= 16, "the longest Medium");
     barrier();
     for (int category = 0; category < 4; category++)
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -188,14 +188,24 @@ struct region {
     pen_rkey key; /* as rank 0 knows it */
 };
 
+/* Memory that shares no page with other memory: a card may register whole pages, and each page
+ * once. */
+static char *whole_pages(size_t len)
+{
+    const size_t page = PEN_SEGMENT_GRAIN;
+    char *memory = (char *)aligned_alloc(page, (len + page - 1) / page * page);
+    CHECK(memory != NULL);
+    memset(memory, 0, len);
+    return memory;
+}
+
 /* Registers the region. Returns false if the device has no room for it, which is allowed. */
 static bool region_open(struct job *job, pen_peer of, struct region *region)
 {
     char blob[256];
     pen_link *link = job->ranks[of].link, *user = job->ranks[0].link;
     CHECK(link->caps.rkey_len <= sizeof(blob));
-    region->memory = (char *)calloc(1, REGION_LEN);
-    CHECK(region->memory != NULL);
+    region->memory = whole_pages(REGION_LEN);
     pen_status status =
         link->rma->register_region(link, region->memory, REGION_LEN, &region->handle);
     CHECK(status == PEN_OK || status == PEN_ERR_RESOURCE);
@@ -260,8 +270,7 @@ static void put_and_get_move_memory(struct job *job)
         if (!region_open(job, to, &region))
             continue;
         for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
-            char *local = (char *)malloc(2 * lens[i]);
-            CHECK(local != NULL);
+            char *local = whole_pages(2 * lens[i]);
             for (size_t k = 0; k < lens[i]; k++)
                 local[k] = (char)(k * 5 + i);
             transfer(job, true, to, &region, 3 + i, local, lens[i]);
@@ -323,8 +332,7 @@ static void a_frame_behind_a_put_finds_its_data(struct job *job)
         return;
     landing = region.memory;
     job->ranks[to].on_deliver = look_at_landing;
-    char *local = (char *)malloc(REGION_LEN);
-    CHECK(local != NULL);
+    char *local = whole_pages(REGION_LEN);
     pen_region *own = local_region(job->ranks[0].link, local, REGION_LEN);
     for (unsigned i = 1; i <= 200; i++) {
         pen_op op = { .shared = true, .local = i % 2 == 0 };

@@ -103,7 +103,7 @@ static void only_slow_copies_go_past_the_caches(void **state)
     pen_copy_pace pace = { 0 };
     pen_copy_out(&pace, far_off, from, LEN);
     assert_memory_equal(far_off, from, LEN);
-#if defined(__x86_64__)
+#if PEN_COPY_PACED
     assert_true(pace.streams);
 #endif
     for (unsigned i = 1; i < PERIOD; i++) { /* till the next that is timed */
@@ -132,7 +132,7 @@ static void parts_of_a_piece_go_one_way(void **state)
     assert_false(shorter.streams);
     pen_copy_end(&shorter);
     assert_int_equal(pace.count, 1);
-#if defined(__x86_64__)
+#if PEN_COPY_PACED
     enum { PARTS = 8, PART = 1000 };
     unsigned char from[PARTS * PART], to[PARTS * PART] = { 0 };
     for (size_t i = 0; i < sizeof from; i++)
@@ -148,7 +148,7 @@ static void parts_of_a_piece_go_one_way(void **state)
 #endif
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if PEN_COPY_PACED && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #    include <x86intrin.h>
 
 enum { LINE = 64, LINES = 512 };
@@ -199,7 +199,7 @@ int main(void)
         cmocka_unit_test(lengths_about_the_last_long_one),
         cmocka_unit_test(only_slow_copies_go_past_the_caches),
         cmocka_unit_test(parts_of_a_piece_go_one_way),
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if PEN_COPY_PACED && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(what_went_past_the_caches_is_in_none),
 #endif
     };

@@ -195,7 +195,7 @@ static void parts_for_many_members_are_paced_as_one_piece(void **state)
         wait_for(&all, events[rank]);
         for (uint32_t from = 0; from < MEMBERS; from++)
             assert_memory_equal(dest[rank][from], source[from][rank], PART);
-        assert_int_equal(all.teams[rank].coll->shared->pace.count, 1);
+        assert_int_equal(all.teams[rank].coll->shared->pace.count, PEN_COPY_PACED);
     }
     crowd_close(&all);
 }

@@ -19,30 +19,30 @@
 
 #include <cmocka.h>
 
-enum { PAGES = 16 };
+enum { UNITS = 16 };
 
 typedef struct rig {
     pen_mem mem;
     pen_log log;
     int fd, lines[2];
     char *slice;
-    size_t page;
+    size_t unit; /* the alignment and length unit of segments */
 } rig;
 
 static int open_rig(void **state)
 {
     rig *r = calloc(1, sizeof *r);
     assert_non_null(r);
-    r->page = pen_page_len();
+    r->unit = PEN_SEGMENT_GRAIN;
     const char *call;
-    r->fd = pen_memfd("test", PAGES * r->page, &call);
+    r->fd = pen_memfd("test", UNITS * r->unit, &call);
     assert_true(r->fd >= 0);
-    r->slice = mmap(NULL, PAGES * r->page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    r->slice = pen_map_grain(UNITS * r->unit, MAP_SHARED, r->fd);
     assert_ptr_not_equal(r->slice, MAP_FAILED);
     assert_int_equal(pipe(r->lines), 0);
     pen_log_init(&r->log, "");
     r->log.fd = r->lines[1];
-    assert_int_equal(pen_mem_init(&r->mem, &r->log, PEN_ALONE, r->slice, PAGES * r->page, 4, false,
+    assert_int_equal(pen_mem_init(&r->mem, &r->log, PEN_ALONE, r->slice, UNITS * r->unit, 4, false,
                                   pen_memory_available()),
                      PEN_OK);
     *state = r;
@@ -53,7 +53,7 @@ static int close_rig(void **state)
 {
     rig *r = *state;
     pen_mem_close(&r->mem);
-    munmap(r->slice, PAGES * r->page);
+    munmap(r->slice, UNITS * r->unit);
     close(r->fd);
     close(r->lines[0]);
     close(r->lines[1]);
@@ -76,16 +76,16 @@ static void expect_line(rig *r, const char *words)
         fail_msg("the line \"%s\" does not say \"%s\"", line, words);
 }
 
-static void segments_fill_the_slice_by_pages(void **state)
+static void segments_fill_the_slice_by_units(void **state)
 {
     rig *r = *state;
-    pen_segment *one = make(r, 1), *two = make(r, 2 * r->page), *three = make(r, r->page + 1);
+    pen_segment *one = make(r, 1), *two = make(r, 2 * r->unit), *three = make(r, r->unit + 1);
     assert_ptr_equal(one->base, r->slice);
-    assert_ptr_equal(two->base, r->slice + r->page);
-    assert_ptr_equal(three->base, r->slice + 3 * r->page);
+    assert_ptr_equal(two->base, r->slice + r->unit);
+    assert_ptr_equal(three->base, r->slice + 3 * r->unit);
     assert_true(one->in_arena && one->owned);
     assert_int_equal(one->len, 1);
-    assert_int_equal(r->mem.reserved, 5 * r->page);
+    assert_int_equal(r->mem.reserved, 5 * r->unit);
     assert_int_not_equal(one->number, two->number);
     assert_int_not_equal(one->number, 0);
 }
@@ -94,39 +94,39 @@ static void memory_given_back_is_used_again_and_its_pages_are_freed(void **state
 {
     rig *r = *state;
     struct stat before, after;
-    pen_segment *one = make(r, 4 * r->page), *two = make(r, 12 * r->page);
+    pen_segment *one = make(r, 4 * r->unit), *two = make(r, 12 * r->unit);
     memset(one->base, 1, one->len);
     assert_int_equal(fstat(r->fd, &before), 0);
     pen_mem_destroy(&r->mem, one);
     assert_int_equal(fstat(r->fd, &after), 0);
     assert_true(after.st_blocks < before.st_blocks);
-    assert_int_equal(r->mem.reserved, 12 * r->page);
-    assert_ptr_equal(make(r, 3 * r->page)->base, r->slice);
-    assert_ptr_equal(make(r, r->page)->base, r->slice + 3 * r->page);
+    assert_int_equal(r->mem.reserved, 12 * r->unit);
+    assert_ptr_equal(make(r, 3 * r->unit)->base, r->slice);
+    assert_ptr_equal(make(r, r->unit)->base, r->slice + 3 * r->unit);
     pen_mem_destroy(&r->mem, two);
-    assert_ptr_equal(make(r, 12 * r->page)->base, r->slice + 4 * r->page);
+    assert_ptr_equal(make(r, 12 * r->unit)->base, r->slice + 4 * r->unit);
 }
 
 static void a_full_slice_is_said_with_what_was_wanted_and_what_to_do(void **state)
 {
     rig *r = *state;
     pen_segment *segment = NULL;
-    (void)make(r, 15 * r->page);
-    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, 2 * r->page, &segment), PEN_ERR_MEMORY);
+    (void)make(r, 15 * r->unit);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, 2 * r->unit, &segment), PEN_ERR_MEMORY);
     assert_null(segment);
     expect_line(r, "lower GASNET_MAX_SEGSIZE or start fewer ranks");
-    assert_int_equal(r->mem.reserved, 15 * r->page);
+    assert_int_equal(r->mem.reserved, 15 * r->unit);
 }
 
 static void more_than_this_ranks_share_of_the_memory_is_refused(void **state)
 {
     rig *r = *state;
     pen_segment *segment = NULL;
-    r->mem.budget = 4 * r->page;
-    (void)make(r, 3 * r->page);
-    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, 2 * r->page, &segment), PEN_ERR_MEMORY);
+    r->mem.budget = 4 * r->unit;
+    (void)make(r, 3 * r->unit);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, 2 * r->unit, &segment), PEN_ERR_MEMORY);
     expect_line(r, "this rank's share");
-    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, r->page, &segment), PEN_OK);
+    assert_int_equal(pen_mem_create(&r->mem, &r->log, NULL, r->unit, &segment), PEN_OK);
 }
 
 static void more_than_the_host_has_is_refused(void **state)
@@ -157,7 +157,7 @@ static void memory_of_the_client_is_adopted_as_it_is(void **state)
     assert_int_equal(r->mem.reserved, 0);
     assert_int_equal(pen_mem_create(&r->mem, &r->log, r->slice + 10, 10, &inside), PEN_OK);
     assert_true(inside->in_arena);
-    memset(r->slice, 5, r->page);
+    memset(r->slice, 5, r->unit);
     pen_mem_destroy(&r->mem, inside);
     assert_int_equal(r->slice[10], 5); /* not the library's to give back */
 }
@@ -198,7 +198,7 @@ static void without_a_slice_memory_is_private(void **state)
     assert_int_equal(
         pen_mem_init(&alone, &r->log, PEN_CONCURRENT, NULL, 0, 1, false, pen_memory_available()),
         PEN_OK);
-    assert_int_equal(pen_mem_create(&alone, &r->log, NULL, 3 * r->page, &segment), PEN_OK);
+    assert_int_equal(pen_mem_create(&alone, &r->log, NULL, 3 * r->unit, &segment), PEN_OK);
     assert_true(segment->owned && !segment->in_arena);
     memset(segment->base, 1, segment->len);
     pen_mem_destroy(&alone, segment);
@@ -247,12 +247,12 @@ static void on_request_long_segments_are_huge_pages(void **state)
     pen_mem mem;
     pen_segment *little = NULL, *first = NULL, *second = NULL;
     /* as of a rank whose slice begins within a huge page */
-    assert_int_equal(pen_mem_init(&mem, &r->log, PEN_ALONE, room + r->page, slice_len - r->page, 1,
+    assert_int_equal(pen_mem_init(&mem, &r->log, PEN_ALONE, room + r->unit, slice_len - r->unit, 1,
                                   false, pen_memory_available()),
                      PEN_OK);
     mem.huge = true;
-    assert_int_equal(pen_mem_create(&mem, &r->log, NULL, r->page, &little), PEN_OK);
-    assert_ptr_equal(little->base, room + r->page);
+    assert_int_equal(pen_mem_create(&mem, &r->log, NULL, r->unit, &little), PEN_OK);
+    assert_ptr_equal(little->base, room + r->unit);
     assert_int_equal(pen_mem_create(&mem, &r->log, NULL, 2 * PEN_HUGE_PAGE_LEN, &first), PEN_OK);
     assert_ptr_equal(first->base, room + PEN_HUGE_PAGE_LEN);
     assert_int_equal(pen_mem_create(&mem, &r->log, NULL, PEN_HUGE_PAGE_LEN, &second), PEN_OK);
@@ -262,7 +262,7 @@ static void on_request_long_segments_are_huge_pages(void **state)
     if (can_make_huge())
         assert_int_equal(huge_kib_at(first->base), 3 * PEN_HUGE_PAGE_LEN / 1024);
     else
-        expect_line(r, "GASNET_USE_HUGEPAGES");
+        expect_line(r, "GASNET_USE_HUGEUNITS");
     pen_mem_close(&mem);
     munmap(room, slice_len);
     close(fd);
@@ -273,7 +273,7 @@ static void on_request_long_segments_are_huge_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RIGGED(segments_fill_the_slice_by_pages),
+        RIGGED(segments_fill_the_slice_by_units),
         RIGGED(memory_given_back_is_used_again_and_its_pages_are_freed),
         RIGGED(a_full_slice_is_said_with_what_was_wanted_and_what_to_do),
         RIGGED(more_than_this_ranks_share_of_the_memory_is_refused),

@@ -40,7 +40,8 @@ static void long_bodies_keep_the_pace_of_their_reader(void **state)
     for (unsigned round = 1; round <= ROUNDS; round++) {
         for (unsigned i = 0; i < sizeof lens / sizeof *lens; i++)
             send(FAR, lens[i]);
-        assert_int_equal(pace_to(FAR)->count, round * (sizeof lens / sizeof *lens));
+        const size_t sent = PEN_COPY_PACED ? round * (sizeof lens / sizeof *lens) : 0;
+        assert_int_equal(pace_to(FAR)->count, sent);
     }
     assert_int_equal(pace_to(NEAR)->count, 0);
     shm_job_close(&job);
