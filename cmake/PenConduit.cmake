@@ -2,7 +2,7 @@
 # pen_conduit(<name> SOURCES <files...> [REQUIRES <targets...>] [MODULE])
 #
 # The one line of a conduit's CMakeLists.txt. Built in, unless MODULE makes it a library of its own,
-# libpenstock-<name>.so. REQUIRES names imported targets: PkgConfig::X is looked for with pkg-config
+# libpenstock-<name>.so; its pen_conduit is then marked PEN_EXPORT. REQUIRES names imported targets: PkgConfig::X is looked for with pkg-config
 # under the lower-case name; of A::B, the package A is searched. What is missing is told at the end.
 function(pen_conduit name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "MODULE" "" "SOURCES;REQUIRES")
@@ -29,19 +29,35 @@ function(pen_conduit name)
     target_link_libraries(${objects} PRIVATE pen_internal ${arg_REQUIRES})
     target_compile_options(${objects} PRIVATE ${PEN_LIBRARY_OPTIONS})
 
+    if(arg_MODULE)
+        pen_conduit_module(${name} OBJECTS $<TARGET_OBJECTS:${objects}> LIBRARIES ${arg_REQUIRES})
+        install(TARGETS penstock-${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/penstock")
+        set_property(GLOBAL APPEND PROPERTY PEN_CONDUIT_MODULES ${name})
+        return()
+    endif()
+
     # Only pen_conduit_<name> leaves a conduit.
     set(only "${PROJECT_BINARY_DIR}/conduits/${name}.o")
     pen_relocatable("${only}" OBJECTS $<TARGET_OBJECTS:${objects}> KEEP pen_conduit_${name})
-    if(arg_MODULE)
-        add_library(penstock-${name} MODULE "${only}")
-        set_target_properties(penstock-${name} PROPERTIES LINKER_LANGUAGE C)
-        target_link_libraries(penstock-${name} PRIVATE pen_internal ${arg_REQUIRES})
-        install(TARGETS penstock-${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-        set_property(GLOBAL APPEND PROPERTY PEN_CONDUIT_MODULES ${name})
-    else()
-        add_custom_target(pen_conduit_${name}_only DEPENDS "${only}")
-        set_property(GLOBAL APPEND PROPERTY PEN_CONDUITS ${name})
-        set_property(GLOBAL APPEND PROPERTY PEN_CONDUIT_LIBRARIES ${arg_REQUIRES})
+    add_custom_target(pen_conduit_${name}_only DEPENDS "${only}")
+    set_property(GLOBAL APPEND PROPERTY PEN_CONDUITS ${name})
+    set_property(GLOBAL APPEND PROPERTY PEN_CONDUIT_LIBRARIES ${arg_REQUIRES})
+endfunction()
+
+# pen_conduit_module(<name> OBJECTS <objects...> [LIBRARIES <targets...>])
+# libpenstock-<name>.so in <build>/lib/penstock, where a program of the build finds it. It exports what
+# is marked PEN_EXPORT, which is its pen_conduit. The helpers that a conduit may use are linked into it,
+# hidden.
+function(pen_conduit_module name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "OBJECTS;LIBRARIES")
+    add_library(penstock-${name} MODULE ${arg_OBJECTS})
+    set_target_properties(penstock-${name} PROPERTIES LINKER_LANGUAGE C
+        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/penstock")
+    target_link_libraries(penstock-${name} PRIVATE pen_internal penstock_helpers ${arg_LIBRARIES})
+    target_link_options(penstock-${name} PRIVATE -Wl,-z,relro -Wl,-z,now -Wl,-z,nodelete
+        -Wl,--exclude-libs,ALL)
+    if(NOT PENSTOCK_SANITIZE)
+        target_link_options(penstock-${name} PRIVATE -Wl,-z,defs)
     endif()
 endfunction()
 

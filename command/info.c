@@ -7,6 +7,7 @@
 #include "command/command.h"
 #include "command/place.h"
 #include "conduit/conduit.h"
+#include "conduit/modules.h"
 #include "diag/log.h"
 #include "knob/knob.h"
 #include "os/os.h"
@@ -21,29 +22,67 @@
 
 /* ---- conduits ------------------------------------------------------------------------------- */
 
+static info_conduit *row_add(info *out, const char *name, const char *summary)
+{
+    info_conduit *row = &out->conduits[out->conduit_count++];
+    *row = (info_conduit){ .name = name, .summary = summary };
+    return row;
+}
+
+static void judge(info_conduit *row, const pen_conduit *conduit, uint32_t ranks)
+{
+    if (conduit->abi != PEN_CONDUIT_ABI)
+        row->why_not = "it was built for another version of Penstock";
+    else
+        row->score = conduit->score(ranks, &row->why_not);
+    if (row->score > 0) {
+        row->why_not = NULL;
+        return;
+    }
+    row->score = 0;
+    if (row->why_not == NULL)
+        row->why_not = "it did not say why";
+}
+
+static bool has_row(const info *from, const char *name)
+{
+    for (size_t i = 0; i < from->conduit_count; i++)
+        if (strcmp(from->conduits[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void gather_modules(info *out)
+{
+    char paths[PEN_MODULE_PATHS_MAX];
+    pen_module_paths(paths);
+    size_t count = pen_modules_open(paths, out->modules);
+    for (size_t i = 0; i < count && out->conduit_count < INFO_CONDUITS_MAX; i++) {
+        const pen_module *module = &out->modules[i];
+        if (has_row(out, module->name))
+            continue;
+        if (module->conduit != NULL)
+            judge(row_add(out, module->name, module->conduit->summary), module->conduit,
+                  out->ranks);
+        else
+            row_add(out, module->name, "a module")->why_not = module->why_not;
+    }
+}
+
+/* On one host a job chooses among the conduits that are built in. */
 static void gather_conduits(info *out)
 {
     info_conduit *best = NULL;
     for (const pen_conduit *const *entry = pen_builtin_conduits;
          *entry != NULL && out->conduit_count < INFO_CONDUITS_MAX; entry++) {
-        info_conduit *row = &out->conduits[out->conduit_count++];
-        *row = (info_conduit){ .name = (*entry)->name, .summary = (*entry)->summary };
-        if ((*entry)->abi != PEN_CONDUIT_ABI)
-            row->why_not = "it was built for another version of Penstock";
-        else
-            row->score = (*entry)->score(out->ranks, &row->why_not);
-        if (row->score > 0) {
-            row->why_not = NULL;
-            if (best == NULL || row->score > best->score)
-                best = row;
-        } else {
-            row->score = 0;
-            if (row->why_not == NULL)
-                row->why_not = "it did not say why";
-        }
+        info_conduit *row = row_add(out, (*entry)->name, (*entry)->summary);
+        judge(row, *entry, out->ranks);
+        if (row->score > 0 && (best == NULL || row->score > best->score))
+            best = row;
     }
     if (best != NULL)
         best->chosen = true;
+    gather_modules(out);
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #define PEN_COMMAND_INFO_H
 
 #include "command/topology.h"
+#include "conduit/modules.h"
 #include "knob/knob.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ typedef struct info {
     char library[1024]; /* folder, or where it was looked for */
     info_conduit conduits[INFO_CONDUITS_MAX];
     size_t conduit_count;
+    pen_module modules[PEN_MODULES_MAX]; /* their names and reasons are used by conduits[] */
     unsigned cores_online, cores_affinity, cores_allowed;
     topology topology;
     uint64_t memory_physical, memory_available;

@@ -23,8 +23,10 @@ static void print_commands(void)
 
 static void print_conduits(void)
 {
-    for (const pen_conduit *const *entry = pen_builtin_conduits; *entry != NULL; entry++)
-        puts((*entry)->name);
+    const pen_conduit *all[PEN_CONDUITS_MAX];
+    const size_t count = pen_conduit_list(all);
+    for (size_t i = 0; i < count; i++)
+        puts(all[i]->name);
 }
 
 static void print_list(const char *const *words)

@@ -5,6 +5,7 @@
 #include "boot/knobs.h"
 #include "coll/barrier.h"
 #include "conduit/conduit.h"
+#include "conduit/modules.h"
 #include "job/config.h"
 #include "knob/knob.h"
 #include "link/impair.h"
@@ -38,10 +39,11 @@ const pen_knob pen_api_knobs[] = {
 size_t pen_api_tables(pen_api_table *out, size_t most)
 {
     const pen_api_table fixed[] = {
-        { "boot", pen_boot_knobs },   { "launch", pen_launch_knobs },
-        { "job", pen_job_knobs },     { "progress", pen_progress_knobs },
-        { "coll", pen_coll_knobs },   { "api", pen_api_knobs },
-        { "tools", pen_tools_knobs }, { "link", pen_impair_knobs },
+        { "boot", pen_boot_knobs },       { "launch", pen_launch_knobs },
+        { "job", pen_job_knobs },         { "progress", pen_progress_knobs },
+        { "coll", pen_coll_knobs },       { "api", pen_api_knobs },
+        { "tools", pen_tools_knobs },     { "link", pen_impair_knobs },
+        { "conduit", pen_conduit_knobs },
     };
     size_t count = 0;
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0] && count < most; i++)

@@ -469,11 +469,18 @@ typedef struct pen_conduit {
 
 extern const pen_conduit *const pen_builtin_conduits[]; /* made by the build; ends with NULL */
 
-const pen_conduit *pen_conduit_find(const char *name); /* NULL if no conduit has the name */
+enum { PEN_CONDUITS_MAX = 32 }; /* built in and in modules */
 
-/* Chooses the conduit called `wanted`. For NULL or "" it chooses the one with the best score for
- * a job of `peers` ranks. On failure logs the reason for every conduit and returns
- * PEN_ERR_UNUSABLE. */
+/* Returns the conduit with this name, built in or in a module; NULL if there is none. */
+const pen_conduit *pen_conduit_find(const char *name);
+
+/* Lists the conduits that are built in, then those of the modules that open (modules.h). Returns
+ * their number. It opens all modules, which takes milliseconds. */
+size_t pen_conduit_list(const pen_conduit *out[PEN_CONDUITS_MAX]);
+
+/* Chooses the conduit called `wanted`, which may be in a module. For NULL or "" it chooses the
+ * built-in one with the best score for a job of `peers` ranks. On failure logs the reason for every
+ * conduit and returns PEN_ERR_UNUSABLE. */
 pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers,
                               const pen_conduit **out);
 

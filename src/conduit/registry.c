@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* registry.c: finds a conduit by name, or the best one for a job. */
+/* registry.c: finds a conduit by name, or the best one for a job, among those that are built in and
+ * those in modules. */
 #include "base/nearest.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "conduit/modules.h"
 #include "diag/log.h"
 
 #include <stdio.h>
@@ -29,9 +31,41 @@ static const pen_conduit *find_among(const pen_conduit *const *table, const char
     return NULL;
 }
 
+/* Returns the conduit of a module. If there is none, *module says why, where the file exists. */
+static const pen_conduit *find_module(const char *name, pen_module *module)
+{
+    char paths[PEN_MODULE_PATHS_MAX];
+    pen_module_paths(paths);
+    *module = (pen_module){ .conduit = NULL };
+    return pen_module_open(paths, name, module) ? module->conduit : NULL;
+}
+
 const pen_conduit *pen_conduit_find(const char *name)
 {
-    return find_among(pen_builtin_conduits, name);
+    pen_module module;
+    const pen_conduit *found = find_among(pen_builtin_conduits, name);
+    return found != NULL ? found : find_module(name, &module);
+}
+
+size_t pen_conduit_list(const pen_conduit *out[PEN_CONDUITS_MAX])
+{
+    char paths[PEN_MODULE_PATHS_MAX];
+    pen_module modules[PEN_MODULES_MAX];
+    size_t count = 0;
+    for (const pen_conduit *const *at = pen_builtin_conduits;
+         *at != NULL && count < PEN_CONDUITS_MAX - PEN_MODULES_MAX; at++)
+        out[count++] = *at;
+    const size_t builtin_count = count;
+    pen_module_paths(paths);
+    size_t module_count = pen_modules_open(paths, modules);
+    for (size_t i = 0; i < module_count; i++) {
+        bool is_new = modules[i].conduit != NULL;
+        for (size_t k = 0; is_new && k < builtin_count; k++)
+            is_new = strcmp(out[k]->name, modules[i].name) != 0;
+        if (is_new)
+            out[count++] = modules[i].conduit;
+    }
+    return count;
 }
 
 /* Returns the score, at least 0. If it is 0, *why_not is not NULL. */
@@ -63,6 +97,11 @@ static void say_unknown(pen_log *log, const pen_conduit *const *table, const cha
 {
     char list[REASONS_LEN_MAX] = "";
     const char *names[NAMES_MAX + 1];
+    pen_module module;
+    if (find_module(wanted, &module) == NULL && module.why_not[0] != '\0') {
+        pen_log_error(log, "cannot use conduit %s: %s", wanted, module.why_not);
+        return;
+    }
     size_t count = 0;
     for (; *table != NULL && count < NAMES_MAX; table++) {
         names[count++] = (*table)->name;
@@ -139,5 +178,13 @@ pen_status pen_conduit_choose_among(pen_log *log, const pen_conduit *const *tabl
 pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers,
                               const pen_conduit **out)
 {
-    return pen_conduit_choose_among(log, pen_builtin_conduits, wanted, peers, out);
+    const bool has_wish = wanted != NULL && wanted[0] != '\0';
+    pen_module module;
+    const pen_conduit *const named[] = {
+        has_wish && find_among(pen_builtin_conduits, wanted) == NULL ? find_module(wanted, &module)
+                                                                     : NULL,
+        NULL,
+    };
+    return pen_conduit_choose_among(log, named[0] != NULL ? named : pen_builtin_conduits, wanted,
+                                    peers, out);
 }

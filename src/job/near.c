@@ -50,12 +50,12 @@ static bool reaches_hosts(const pen_conduit *conduit, pen_peer peers)
 
 pen_status pen_job_choose_far(pen_job *job)
 {
-    enum { CONDUITS_MAX = 32 };
-    const pen_conduit *able[CONDUITS_MAX + 1];
+    const pen_conduit *all[PEN_CONDUITS_MAX], *able[PEN_CONDUITS_MAX + 1];
+    const size_t all_count = pen_conduit_list(all);
     size_t count = 0;
-    for (const pen_conduit *const *at = pen_builtin_conduits; *at != NULL; at++)
-        if (count < CONDUITS_MAX && reaches_hosts(*at, job->size))
-            able[count++] = *at;
+    for (size_t i = 0; i < all_count; i++)
+        if (reaches_hosts(all[i], job->size))
+            able[count++] = all[i];
     able[count] = NULL;
     const char *wanted = job->config.conduit;
     bool has_wish = wanted != NULL && wanted[0] != '\0' && pen_conduit_find(wanted) != NULL;

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* modules.c: finds the files of modules, opens them, and judges what they contain. */
+#include "conduit/modules.h"
+
+#include "conduit/conduit.h"
+#include "knob/knob.h"
+#include "pen_config.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define PREFIX "libpenstock-"
+#define SUFFIX ".so"
+#define SYMBOL "pen_conduit_"
+
+enum { FILE_MAX = PEN_MODULE_PATHS_MAX + sizeof PREFIX + PEN_MODULE_NAME_MAX + sizeof SUFFIX };
+
+const pen_knob pen_conduit_knobs[] = {
+    { "PENSTOCK_CONDUIT_PATH", PEN_KNOB_STRING, NULL, 0,
+      "Further folders with modules of conduits (libpenstock-<name>.so), separated by colons. "
+      "Programs with set-user-ID ignore it." },
+    { 0 },
+};
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+/* Adds one folder, if there is room: the text of `format` filled with `folder`. */
+static __attribute__((format(printf, 2, 0))) void path_add(char *paths, const char *format,
+                                                           int folder_len, const char *folder)
+{
+    size_t len = strlen(paths);
+    if (len > 0 && len < PEN_MODULE_PATHS_MAX - 1)
+        paths[len++] = ':';
+    int added = snprintf(paths + len, PEN_MODULE_PATHS_MAX - len, format, folder_len, folder);
+    if (added < 0 || (size_t)added >= PEN_MODULE_PATHS_MAX - len)
+        paths[len > 0 ? len - 1 : 0] = '\0';
+}
+
+void pen_module_paths(char out[PEN_MODULE_PATHS_MAX])
+{
+    Dl_info self;
+    out[0] = '\0';
+    /* the shared library lies in lib/, the command and statically linked programs in bin/ */
+    if (dladdr(&pen_conduit_knobs, &self) != 0 && strrchr(self.dli_fname, '/') != NULL) {
+        int folder_len = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
+        path_add(out, "%.*s/penstock", folder_len, self.dli_fname);
+        path_add(out, "%.*s/../" PEN_LIBDIR_NAME "/penstock", folder_len, self.dli_fname);
+    }
+    path_add(out, "%.*s/penstock", (int)sizeof PEN_LIBDIR - 1, PEN_LIBDIR);
+    const char *more =
+        getauxval(AT_SECURE) == 0 ? pen_knob_from_process(NULL, pen_conduit_knobs[0].name) : NULL;
+    if (more != NULL && more[0] != '\0')
+        path_add(out, "%.*s", (int)strnlen(more, PEN_MODULE_PATHS_MAX), more);
+}
+
+/* Copies the folder at *paths and moves *paths behind it. Returns false at the end. */
+static bool path_next(const char **paths, char folder[PEN_MODULE_PATHS_MAX])
+{
+    while (**paths == ':')
+        ++*paths;
+    size_t len = strcspn(*paths, ":");
+    if (len == 0 || len >= PEN_MODULE_PATHS_MAX)
+        return false;
+    memcpy(folder, *paths, len);
+    folder[len] = '\0';
+    *paths += len;
+    return true;
+}
+
+/* ---- one module ------------------------------------------------------------------------------ */
+
+/* Conduits are named by lower-case letters, digits and hyphens. So a name is never a path. */
+static bool is_name(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return len > 0 && len < PEN_MODULE_NAME_MAX && name[len] == '\0';
+}
+
+static void refuse(pen_module *out, const char *why, const char *detail)
+{
+    out->conduit = NULL;
+    (void)snprintf(out->why_not, sizeof out->why_not, "%s%s", why, detail);
+}
+
+/* Judges what a library calls the conduit of this name. Only its first number may be read before
+ * that is known to be ours. */
+static void judge(const pen_conduit *found, pen_module *out)
+{
+    if (found == NULL)
+        refuse(out, "its module contains no " SYMBOL, out->name);
+    else if (found->abi != PEN_CONDUIT_ABI)
+        refuse(out, "its module was built for another version of Penstock", "");
+    else if (strcmp(found->name, out->name) != 0)
+        refuse(out, "its module contains a conduit of another name: ", found->name);
+    else if (pen_conduit_shared_len(found, 2) != 0)
+        refuse(out, "its module wants memory of the launcher, which only built-in conduits get",
+               "");
+    else
+        out->conduit = found;
+}
+
+static void file_open(const char *file, pen_module *out)
+{
+    char symbol[sizeof SYMBOL + PEN_MODULE_NAME_MAX];
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL) {
+        refuse(out, "its module does not open: ", dlerror());
+        return;
+    }
+    (void)snprintf(symbol, sizeof symbol, SYMBOL "%s", out->name);
+    for (char *at = symbol; *at != '\0'; at++) /* no C name has a hyphen */
+        if (*at == '-')
+            *at = '_';
+    judge((const pen_conduit *)dlsym(library, symbol), out);
+    (void)dlclose(library); /* RTLD_NODELETE: it stays where it is */
+}
+
+bool pen_module_open(const char *paths, const char *name, pen_module *out)
+{
+    char folder[PEN_MODULE_PATHS_MAX], file[FILE_MAX];
+    if (!is_name(name))
+        return false;
+    while (path_next(&paths, folder)) {
+        (void)snprintf(file, sizeof file, "%s/" PREFIX "%s" SUFFIX, folder, name);
+        if (access(file, F_OK) != 0)
+            continue;
+        *out = (pen_module){ .conduit = NULL };
+        (void)snprintf(out->name, sizeof out->name, "%s", name);
+        file_open(file, out);
+        return true;
+    }
+    return false;
+}
+
+/* ---- all modules ----------------------------------------------------------------------------- */
+
+typedef struct names {
+    char text[PEN_MODULES_MAX][PEN_MODULE_NAME_MAX];
+    size_t count;
+} names;
+
+/* Adds the name in a file's name, if it is that of a module and not yet known. */
+static void name_add(names *all, const char *file)
+{
+    size_t len = strlen(file), around = strlen(PREFIX) + strlen(SUFFIX);
+    char name[PEN_MODULE_NAME_MAX];
+    if (len <= around || len - around >= sizeof name ||
+        strncmp(file, PREFIX, strlen(PREFIX)) != 0 ||
+        strcmp(file + len - strlen(SUFFIX), SUFFIX) != 0 || all->count == PEN_MODULES_MAX)
+        return;
+    memcpy(name, file + strlen(PREFIX), len - around);
+    name[len - around] = '\0';
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->text[i], name) == 0)
+            return;
+    if (is_name(name))
+        memcpy(all->text[all->count++], name, sizeof name);
+}
+
+static int names_compare(const void *one, const void *other) { return strcmp(one, other); }
+
+size_t pen_modules_open(const char *paths, pen_module out[PEN_MODULES_MAX])
+{
+    char folder[PEN_MODULE_PATHS_MAX];
+    names all = { .count = 0 };
+    size_t count = 0;
+    for (const char *rest = paths; path_next(&rest, folder);) {
+        DIR *listing = opendir(folder);
+        for (struct dirent *entry = NULL;
+             listing != NULL &&
+             (entry = readdir(listing)) != NULL;) // NOLINT(concurrency-mt-unsafe)
+            name_add(&all, entry->d_name);
+        if (listing != NULL)
+            (void)closedir(listing);
+    }
+    qsort(all.text, all.count, sizeof all.text[0], names_compare);
+    for (size_t i = 0; i < all.count; i++)
+        count += pen_module_open(paths, all.text[i], &out[count]);
+    return count;
+}
