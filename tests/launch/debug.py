@@ -47,7 +47,7 @@ class Running:
         return found
 
     def end(self):
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=support.patience(30))
         self.said += err.decode()
         code = self.process.returncode
         return (128 - code if code < 0 else code), out.decode()

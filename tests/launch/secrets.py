@@ -75,7 +75,7 @@ class Secrets(LaunchTest):
                 if key[:16] in content or key[16:] in content:
                     found.append(f"{kind}: {name}")
         job.send_signal(signal.SIGTERM)
-        job.communicate(timeout=30)
+        job.communicate(timeout=support.patience(30))
         self.assertGreater(looked, len(pids) << 20)
         self.assertEqual(found, [])
         self.assertTrue(wait_until(lambda: not left_over(), 10))

@@ -26,7 +26,7 @@ class Launched:
     def end(self, seconds=30):
         """Waits for its end; the status."""
         began = time.monotonic()
-        _, err = self.process.communicate(timeout=seconds)
+        _, err = self.process.communicate(timeout=support.patience(seconds))
         self.ended = time.monotonic() - began
         self.err = err.decode()
         return self.process.returncode
@@ -56,7 +56,7 @@ class Signals(LaunchTest):
                     seen += terminal.read(4096)
             except OSError:
                 pass
-            self.assertIn(job.wait(timeout=20), (-2, 130), seen)  # bash may have become the launcher
+            self.assertIn(job.wait(timeout=support.patience(20)), (-2, 130), seen)  # bash may have become the launcher
         self.assertIn(b"SIGINT received", seen)
 
     def test_ctrl_z_stops_the_job_and_fg_goes_on(self):
@@ -90,7 +90,7 @@ class Signals(LaunchTest):
         time.sleep(0.6)
         self.assertIsNone(job.poll())
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=support.patience(20))
         self.assertEqual(job.returncode, -2)
 
     def test_two_signals_in_a_row_are_one(self):
@@ -135,17 +135,17 @@ class TimeLimit(LaunchTest):
             r"rank 2 \(.*\): .*process computing",
         )
         self.assertGreater(job.seconds, 0.9)
-        self.assertLess(job.seconds, 3 * support.SLOW)
+        self.assertLess(job.seconds, support.patience(3 * support.SLOW))
 
     def test_deaf_and_stopped_ranks_end_as_well(self):
         job = start(launch_command(2, "join", "deaf", "pid", "flush", "spin", options=["--timeout", "2"]))
         pids = support.pids_of(job.stdout, 2)
         os.kill(pids[1], signal.SIGSTOP)
         began = time.monotonic()
-        _, err = job.communicate(timeout=30)
+        _, err = job.communicate(timeout=support.patience(30))
         self.assertEqual(job.returncode, 124)
         self.assertIn(b"process stopped", err)
-        self.assertLess(time.monotonic() - began, 4 * support.SLOW)
+        self.assertLess(time.monotonic() - began, support.patience(4 * support.SLOW))
 
     def test_rank_that_has_not_joined_is_named(self):
         self.expect(run(2, "sleep=600", options=["--timeout", "500ms"]), 124, "time limit of 0.5 s",

@@ -80,7 +80,7 @@ class Rules(LaunchTest):
     def test_everything_is_gone_within_a_second_of_a_crash(self):
         job = run(8, "join", "deaf", "barrier", "1:kill=9", "spin")
         self.expect(job, 137)
-        self.assertLess(job.seconds, 1 * support.SLOW)
+        self.assertLess(job.seconds, support.patience(1 * support.SLOW))
 
     def test_a_program_that_is_no_rank_keeps_its_status(self):
         self.assertEqual(support.Job([support.PENSTOCK, "run", "-n", "3", "true"]).status, 0)
@@ -188,7 +188,7 @@ class Rules(LaunchTest):
         time.sleep(3)  # the exit time-out of two ranks is 1.2 s
         self.assertIsNone(job.poll())
         os.kill(pids[1], signal.SIGCONT)
-        _, err = job.communicate(timeout=30)
+        _, err = job.communicate(timeout=support.patience(30))
         self.assertEqual((job.returncode, err), (0, b""))
 
     def test_one_that_stays_beyond_the_leave_limit_is_ended_by_force(self):
@@ -214,7 +214,7 @@ class Rules(LaunchTest):
         time.sleep(3)
         self.assertIsNone(job.poll())
         os.kill(pids[1], signal.SIGCONT)
-        _, err = job.communicate(timeout=30)
+        _, err = job.communicate(timeout=support.patience(30))
         self.assertEqual(job.returncode, 0, err)
         self.assertRegex(err, rb"rank 0 has left with 0, rank 1 has not")
 

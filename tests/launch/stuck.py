@@ -77,7 +77,7 @@ class Stuck(LaunchTest):
             job = start(command("barrier", conduit))
             said = b""
             os.set_blocking(job.stderr.fileno(), False)
-            end = time.monotonic() + 30
+            end = time.monotonic() + support.patience(30)
             while b"was not entered by rank 1" not in said and time.monotonic() < end:
                 time.sleep(0.3)
                 if job.poll() is None:
@@ -85,7 +85,7 @@ class Stuck(LaunchTest):
                 said += job.stderr.read() or b""
             self.assertIsNone(job.poll(), said)
             job.terminate()
-            job.communicate(timeout=30)
+            job.communicate(timeout=support.patience(30))
             self.assertEqual(job.returncode, -signal.SIGTERM)
             self.assertRegex(said, rb"SIGUSR2 received; what each rank does follows")
             self.assertRegex(said, rb"rank 0 .* waits in gasnet_barrier_wait for .* for barrier 0 of all ranks")

@@ -174,7 +174,7 @@ class Refused(Case):
         job = mpirun(3, "1:sleep_ms=9000", "init", "barrier", PENSTOCK_LAUNCH_TIMEOUT="1")
         self.assertNotEqual(job.status, 0)
         self.said(job, "not all of its 3 processes have come to gasnet_init within 1 s")
-        self.assertLess(job.seconds, 3 * support.SLOW)
+        self.assertLess(job.seconds, support.patience(3 * support.SLOW))
 
     def test_another_version(self):
         other = os.path.join(folder, "other")
@@ -239,7 +239,7 @@ class Ending(Case):
         time.sleep(0.8)
         self.assertIsNone(job.poll())
         os.kill(pid, signal.SIGCONT)
-        _, err = job.communicate(timeout=LIMIT)
+        _, err = job.communicate(timeout=support.patience(LIMIT))
         self.assertEqual(job.returncode, 0, err)
 
     def test_who_waits_for_a_rank_that_has_left_ends_the_job(self):
@@ -259,7 +259,7 @@ class Ending(Case):
                     env=variables(GASNET_SUPERNODE_MAXSIZE=most), start_new_session=True)
         self.assertEqual(len(pids_of(job.stdout, 3)), 3)
         os.kill(job.pid, number)
-        job.communicate(timeout=LIMIT)
+        job.communicate(timeout=support.patience(LIMIT))
         self.assertNotEqual(job.returncode, 0)
         if number == signal.SIGKILL:
             self.assertTrue(wait_until(lambda: "lost the launcher's server of its host" in heard()), heard())
@@ -283,7 +283,7 @@ def add(name, most):
                      PENSTOCK_LEAVE_TIMEOUT="0.5")
         self.assertEqual(job.status, status, job.err + job.out + job.launcher_err)
         self.said(job, *([text] if text else []))
-        self.assertLess(job.seconds, 3 * support.SLOW)
+        self.assertLess(job.seconds, support.patience(3 * support.SLOW))
 
     setattr(Ending, f"test_{name}_{'one_block' if most == '0' else 'blocks'}", test)
 
