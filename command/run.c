@@ -13,6 +13,7 @@
 #include "diag/log.h"
 #include "knob/knob.h"
 #include "launch/supervisor.h"
+#include "link/pair.h"
 #include "remote/spread.h"
 
 #include <stddef.h>
@@ -34,11 +35,22 @@ static bool use_checked(pen_log *log, environment *to)
     return true;
 }
 
+static bool conduit_is_usable(pen_log *log, const run_options *options)
+{
+    const pen_conduit *chosen;
+    char frames[16];
+    const char *memory = pen_pair_split(options->conduit, frames, sizeof frames);
+    const char *first = memory != NULL ? frames : options->conduit;
+    if (pen_conduit_choose(log, first, options->ranks, &chosen) != PEN_OK)
+        return false;
+    return memory == NULL ||
+           pen_pair_choose(log, chosen, memory, options->ranks, false, &chosen) == PEN_OK;
+}
+
 static bool settings_apply(pen_log *log, const run_options *options, environment *to)
 {
     if (options->conduit != NULL) {
-        const pen_conduit *chosen;
-        if (pen_conduit_choose(log, options->conduit, options->ranks, &chosen) != PEN_OK)
+        if (!conduit_is_usable(log, options))
             return false;
         environment_set(to, "PENSTOCK_CONDUIT", options->conduit, NULL);
     }

@@ -33,7 +33,9 @@ const pen_knob pen_job_knobs[] = {
     { "GASNET_MAX_THREADS", PEN_KNOB_INT, "256", offsetof(pen_job_config, threads_max),
       "Threads of one rank that may use the library at the same time." },
     { CONDUIT_NAME, PEN_KNOB_STRING, NULL, offsetof(pen_job_config, conduit),
-      "Conduit to use; unset: the best one for the job." },
+      "Conduit to use, or a pair: with udp+extoll messages go over the first, and puts and gets "
+      "over "
+      "the second. Unset: the best one for the job." },
     { "PENSTOCK_ALLOW_OTHER_CONDUIT", PEN_KNOB_BOOL, "no",
       offsetof(pen_job_config, allow_other_conduit),
       "Whether a program that was built for the smp conduit may run where ranks share no memory." },

@@ -118,8 +118,22 @@ static const uint8_t *job_key_of(const pen_job *job)
     return job->boot.page != NULL ? job->boot.page->job_key : NULL;
 }
 
+/* Reads what the links of the chosen conduit need, and chooses the second conduit of a pair. */
+static pen_status job_read_link_config(pen_job *job, pen_impair_config *impair)
+{
+    pen_status status = pen_job_choose_memory(job);
+    if (status == PEN_OK)
+        status = pen_job_read_conduit_config(job, job->conduit, job->conduit_config);
+    if (status == PEN_OK)
+        status = pen_job_read_impair_config(job, impair);
+    if (status == PEN_OK)
+        status = pen_job_check_arena(job, job->conduit, job->conduit_config, job->size);
+    return status;
+}
+
 static pen_status job_open_link(pen_job *job, const pen_job_params *params)
 {
+    pen_job_split_pair(job);
     pen_status status = pen_job_is_spread(job) ? pen_job_choose_far(job)
                                                : pen_conduit_choose(&job->log, job->config.conduit,
                                                                     job->size, &job->conduit);
@@ -128,14 +142,10 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     (void)snprintf(job->log.conduit, sizeof job->log.conduit, "%s", job->conduit->name);
     pen_job_fill_host(job, params);
     pen_impair_config impair;
-    status = pen_job_read_conduit_config(job, job->conduit, job->conduit_config);
-    if (status == PEN_OK)
-        status = pen_job_read_impair_config(job, &impair);
-    if (status == PEN_OK)
-        status = pen_job_check_arena(job, job->conduit, job->conduit_config, job->size);
+    status = job_read_link_config(job, &impair);
     if (status != PEN_OK)
         return status;
-    if (pen_impair_is_on(&impair) ||
+    if (pen_impair_is_on(&impair) || job->memory_conduit != NULL || /* a view shows one link */
         pen_job_is_spread(job)) /* the link cannot see the rights of its peers */
         job->host.poll_view = NULL;
     job->lent_host = job->host;
@@ -151,6 +161,8 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     if (status != PEN_OK)
         return status;
     status = job_wrap_link(job, &impair, &link);
+    if (status == PEN_OK)
+        status = pen_job_add_memory(job, &link_params, &link);
     if (status != PEN_OK) {
         link->ops->close(link);
         return status;
@@ -238,7 +250,7 @@ static pen_status job_greet(pen_job *job, pen_link *link, job_greetings *out)
                         .frame_max = frame_max_of(job),
                         .addr_len = link->caps.addr_len,
                         .segment_max = job->segment_max_local };
-    (void)snprintf(hello.conduit, sizeof hello.conduit, "%s", job->conduit->name);
+    (void)snprintf(hello.conduit, sizeof hello.conduit, "%s", job->log.conduit);
     memcpy(mine, &hello, sizeof hello);
     PEN_INVARIANT(link->caps.addr_len <= PEN_ADDR_LEN_MAX);
     out->len = sizeof hello + link->caps.addr_len;

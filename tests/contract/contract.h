@@ -140,6 +140,9 @@ typedef struct contract_test {
     bool leaves_frames; /* the links are closed with frames in them */
 } contract_test;
 
+/* paired.c: a conduit whose links are pairs. Its score is 0 if the build has no extoll. */
+pen_conduit paired_conduit(void);
+
 /* liars.c: finds every conduit that lies, and passes its honest twins. Returns the exit status. */
 int liars_run(const char *word);
 

@@ -219,6 +219,9 @@ static int run_conduits(bool threads, const char *word)
             run_conduit(pen_builtin_conduits[i], threads, word);
     if (wanted != NULL && strcmp(wanted, pen_conduit_bounded.name) == 0)
         run_conduit(&pen_conduit_bounded, threads, word);
+    pen_conduit pair = paired_conduit();
+    if (wanted != NULL && strcmp(wanted, pair.name) == 0)
+        run_conduit(&pair, threads, word);
     if (run_count == 0) {
         fprintf(stderr, "no conduit called %s, or no test with %s in its name\n",
                 wanted == NULL ? "(any)" : wanted, word == NULL ? "(anything)" : word);

@@ -29,6 +29,7 @@ typedef struct world {
     uint32_t body_max;
     size_t memory; /* bytes that the links have */
     bool answers;
+    bool refills; /* while rank 1 takes a frame, rank 0 hears grants and posts what it may */
 } world;
 
 static uint32_t roll(world *w, uint32_t below)
@@ -55,6 +56,14 @@ static bool reply(test_rank *rank, pen_peer to)
     return post(rank, to, PEN_LANE_REPLY, 16 + 8 * roll(w, 12), body_len) == PEN_POST_DONE;
 }
 
+static uint32_t fill(world *w, pen_peer from, pen_peer to, pen_lane lane, uint32_t body_len)
+{
+    uint32_t count = 0;
+    while (post(&w->ranks[from], to, lane, 16, body_len) == PEN_POST_DONE)
+        assert_true(++count < 1000000);
+    return count;
+}
+
 static void take_frame(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                        void *body, uint32_t body_len)
 {
@@ -64,6 +73,11 @@ static void take_frame(void *ctx, pen_peer from, pen_lane lane, const void *head
     assert_int_equal(words[1], head_len);
     assert_int_equal(body != NULL, body_len != 0);
     rank->got[lane]++;
+    if (rank->world->refills && rank == &rank->world->ranks[1]) {
+        pen_link *sender = rank->world->ranks[0].link;
+        (void)sender->ops->poll(sender, PEN_LANES_ALL, 64);
+        (void)fill(rank->world, 0, 1, lane, 0);
+    }
     if (lane == PEN_LANE_REQUEST && rank->world->answers && !reply(rank, from))
         rank->backlog[from]++;
 }
@@ -235,14 +249,6 @@ static void no_world_overruns_an_inbox_or_waits_without_end(void **state)
         run_world(seed);
 }
 
-static uint32_t fill(world *w, pen_peer from, pen_peer to, pen_lane lane, uint32_t body_len)
-{
-    uint32_t count = 0;
-    while (post(&w->ranks[from], to, lane, 16, body_len) == PEN_POST_DONE)
-        assert_true(++count < 1000000);
-    return count;
-}
-
 /* Every sender fills every lane with the longest frames, then with the shortest. The inbox counts,
  * so that a frame charged with one unit too few is found. */
 static void a_flood_to_a_rank_that_does_not_poll_is_bounded(void **state)
@@ -273,6 +279,25 @@ static uint32_t drain_all(world *w, unsigned lanes)
         for (pen_peer self = 0; self < w->size; self++)
             count += w->ranks[self].link->ops->poll(w->ranks[self].link, lanes, 64);
     return count;
+}
+
+/* The frame that a handler reads still takes its room. */
+static void room_is_granted_after_the_frame_was_read(void **state)
+{
+    (void)state;
+    bounded_config config = bounded_defaults;
+    config.counts = true;
+    config.units = 81; /* shared out without a rest */
+    world *w = open_world(2, &config, 1);
+    for (unsigned lane = 0; lane < PEN_LANES; lane++)
+        for (pen_peer from = 0; from < 2; from++)
+            (void)fill(w, from, 1, (pen_lane)lane, 0);
+    w->refills = true;
+    for (unsigned i = 0; i < 300; i++)
+        (void)w->ranks[1].link->ops->poll(w->ranks[1].link, PEN_LANES_ALL, 1);
+    w->refills = false;
+    assert_true(w->ranks[1].got[PEN_LANE_CONTROL] > 100);
+    close_world(w);
 }
 
 /* Replies and control come and go while requests stay unread. */
@@ -464,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_world_overruns_an_inbox_or_waits_without_end),
         cmocka_unit_test(a_flood_to_a_rank_that_does_not_poll_is_bounded),
+        cmocka_unit_test(room_is_granted_after_the_frame_was_read),
         cmocka_unit_test(a_lane_flows_while_the_lanes_before_it_are_full),
         cmocka_unit_test(grants_of_a_refused_frame_are_not_forgotten),
         cmocka_unit_test(control_that_nobody_asks_for_is_kept),
