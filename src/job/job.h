@@ -83,7 +83,7 @@ struct pen_job {
     uint64_t memory_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_host memory_host;
     pen_lender near_lender; /* makes near_host */
-    pen_host near_host;     /* lent to the link among this host's ranks; see near.c */
+    pen_host near_host;     /* lent to the link among this host's ranks; see hosts.c */
     uint64_t near_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_client client;
     pen_endpoint endpoint;                      /* the primordial one */
