@@ -41,19 +41,40 @@ static __attribute__((format(printf, 2, 0))) void path_add(char *paths, const ch
         paths[len > 0 ? len - 1 : 0] = '\0';
 }
 
+/* Writes the file that contains this code. The loader names the main program by its first argument,
+ * which the caller chooses, so the kernel is asked for the name of that file. Returns false for a
+ * privileged program: its caller may have linked the file into another folder. */
+static bool own_file(bool is_privileged, char out[PEN_MODULE_PATHS_MAX])
+{
+    Dl_info self, program;
+    if (dladdr(&pen_conduit_knobs, &self) == 0)
+        return false;
+    bool is_program = dladdr((const void *)getauxval(AT_ENTRY), &program) ==
+                          0 || // NOLINT(performance-no-int-to-ptr)
+                      program.dli_fbase == self.dli_fbase;
+    if (!is_program) {
+        (void)snprintf(out, PEN_MODULE_PATHS_MAX, "%s", self.dli_fname);
+        return true;
+    }
+    ssize_t len = is_privileged ? -1 : readlink("/proc/self/exe", out, PEN_MODULE_PATHS_MAX - 1);
+    out[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
 void pen_module_paths(char out[PEN_MODULE_PATHS_MAX])
 {
-    Dl_info self;
+    char file[PEN_MODULE_PATHS_MAX];
+    const bool is_privileged = getauxval(AT_SECURE) != 0;
     out[0] = '\0';
     /* the shared library lies in lib/, the command and statically linked programs in bin/ */
-    if (dladdr(&pen_conduit_knobs, &self) != 0 && strrchr(self.dli_fname, '/') != NULL) {
-        int folder_len = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
-        path_add(out, "%.*s/penstock", folder_len, self.dli_fname);
-        path_add(out, "%.*s/../" PEN_LIBDIR_NAME "/penstock", folder_len, self.dli_fname);
+    if (own_file(is_privileged, file) && strrchr(file, '/') != NULL) {
+        int folder_len = (int)(strrchr(file, '/') - file);
+        path_add(out, "%.*s/penstock", folder_len, file);
+        path_add(out, "%.*s/../" PEN_LIBDIR_NAME "/penstock", folder_len, file);
     }
     path_add(out, "%.*s/penstock", (int)sizeof PEN_LIBDIR - 1, PEN_LIBDIR);
     const char *more =
-        getauxval(AT_SECURE) == 0 ? pen_knob_from_process(NULL, pen_conduit_knobs[0].name) : NULL;
+        is_privileged ? NULL : pen_knob_from_process(NULL, pen_conduit_knobs[0].name);
     if (more != NULL && more[0] != '\0')
         path_add(out, "%.*s", (int)strnlen(more, PEN_MODULE_PATHS_MAX), more);
 }

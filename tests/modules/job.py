@@ -4,8 +4,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -45,6 +47,14 @@ class Module(unittest.TestCase):
         self.assertIn("another version", told["stale"]["why_not"])
         text = call("info", "conduits").stdout
         self.assertRegex(text, r"lost +unusable +a module: its module does not open: libpen_absent")
+
+    def test_the_first_argument_names_no_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "penstock"))
+            shutil.copy(os.path.join(FOLDER, "libpenstock-relay.so"), os.path.join(folder, "penstock"))
+            told = subprocess.run([os.path.join(folder, "x"), "info", "--json"], executable=PENSTOCK,
+                                  capture_output=True, text=True, check=True, timeout=patience(60))  # fmt: skip
+        self.assertNotIn("relay", [row["name"] for row in json.loads(told.stdout)["conduits"]])
 
 
 if __name__ == "__main__":
