@@ -199,6 +199,18 @@ static void run_one(nodes *n, ptl_handle_md_t md, int op, int type, int items)
         assert_memory_equal(fetched, before, len);
 }
 
+/* Runs an operation on the values of one row. */
+static void run_row(nodes *n, ptl_handle_md_t md, int op, int type, const long row[3])
+{
+    int items = op >= PTL_CSWAP ? 1 : op % 3 + 1;
+    for (int i = 0; i < items; i++) {
+        set(type, target + lens[type] * (size_t)i, row[0] + i);
+        set(type, source + lens[type] * (size_t)i, row[1]);
+    }
+    set(type, operand, row[2]);
+    run_one(n, md, op, type, items);
+}
+
 static void every_operation_works_on_every_type_that_has_it(void **state)
 {
     (void)state;
@@ -216,15 +228,8 @@ static void every_operation_works_on_every_type_that_has_it(void **state)
     };
     for (int op = 0; op < PTL_OP_LAST; op++) {
         for (int type = 0; type < PTL_DATATYPE_LAST; type++) {
-            int items = op >= PTL_CSWAP ? 1 : op % 3 + 1;
-            for (unsigned row = 0; is_legal(op, type) && row < 5; row++) {
-                for (int i = 0; i < items; i++) {
-                    set(type, target + lens[type] * (size_t)i, values[row][0] + i);
-                    set(type, source + lens[type] * (size_t)i, values[row][1]);
-                }
-                set(type, operand, values[row][2]);
-                run_one(&n, md, op, type, items);
-            }
+            for (unsigned row = 0; is_legal(op, type) && row < 5; row++)
+                run_row(&n, md, op, type, values[row]);
         }
     }
     nodes_close(&n);

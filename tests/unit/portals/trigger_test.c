@@ -55,7 +55,8 @@ static void operations_fire_by_threshold(void **state)
         assert_int_equal(PtlTriggeredPut(md, i, 1, PTL_NO_ACK_REQ, n.at[1].id, 0, 0, i, NULL, i,
                                          trigger, order[i]),
                          PTL_OK);
-    memcpy(source, "abcd", 4); /* read when they fire */
+    for (unsigned i = 0; i < 4; i++) /* read when they fire */
+        source[i] = (unsigned char)('a' + i);
     assert_int_equal(PtlMDRelease(md), PTL_IN_USE);
     counted(&n, 1, 0, 0);
     assert_int_equal(PtlCTInc((use(&n, 0), trigger), one), PTL_OK);
