@@ -51,9 +51,9 @@ PLANTS = [
         "seq", 2, ARENA, {},
     ),
     Plant(
-        "get by the kernel: the last byte of a long one is forgotten", "src/rma/rma.c",
-        ": pen_cma_read(pid, call->local, call->remote, call->len);\n",
-        ": pen_cma_read(pid, call->local, call->remote, call->len - (call->len > 5000));\n",
+        "get by the kernel: the last byte of a long one is forgotten", "src/reach/reach.c",
+        ": pen_cma_read(pid, local, remote, len));\n",
+        ": pen_cma_read(pid, local, remote, len - (len > 5000)));\n",
         "everything", 2, [], {},
     ),
     Plant(
