@@ -2,24 +2,25 @@
 /* move.c: the calls that move data, at once or when a counter reaches a threshold. */
 #include "softnic/portals/post.h"
 
+/* The arguments of the calls below, by the names that the specification gives them. A call takes
+ * some of these groups; its triggered form takes WHEN_REACHED in addition. */
+#define AT_TARGET                                                                      \
+    .length = length, .to = target_id, .pt_index = pt_index, .match_bits = match_bits, \
+    .remote_offset = remote_offset, .user_ptr = user_ptr
+#define SENT    .put_md = md_handle, .put_offset = local_offset, .ack = ack_req, .hdr_data = hdr_data
+#define FETCHED .get_md = md_handle, .get_offset = local_offset
+#define SENT_FETCHED                                                                  \
+    .put_md = put_md_handle, .put_offset = local_put_offset, .get_md = get_md_handle, \
+    .get_offset = local_get_offset, .hdr_data = hdr_data
+#define OPERATION    .operation = operation, .datatype = datatype
+#define WHEN_REACHED .counter = trig_ct_handle, .threshold = threshold, .is_triggered = true
+
 int PtlPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length,
            ptl_ack_req_t ack_req, ptl_process_t target_id, ptl_pt_index_t pt_index,
            ptl_match_bits_t match_bits, ptl_size_t remote_offset, void *user_ptr,
            ptl_hdr_data_t hdr_data)
 {
-    const p4_call call = {
-        .kind = P4_PUT,
-        .put_md = md_handle,
-        .put_offset = local_offset,
-        .length = length,
-        .ack = ack_req,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-    };
+    const p4_call call = { .kind = P4_PUT, SENT, AT_TARGET };
     return p4_post(&call);
 }
 
@@ -27,17 +28,7 @@ int PtlGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t length
            ptl_process_t target_id, ptl_pt_index_t pt_index, ptl_match_bits_t match_bits,
            ptl_size_t remote_offset, void *user_ptr)
 {
-    const p4_call call = {
-        .kind = P4_GET,
-        .get_md = md_handle,
-        .get_offset = local_offset,
-        .length = length,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-    };
+    const p4_call call = { .kind = P4_GET, FETCHED, AT_TARGET };
     return p4_post(&call);
 }
 
@@ -47,21 +38,7 @@ int PtlAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size_t len
               ptl_match_bits_t match_bits, ptl_size_t remote_offset, void *user_ptr,
               ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype)
 {
-    const p4_call call = {
-        .kind = P4_ATOMIC,
-        .put_md = md_handle,
-        .put_offset = local_offset,
-        .length = length,
-        .ack = ack_req,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-        .operation = operation,
-        .datatype = datatype,
-    };
+    const p4_call call = { .kind = P4_ATOMIC, SENT, AT_TARGET, OPERATION };
     return p4_post(&call);
 }
 
@@ -72,22 +49,7 @@ int PtlFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset,
                    ptl_size_t remote_offset, void *user_ptr, ptl_hdr_data_t hdr_data,
                    ptl_op_t operation, ptl_datatype_t datatype)
 {
-    const p4_call call = {
-        .kind = P4_FETCH,
-        .get_md = get_md_handle,
-        .get_offset = local_get_offset,
-        .put_md = put_md_handle,
-        .put_offset = local_put_offset,
-        .length = length,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-        .operation = operation,
-        .datatype = datatype,
-    };
+    const p4_call call = { .kind = P4_FETCH, SENT_FETCHED, AT_TARGET, OPERATION };
     return p4_post(&call);
 }
 
@@ -99,21 +61,7 @@ int PtlSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset,
             ptl_op_t operation, ptl_datatype_t datatype)
 {
     const p4_call call = {
-        .kind = P4_SWAP,
-        .get_md = get_md_handle,
-        .get_offset = local_get_offset,
-        .put_md = put_md_handle,
-        .put_offset = local_put_offset,
-        .length = length,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-        .operand = operand,
-        .operation = operation,
-        .datatype = datatype,
+        .kind = P4_SWAP, SENT_FETCHED, AT_TARGET, OPERATION, .operand = operand
     };
     return p4_post(&call);
 }
@@ -124,22 +72,7 @@ int PtlTriggeredPut(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size
                     ptl_match_bits_t match_bits, ptl_size_t remote_offset, void *user_ptr,
                     ptl_hdr_data_t hdr_data, ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold)
 {
-    const p4_call call = {
-        .kind = P4_PUT,
-        .put_md = md_handle,
-        .put_offset = local_offset,
-        .length = length,
-        .ack = ack_req,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-        .counter = trig_ct_handle,
-        .threshold = threshold,
-        .is_triggered = true,
-    };
+    const p4_call call = { .kind = P4_PUT, SENT, AT_TARGET, WHEN_REACHED };
     return p4_post(&call);
 }
 
@@ -148,20 +81,7 @@ int PtlTriggeredGet(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_size
                     ptl_size_t remote_offset, void *user_ptr, ptl_handle_ct_t trig_ct_handle,
                     ptl_size_t threshold)
 {
-    const p4_call call = {
-        .kind = P4_GET,
-        .get_md = md_handle,
-        .get_offset = local_offset,
-        .length = length,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .counter = trig_ct_handle,
-        .threshold = threshold,
-        .is_triggered = true,
-    };
+    const p4_call call = { .kind = P4_GET, FETCHED, AT_TARGET, WHEN_REACHED };
     return p4_post(&call);
 }
 
@@ -172,24 +92,7 @@ int PtlTriggeredAtomic(ptl_handle_md_t md_handle, ptl_size_t local_offset, ptl_s
                        ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype,
                        ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold)
 {
-    const p4_call call = {
-        .kind = P4_ATOMIC,
-        .put_md = md_handle,
-        .put_offset = local_offset,
-        .length = length,
-        .ack = ack_req,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-        .operation = operation,
-        .datatype = datatype,
-        .counter = trig_ct_handle,
-        .threshold = threshold,
-        .is_triggered = true,
-    };
+    const p4_call call = { .kind = P4_ATOMIC, SENT, AT_TARGET, OPERATION, WHEN_REACHED };
     return p4_post(&call);
 }
 
@@ -201,25 +104,7 @@ int PtlTriggeredFetchAtomic(ptl_handle_md_t get_md_handle, ptl_size_t local_get_
                             ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype,
                             ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold)
 {
-    const p4_call call = {
-        .kind = P4_FETCH,
-        .get_md = get_md_handle,
-        .get_offset = local_get_offset,
-        .put_md = put_md_handle,
-        .put_offset = local_put_offset,
-        .length = length,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-        .operation = operation,
-        .datatype = datatype,
-        .counter = trig_ct_handle,
-        .threshold = threshold,
-        .is_triggered = true,
-    };
+    const p4_call call = { .kind = P4_FETCH, SENT_FETCHED, AT_TARGET, OPERATION, WHEN_REACHED };
     return p4_post(&call);
 }
 
@@ -232,24 +117,7 @@ int PtlTriggeredSwap(ptl_handle_md_t get_md_handle, ptl_size_t local_get_offset,
                      ptl_handle_ct_t trig_ct_handle, ptl_size_t threshold)
 {
     const p4_call call = {
-        .kind = P4_SWAP,
-        .get_md = get_md_handle,
-        .get_offset = local_get_offset,
-        .put_md = put_md_handle,
-        .put_offset = local_put_offset,
-        .length = length,
-        .to = target_id,
-        .pt_index = pt_index,
-        .match_bits = match_bits,
-        .remote_offset = remote_offset,
-        .user_ptr = user_ptr,
-        .hdr_data = hdr_data,
-        .operand = operand,
-        .operation = operation,
-        .datatype = datatype,
-        .counter = trig_ct_handle,
-        .threshold = threshold,
-        .is_triggered = true,
+        .kind = P4_SWAP, SENT_FETCHED, AT_TARGET, OPERATION, .operand = operand, WHEN_REACHED
     };
     return p4_post(&call);
 }
