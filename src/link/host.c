@@ -122,3 +122,12 @@ void pen_host_lend(const pen_lender *lender, pen_host *out)
         .counters = above->counters,
     };
 }
+
+void pen_host_intercept(pen_lender *lender, const pen_host *above, void *owner,
+                        pen_deliver *deliver, pen_host *out)
+{
+    pen_lender_init(lender, above, owner);
+    pen_host_lend(lender, out);
+    out->deliver = deliver;
+    out->deliver_head[PEN_LANE_REQUEST] = out->deliver_head[PEN_LANE_REPLY] = NULL;
+}

@@ -67,4 +67,12 @@ static inline void pen_lender_init(pen_lender *lender, const pen_host *above, vo
  * poll_view, because a view shows the polls of one link only. */
 void pen_host_lend(const pen_lender *lender, pen_host *out);
 
+typedef void pen_deliver(void *ctx, pen_peer from, pen_lane lane, const void *head,
+                         uint32_t head_len, void *body, uint32_t body_len);
+
+/* Fills *out as pen_host_lend does, but frames go to the wrapping link's own function, whose
+ * context is the lender. `owner` is the wrapping link. */
+void pen_host_intercept(pen_lender *lender, const pen_host *above, void *owner,
+                        pen_deliver *deliver, pen_host *out);
+
 #endif

@@ -120,14 +120,6 @@ static pen_link link_made(const pen_link *inner, const pen_host *host, uint32_t 
     return link;
 }
 
-static void turn_host(window_link *link, pen_host *lent)
-{
-    pen_lender_init(&link->lender, link->pass.base.host, link);
-    pen_host_lend(&link->lender, lent);
-    lent->deliver = window_deliver;
-    lent->deliver_head[PEN_LANE_REQUEST] = lent->deliver_head[PEN_LANE_REPLY] = NULL;
-}
-
 static pen_status say_too_small(const pen_host *host, const pen_caps *caps, pen_peer peers)
 {
     host->log(host->ctx, PEN_LOG_ERROR,
@@ -174,7 +166,7 @@ pen_status pen_window_open(pen_link *inner, pen_host *lent, const pen_host *host
         window_free(link);
         return say_no_memory(host, peers);
     }
-    turn_host(link, lent);
+    pen_host_intercept(&link->lender, link->pass.base.host, link, window_deliver, lent);
     *out = &link->pass.base;
     return PEN_OK;
 }

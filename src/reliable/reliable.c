@@ -83,15 +83,6 @@ static void lent_deliver(void *ctx, pen_peer from, pen_lane lane, const void *he
     pen_lock_drop(&link->lock);
 }
 
-/* The link below delivers to us; its other calls go on to the engine's host. */
-static void turn_host(reliable_link *link, pen_host *lent)
-{
-    pen_lender_init(&link->lender, link->host, link);
-    pen_host_lend(&link->lender, lent);
-    lent->deliver = lent_deliver;
-    lent->deliver_head[PEN_LANE_REQUEST] = lent->deliver_head[PEN_LANE_REPLY] = NULL;
-}
-
 /* ---- what the protocol asks for ---------------------------------------------------------------
  */
 
@@ -367,7 +358,7 @@ pen_status pen_reliable_open(pen_link *inner, pen_host *lent, const pen_host *ho
                              .host = host,
                              .caps = caps_made(&inner->caps, &config),
                              .self = inner->self };
-    turn_host(link, lent);
+    pen_host_intercept(&link->lender, link->host, link, lent_deliver, lent);
     *out = &link->base;
     return PEN_OK;
 }
