@@ -11,6 +11,7 @@
 #include "diag/log.h"
 #include "knob/knob.h"
 #include "os/os.h"
+#include "os/proc.h"
 #include "pmix/foreign.h"
 #include "pmix/pmix.h"
 
@@ -55,7 +56,7 @@ static bool has_row(const info *from, const char *name)
 static void gather_modules(info *out)
 {
     char paths[PEN_MODULE_PATHS_MAX];
-    pen_module_paths(paths);
+    pen_module_paths(pen_is_privileged(), paths);
     size_t count = pen_modules_open(paths, out->modules);
     for (size_t i = 0; i < count && out->conduit_count < INFO_CONDUITS_MAX; i++) {
         const pen_module *module = &out->modules[i];

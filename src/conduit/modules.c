@@ -33,12 +33,15 @@ const pen_knob pen_conduit_knobs[] = {
 static __attribute__((format(printf, 2, 0))) void path_add(char *paths, const char *format,
                                                            int folder_len, const char *folder)
 {
-    size_t len = strlen(paths);
-    if (len > 0 && len < PEN_MODULE_PATHS_MAX - 1)
-        paths[len++] = ':';
-    int added = snprintf(paths + len, PEN_MODULE_PATHS_MAX - len, format, folder_len, folder);
-    if (added < 0 || (size_t)added >= PEN_MODULE_PATHS_MAX - len)
-        paths[len > 0 ? len - 1 : 0] = '\0';
+    const size_t len = strlen(paths), colon = len > 0;
+    int added = len + colon >= PEN_MODULE_PATHS_MAX
+                    ? -1
+                    : snprintf(paths + len + colon, PEN_MODULE_PATHS_MAX - len - colon, format,
+                               folder_len, folder);
+    if (added < 0 || (size_t)added >= PEN_MODULE_PATHS_MAX - len - colon)
+        paths[len] = '\0';
+    else if (colon)
+        paths[len] = ':';
 }
 
 /* Writes the file that contains this code. The loader names the main program by its first argument,
@@ -61,10 +64,9 @@ static bool own_file(bool is_privileged, char out[PEN_MODULE_PATHS_MAX])
     return len > 0;
 }
 
-void pen_module_paths(char out[PEN_MODULE_PATHS_MAX])
+void pen_module_paths(bool is_privileged, char out[PEN_MODULE_PATHS_MAX])
 {
     char file[PEN_MODULE_PATHS_MAX];
-    const bool is_privileged = getauxval(AT_SECURE) != 0;
     out[0] = '\0';
     /* the shared library lies in lib/, the command and statically linked programs in bin/ */
     if (own_file(is_privileged, file) && strrchr(file, '/') != NULL) {

@@ -38,8 +38,9 @@ typedef struct pen_module {
 
 extern const pen_knob pen_conduit_knobs[]; /* for a struct with one const char * */
 
-/* Writes the folders in which this process looks for modules, separated by colons. */
-void pen_module_paths(char out[PEN_MODULE_PATHS_MAX]);
+/* Writes the folders in which this process looks for modules, separated by colons. is_privileged:
+ * the process has more rights than its user (pen_is_privileged). */
+void pen_module_paths(bool is_privileged, char out[PEN_MODULE_PATHS_MAX]);
 
 /* Opens the module of that name in the first folder that has it. Returns false if no folder has it,
  * or if no conduit can have this name; *out is then not written. */

@@ -6,6 +6,7 @@
 #include "conduit/conduit.h"
 #include "conduit/modules.h"
 #include "diag/log.h"
+#include "os/proc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static const pen_conduit *find_among(const pen_conduit *const *table, const char
 static const pen_conduit *find_module(const char *name, pen_module *module)
 {
     char paths[PEN_MODULE_PATHS_MAX];
-    pen_module_paths(paths);
+    pen_module_paths(pen_is_privileged(), paths);
     *module = (pen_module){ .conduit = NULL };
     return pen_module_open(paths, name, module) ? module->conduit : NULL;
 }
@@ -56,7 +57,7 @@ size_t pen_conduit_list(const pen_conduit *out[PEN_CONDUITS_MAX])
          *at != NULL && count < PEN_CONDUITS_MAX - PEN_MODULES_MAX; at++)
         out[count++] = *at;
     const size_t builtin_count = count;
-    pen_module_paths(paths);
+    pen_module_paths(pen_is_privileged(), paths);
     size_t module_count = pen_modules_open(paths, modules);
     for (size_t i = 0; i < module_count; i++) {
         bool is_new = modules[i].conduit != NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 enum { PF_EXITING_FLAG = 0x4, PF_SIGNALED_FLAG = 0x400 }; /* bits of the kernel's task flags */
@@ -159,3 +160,5 @@ pid_t *pen_children(pid_t parent, const char **call)
     free(list.pids); /* keeps errno */
     return NULL;
 }
+
+bool pen_is_privileged(void) { return getauxval(AT_SECURE) != 0; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proc.h: reads about a process from /proc. */
+/* proc.h: tells about processes, mostly from /proc. */
 #ifndef PEN_OS_PROC_H
 #define PEN_OS_PROC_H
 
@@ -17,5 +17,9 @@ bool pen_process_catches(pid_t pid, int signal); /* it has a handler of its own 
 
 /* Where in the kernel it sleeps; "" when that cannot be read. */
 void pen_process_sleeps_in(pid_t pid, char *out, size_t out_len);
+
+/* Whether this process has more rights than its user, as a set-user-ID program has. Such a process
+ * takes no file names from its environment. */
+bool pen_is_privileged(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "conduit/modules.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "pen_config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,16 +123,35 @@ static void the_registry_finds_modules(void **state)
     assert_true(pen_knob_to_process("PENSTOCK_CONDUIT_PATH", NULL));
 }
 
+static void folders_that_do_not_fit_are_left_out_whole(void **state)
+{
+    (void)state;
+    char before[PEN_MODULE_PATHS_MAX], after[PEN_MODULE_PATHS_MAX], more[PEN_MODULE_PATHS_MAX];
+    pen_module_paths(false, before);
+    const size_t room = PEN_MODULE_PATHS_MAX - strlen(before) - 2; /* a colon and the end */
+    for (size_t len = room - 1; len <= room + 2; len++) {
+        memset(more, 'x', len);
+        more[len] = '\0';
+        assert_true(pen_knob_to_process("PENSTOCK_CONDUIT_PATH", more));
+        pen_module_paths(false, after);
+        assert_int_equal(strlen(after), strlen(before) + (len <= room ? 1 + len : 0));
+        assert_memory_equal(after, before, strlen(before));
+    }
+    assert_true(pen_knob_to_process("PENSTOCK_CONDUIT_PATH", NULL));
+}
+
 static void the_folders_are_those_of_the_library_and_of_the_user(void **state)
 {
     (void)state;
     char before[PEN_MODULE_PATHS_MAX], after[PEN_MODULE_PATHS_MAX];
-    pen_module_paths(before);
+    pen_module_paths(false, before);
     assert_non_null(strstr(before, "/penstock:"));
     assert_true(pen_knob_to_process("PENSTOCK_CONDUIT_PATH", "/one:/two"));
-    pen_module_paths(after);
+    pen_module_paths(false, after);
     assert_memory_equal(after, before, strlen(before));
     assert_string_equal(after + strlen(before), ":/one:/two");
+    pen_module_paths(true, after); /* neither the user's folders nor those beside the program */
+    assert_string_equal(after, PEN_LIBDIR "/penstock");
     assert_true(pen_knob_to_process("PENSTOCK_CONDUIT_PATH", NULL));
 }
 
@@ -144,6 +164,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_first_folder_wins),
         cmocka_unit_test(all_modules_are_listed_once),
         cmocka_unit_test(the_registry_finds_modules),
+        cmocka_unit_test(folders_that_do_not_fit_are_left_out_whole),
         cmocka_unit_test(the_folders_are_those_of_the_library_and_of_the_user),
     };
     if (argc != 2)
