@@ -178,12 +178,40 @@ static void a_lent_host_passes_everything_on(void **state)
     assert_null(lent.poll_view); /* a view shows one link's polls */
 }
 
+static unsigned taken;
+
+static void take(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                 void *body, uint32_t body_len)
+{
+    (void)from, (void)lane, (void)head, (void)head_len, (void)body, (void)body_len;
+    assert_ptr_equal(((pen_lender *)ctx)->owner, &taken);
+    taken++;
+}
+
+static void a_wrapping_link_takes_all_frames_and_nothing_else(void **state)
+{
+    above a = above_made();
+    pen_lender lender;
+    pen_host lent;
+    uint64_t head = 1;
+    (void)state;
+    a.host.ctx = &a;
+    pen_host_intercept(&lender, &a.host, &taken, take, &lent);
+    for (pen_lane lane = 0; lane < PEN_LANES; lane++)
+        pen_host_hand(&lent, 2, lane, &head, 8, NULL, 0);
+    assert_int_equal(taken, PEN_LANES);
+    assert_int_equal(a.frames + a.heads, 0);
+    lent.peer_lost(lent.ctx, 5, PEN_ERR_PROTOCOL);
+    assert_int_equal(a.peer, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_go_by_the_shorter_way),
         cmocka_unit_test(a_sleeper_is_woken_and_nobody_else),
         cmocka_unit_test(a_lent_host_passes_everything_on),
+        cmocka_unit_test(a_wrapping_link_takes_all_frames_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
