@@ -4,7 +4,7 @@
  * A meeting is a sequence of phases. In each phase every rank arrives once with a word. When all
  * have arrived, every rank learns the combination of all words. A rank arrives at a phase only
  * after it has seen the previous phase end, so no rank is more than one phase ahead. There are
- * two ways to meet: flag lines in memory that all ranks share (lines.c), or the engine's
+ * two ways to meet: flag lines in memory that all ranks share (coll_lines.c), or the engine's
  * messages (dissemination.c). Neither takes a lock: the caller holds it. */
 #ifndef PEN_COLL_COLL_INTERNAL_H
 #define PEN_COLL_COLL_INTERNAL_H

@@ -212,7 +212,7 @@ int32_t pen_coll_copy(pen_coll_op *op, pen_coll_section *section, char *to, cons
 int32_t pen_coll_combine(pen_coll_op *op, pen_coll_section *section, const char *left, char *right,
                          size_t len);
 
-/* ---- message.c (all under the lock) --------------------------------------------------------- */
+/* ---- coll_message.c (all under the lock) ----------------------------------------------------- */
 
 void pen_coll_messages_open(pen_job *job);
 void pen_coll_orphans_adopt(pen_coll_team *coll); /* takes up messages that came before the team
@@ -233,7 +233,7 @@ PEN_COLD _Noreturn void pen_coll_disagree(const pen_coll_team *coll, uint32_t ra
 /* Called after a collective was begun: sends CREDIT to the members that asked for it. */
 void pen_coll_answer_asked(pen_coll_team *coll);
 
-/* ---- barrier.c ------------------------------------------------------------------------------ */
+/* ---- coll_barrier.c -------------------------------------------------------------------------- */
 
 pen_event *pen_coll_world_barrier_nb(pen_thread *thread);
 

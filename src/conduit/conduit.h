@@ -103,8 +103,8 @@ typedef enum pen_lane { PEN_LANE_REQUEST, PEN_LANE_REPLY, PEN_LANE_CONTROL, PEN_
 
 /* The engine's head is at most this long: 8 bytes, 16 arguments, 32 more for long messages. */
 #define PEN_FRAME_HEAD_MAX 104
-/* A link with PEN_CAP_RELIABLE and an inbox_len takes heads that are 8 bytes longer: link/window.c
- * appends a word about credits to each of them. */
+/* A link with PEN_CAP_RELIABLE and an inbox_len takes heads that are 8 bytes longer:
+ * link/link_window.c appends a word about credits to each of them. */
 #define PEN_FRAME_HEAD_COUNTED_MAX (PEN_FRAME_HEAD_MAX + 8)
 
 typedef struct pen_frame {
@@ -210,7 +210,7 @@ typedef struct pen_caps {
     uint32_t frame_grain;    /* ... and the sum rounded up to this (a slot, a page)            */
     /* Bytes that the link holds unpolled, from all peers together; a link that finds no room
      * there loses the frame, or its library's memory grows. The engine enforces it for every
-     * link that declares it, by credits: link/window.c goes around a link with
+     * link that declares it, by credits: link/link_window.c goes around a link with
      * PEN_CAP_RELIABLE, reliable/ around one without. With the window, frames of all lanes and
      * the words behind their heads are charged; at most PEN_WINDOW_NOTES frames of 8 bytes from
      * each peer, in CONTROL, are not. With reliable/, CONTROL is not charged.

@@ -24,7 +24,7 @@ void pen_job_fatal(pen_job *job, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(cause, sizeof cause, format, args);
     va_end(args);
-    /* relaxed: see host_peer_lost in host.c; the flag publishes no other data */
+    /* relaxed: see host_peer_lost in job_host.c; the flag publishes no other data */
     atomic_store_explicit(&job->ending, true, memory_order_relaxed);
     pen_log_error(&job->log, "%s", cause);
     if (job->on_fatal != NULL) /* before the supervisor reads the note and ends all ranks */

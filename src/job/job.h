@@ -76,14 +76,14 @@ struct pen_job {
     pen_host host;        /* callbacks lent to links; ctx is this job */
     pen_host lent_host;   /* the conduit's: host, or the callbacks of the link around it */
     pen_host window_host; /* the window's: host, or the reliable link's callbacks */
-    /* pair.c: the names in PENSTOCK_CONDUIT=A+B, and the second conduit, or NULL */
+    /* job_pair.c: the names in PENSTOCK_CONDUIT=A+B, and the second conduit, or NULL */
     char frames_wanted[16];
     const char *memory_wanted;
     const pen_conduit *memory_conduit;
     uint64_t memory_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_host memory_host;
     pen_lender near_lender; /* makes near_host */
-    pen_host near_host;     /* lent to the link among this host's ranks; see hosts.c */
+    pen_host near_host;     /* lent to the link among this host's ranks; see job_hosts.c */
     uint64_t near_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_client client;
     pen_endpoint endpoint;                      /* the primordial one */

@@ -29,7 +29,7 @@ void pen_job_fill_host(pen_job *job, const pen_job_params *params);
 bool pen_job_is_spread(const pen_job *job);
 pen_status pen_job_choose_far(pen_job *job);
 pen_status pen_job_open_near(pen_job *job);
-/* pair.c. If PENSTOCK_CONDUIT names a pair: takes it apart before the first conduit is chosen;
+/* job_pair.c. If PENSTOCK_CONDUIT names a pair: takes it apart before the first conduit is chosen;
  * chooses the second; opens its link, and makes *link the pair of both. */
 void pen_job_split_pair(pen_job *job);
 pen_status pen_job_choose_memory(pen_job *job);

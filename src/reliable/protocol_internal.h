@@ -90,7 +90,7 @@ void rel_record_retire(pen_rel_core *core, pen_rel_record *record); /* acknowled
 void rel_records_reap(pen_rel_core *core);
 void rel_records_close(pen_rel_core *core); /* frees the records that are kept for reuse */
 
-/* send.c */
+/* reliable_send.c */
 void rel_take_ack(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, const pen_rel_ack *ack);
 bool rel_ack_is_possible(const pen_rel_peer *peer, const pen_rel_ack *ack);
 void rel_find_lost(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns);

@@ -131,7 +131,7 @@ PEN_COLD _Noreturn void pen_rma_refuse(pen_job *job, rma_kind kind, uint32_t job
 
 /* ---- the job's part -------------------------------------------------------------------------- */
 
-typedef struct rma_transfer rma_transfer; /* message.c */
+typedef struct rma_transfer rma_transfer; /* rma_message.c */
 
 typedef struct pen_rma {
     struct pen_watch *watch; /* checked builds: outstanding operations; else NULL */

@@ -25,15 +25,15 @@ FILES = sorted(
     "progress/wait.c",
     "os/lock.c",
     "os/futex.c",
-    "coll/lines.c",
+    "coll/coll_lines.c",
     "coll/shared.h",
-    "coll/shared.c",
+    "coll/coll_shared.c",
     "coll/shared_move.c",
     "coll/shared_plan.c",
     "coll/shared_reduce.c",
     "coll/shared_turn.c",
     "reach/reach.c",
-    "rma/event.c",
+    "rma/rma_event.c",
 ]
 
 # file, old text, new text
@@ -45,35 +45,35 @@ SIZES = [
     (SHM + "layout.h", r"SHM_CHUNKS_MAX = 8\b", "SHM_CHUNKS_MAX = 2"),
     (SHM + "layout.c", r"SHM_RING_LEN_FEW = 32768\b", "SHM_RING_LEN_FEW = 256"),
     (SHM + "layout.c", r"SHM_RING_LEN_MANY = 8192\b", "SHM_RING_LEN_MANY = 256"),
-    (SHM + "send.c", r"INBOX_SENDS_MAX = 16\b", "INBOX_SENDS_MAX = 1"),
-    (SHM + "send.c", r"- 4 \* link->peers\b", "- explore_inbox_slack()"),
+    (SHM + "shm_send.c", r"INBOX_SENDS_MAX = 16\b", "INBOX_SENDS_MAX = 1"),
+    (SHM + "shm_send.c", r"- 4 \* link->peers\b", "- explore_inbox_slack()"),
     (SHM + "layout.c", r"slots < 8 \* ranks\b", "slots < 2 * ranks"),
-    ("coll/lines.c", r"TREE_RADIX = 8\b", "TREE_RADIX = 2"),
+    ("coll/coll_lines.c", r"TREE_RADIX = 8\b", "TREE_RADIX = 2"),
     ("coll/shared.h", r"SHARED_SLOTS = 63\b", "SHARED_SLOTS = 3"),
     ("coll/shared.h", r"BODY_OFF = 4096\b", "BODY_OFF = 256"),
     ("coll/shared.h", r"BODY_LEN = PEN_HOST_SHARE_LEN - PEN_SHARED_BODY_OFF", "BODY_LEN = 256"),
     ("coll/shared.h", r"BLOCK_LEN = 32 << 10\b", "BLOCK_LEN = 256"),
     ("coll/shared.h", r"BLOCK_LEN = 128 << 10\b", "BLOCK_LEN = 256"),
-    ("coll/shared.c", r"TELL_EVERY = 8\b", "TELL_EVERY = 2"),
-    ("coll/shared.c", r"TELL_LEN_MAX = 4096\b", "TELL_LEN_MAX = 32"),
-    ("coll/shared.c", r"\+ 2 \* PEN_SHARED_PIECE_MAX\b", ""),  # no long ones follow small ones
+    ("coll/coll_shared.c", r"TELL_EVERY = 8\b", "TELL_EVERY = 2"),
+    ("coll/coll_shared.c", r"TELL_LEN_MAX = 4096\b", "TELL_LEN_MAX = 32"),
+    ("coll/coll_shared.c", r"\+ 2 \* PEN_SHARED_PIECE_MAX\b", ""),  # no long ones follow small ones
     ("coll/shared.h", r"PIECE_MAX = 32 << 10\b", "PIECE_MAX = 256"),
     ("coll/shared_plan.c", r"\bSECTION = 16 << 10\b", "SECTION = 128"),
     ("coll/shared_plan.c", r"CROWD_SECTION = PEN_SHARED_PIECE_MAX\b", "CROWD_SECTION = 64"),
     ("coll/shared_plan.c", r"\{ 2, SIZE_MAX, SIZE_MAX, 32 << 10\b", "{ 2, 128, 128, 32 << 10"),
     ("coll/shared_plan.c", r"\{ 2, SIZE_MAX, SIZE_MAX, SIZE_MAX\b", "{ 2, 128, 32, SIZE_MAX"),
-    ("rma/event.c", r"SLAB_EVENTS = 255\b", "SLAB_EVENTS = 1"),
+    ("rma/rma_event.c", r"SLAB_EVENTS = 255\b", "SLAB_EVENTS = 1"),
     ("os/lock.c", r"SPINS_MAX = 100\b", "SPINS_MAX = 1"),
     ("os/lock.c", r"YIELDS_MAX = 16\b", "YIELDS_MAX = 1"),
 ]
 
-ALL = [("coll/lines.c", r"size <= PEN_MEET_ALL_SEE_ALL_MAX\b", "size <= explore_flat_max()", 2)]
+ALL = [("coll/coll_lines.c", r"size <= PEN_MEET_ALL_SEE_ALL_MAX\b", "size <= explore_flat_max()", 2)]
 
 # name, file, old text, new text
 MUTANTS = [
     (
         "word_before_head",
-        SHM + "send.c",
+        SHM + "shm_send.c",
         r"(    shm_copy_head\(slot, frame->head, head_len\);)",
         r"""    if (explore_is("word_before_head"))
         atomic_store_explicit(&slot->word, shm_word(next, head_len), memory_order_release);
@@ -81,7 +81,7 @@ MUTANTS = [
     ),
     (
         "look_before_word",
-        SHM + "send.c",
+        SHM + "shm_send.c",
         r"(    shm_copy_head\(slot, frame->head, head_len\);)",
         r"""    if (explore_is("look_before_word"))
         (void)announce(link, to, tx);
@@ -89,7 +89,7 @@ MUTANTS = [
     ),
     (
         "not_announced",
-        SHM + "send.c",
+        SHM + "shm_send.c",
         r"    return announce\(link, to, tx\);(\n\}\n\npen_post shm_post_fenced)",
         r"""    return explore_is("not_announced") || explore_is("look_before_word")
                ? PEN_POST_DONE
@@ -97,38 +97,38 @@ MUTANTS = [
     ),
     (
         "sender_without_fence",
-        SHM + "send.c",
+        SHM + "shm_send.c",
         r"if \(link->fenced\)(\s+shm_fence\(\);\s+\(void\)announce)",
         r"""if (link->fenced && !explore_is("sender_without_fence"))\1""",
     ),
     (
         "lap_off_by_one",
-        SHM + "send.c",
+        SHM + "shm_send.c",
         r"(tx->express\.room = slots_done \+ SHM_RING_SLOTS)",
         r"""\1 + explore_is("lap_off_by_one")""",
     ),
     (
         "ticket_without_room",
-        SHM + "send.c",
+        SHM + "shm_send.c",
         r"return (tail - done <= link->layout\.inbox_slots)",
         r"""return explore_is("ticket_without_room") || \1""",
     ),
     (
         "body_not_counted",
-        SHM + "send.c",
+        SHM + "shm_send.c",
         r"tx->ring_next \+= record;",
         r"""tx->ring_next += explore_is("body_not_counted") ? 0 : record;""",
     ),
     (
         "sequence_without_lap",
-        SHM + "receive.c",
+        SHM + "shm_receive.c",
         r"return \(uint16_t\)\*word_out == rx->sequence;",
         r"""uint16_t bits = explore_is("sequence_without_lap") ? SHM_RING_SLOTS - 1 : UINT16_MAX;
     return (*word_out & bits) == (rx->sequence & bits) && *word_out != 0;""",
     ),
     (
         "credit_before_read",
-        SHM + "receive.c",
+        SHM + "shm_receive.c",
         r"(        if \(pen_likely\(words - 1 < SHM_SLOT_WORDS\) && has_short_way\) \{)",
         r"""        if (explore_is("credit_before_read")) {
             rx->next++;
@@ -139,7 +139,7 @@ MUTANTS = [
     ),
     (
         "chunk_given_before_read",
-        SHM + "receive.c",
+        SHM + "shm_receive.c",
         r"(    host->deliver\(host->ctx, channel->from, lane, frame\.head, frame\.head_len)",
         r"""    if (explore_is("chunk_given_before_read") && frame.kind == SHM_BODY_IN_CHUNK)
         shm_chunk_give(link->page, lane, frame.chunk);
@@ -147,39 +147,39 @@ MUTANTS = [
     ),
     (
         "park_without_second_look",
-        SHM + "receive.c",
+        SHM + "shm_receive.c",
         r"!link->config\.unfenced && has_frame\(idle\[i\]\)",
         r"""\g<0> && !explore_is("park_without_second_look")""",
     ),
     (
         "parked_unsaid",
-        SHM + "receive.c",
+        SHM + "shm_receive.c",
         r"\.awake, 0,",
         r""".awake, explore_is("parked_unsaid"),""",
     ),
     (
         "phase_parity_dropped",
-        "coll/lines.c",
+        "coll/coll_lines.c",
         r"LINE_ARRIVAL \+ 2 \* \(phase & 1\)",
         r"""LINE_ARRIVAL + (explore_is("phase_parity_dropped") ? 0 : 2 * (phase & 1))""",
     ),
     (
         "phase_not_compared",
-        "coll/lines.c",
+        "coll/coll_lines.c",
         r"if \(!pen_word_is_of\(word, meet->phase\)\)\s+return;",
         r"""if (explore_is("phase_not_compared") ? word == 0 : !pen_word_is_of(word, meet->phase))
             return;""",
     ),
     (
         "arrival_not_consistent",
-        "coll/lines.c",
+        "coll/coll_lines.c",
         r"    flat_look\(meet, memory_order_seq_cst\);",
         r"""    flat_look(meet, explore_is("arrival_not_consistent") ? memory_order_acquire
                                                             : memory_order_seq_cst);""",
     ),
     (
         "node_not_emptied",
-        "coll/lines.c",
+        "coll/coll_lines.c",
         r"(            atomic_store_explicit\(node, 0, memory_order_relaxed\);)",
         r"""            if (!explore_is("node_not_emptied"))
     \1""",
@@ -193,31 +193,31 @@ MUTANTS = [
     ),
     (
         "express_overruns",
-        SHM + "express.c",
+        SHM + "shm_express.c",
         r"tx->express\.room--;",
         r"""tx->express.room -= !explore_is("express_overruns");""",
     ),
     (
         "express_body_overruns",
-        SHM + "express.c",
+        SHM + "shm_express.c",
         r"tx->express\.body_room -= record;",
         r"""tx->express.body_room -= explore_is("express_body_overruns") ? 0 : record;""",
     ),
     (
         "express_unheard",
-        SHM + "express.c",
+        SHM + "shm_express.c",
         r"pen_unlikely\(look != 0\)",
         r"""\g<0> && !explore_is("express_unheard")""",
     ),
     (
         "express_unparked",
-        SHM + "express.c",
+        SHM + "shm_express.c",
         r"if \(may_park && ",
         r"""\g<0>!explore_is("express_unparked") && """,
     ),
     (
         "express_looks_early",
-        SHM + "express.c",
+        SHM + "shm_express.c",
         r"(?s)(    atomic_store_explicit\(&slot->word, .{1,80}memory_order_release\);\n)"
         r"    return (express_announce\(tx, may_park\);)",
         r"""    if (explore_is("express_looks_early"))
@@ -259,13 +259,13 @@ MUTANTS = [
     ),
     (
         "told_too_seldom",
-        "coll/shared.c",
+        "coll/coll_shared.c",
         r"(shared->turn % TELL_EVERY == 0)\)",
         r"""(\1 && !explore_is("told_too_seldom")))""",
     ),
     (
         "told_before_read",
-        "coll/shared.c",
+        "coll/coll_shared.c",
         r"(            section_begin\(shared, op\);)",
         r"""{
 \1

@@ -15,19 +15,19 @@ REORDER = {"PENSTOCK_IMPAIR_REORDER": "0.05"}
 
 PLANTS = [
     Plant(
-        "put: the last byte of a long piece is not copied", "src/rma/message.c",
+        "put: the last byte of a long piece is not copied", "src/rma/rma_message.c",
         "        pen_copy(to, body, body_len);\n",
         "        pen_copy(to, body, body_len - (body_len > 4096));\n",
         "seq", 2, OWN, {},
     ),
     Plant(
-        "get: done one piece early", "src/rma/message.c",
+        "get: done one piece early", "src/rma/rma_message.c",
         "    if (transfer->pieces != 0 || transfer->sent != transfer->len)\n",
         "    if (transfer->pieces > (transfer->kind == RMA_GET) || transfer->sent != transfer->len)\n",
         "seq", 2, OWN, {},
     ),
     Plant(
-        "memset: a byte too long", "src/rma/message.c",
+        "memset: a byte too long", "src/rma/rma_message.c",
         "        memset(to, args[6], (uint32_t)args[5]);\n",
         "        memset(to, args[6], (uint32_t)args[5] + 1u);\n",
         "seq", 2, OWN, {},
@@ -57,20 +57,20 @@ PLANTS = [
         "everything", 2, [], {},
     ),
     Plant(
-        "Medium: one over 4 KiB is cut to a multiple of 8 bytes", "src/conduits/shm/send.c",
+        "Medium: one over 4 KiB is cut to a multiple of 8 bytes", "src/conduits/shm/shm_send.c",
         "        pen_copy_out(&peer->pace, to, frame->body, frame->body_len);\n",
         "        pen_copy_out(&peer->pace, to, frame->body,\n"
         "                     frame->body_len > 4096 ? frame->body_len & ~7u : frame->body_len);\n",
         "seq", 2, ARENA, {},
     ),
     Plant(
-        "shm: payloads are written over those that are not read yet", "src/conduits/shm/send.c",
+        "shm: payloads are written over those that are not read yet", "src/conduits/shm/shm_send.c",
         "        if (start + record - tx->ring_done > ring_len)\n            return -1;\n",
         "        if (start + record - tx->ring_done > ring_len + 8192)\n            return -1;\n",
         "seq", 2, OWN, {},
     ),
     Plant(
-        "AM: one Short reply in 10000 is lost", "src/am/send.c",
+        "AM: one Short reply in 10000 is lost", "src/am/am_send.c",
         "    call.job = token->job;\n    call.route = &token->job->routes[token->from];\n",
         "    static _Atomic uint32_t replies;\n    if (++replies % 10000 == 0)\n        return 0;\n"
         "    call.job = token->job;\n    call.route = &token->job->routes[token->from];\n",
@@ -87,7 +87,7 @@ PLANTS = [
         "seq", 2, MIXED, {},
     ),
     Plant(
-        "events: an array takes one of many for done too early", "src/rma/event.c",
+        "events: an array takes one of many for done too early", "src/rma/rma_event.c",
         "        if (!pen_event_is_leaf(events[i]) && root_is_done(pen_event_root_of(events[i])))\n",
         "        if (!pen_event_is_leaf(events[i]) &&\n"
         "            (i == 9 || root_is_done(pen_event_root_of(events[i]))))\n",
@@ -118,7 +118,7 @@ PLANTS = [
         "seq", 2, OWN, {},
     ),
     Plant(
-        "endpoints: inline code is shown a second one's memory eight bytes further", "src/job/endpoint.c",
+        "endpoints: inline code is shown a second one's memory eight bytes further", "src/job/job_endpoint.c",
         "        row_set(&job->mapped[ep_index][rank], &shown);\n",
         "        shown.delta += ep_index != 0 && row->mapped && rank != job->rank ? 8 : 0;\n"
         "        row_set(&job->mapped[ep_index][rank], &shown);\n",

@@ -4,10 +4,10 @@
  *   settings.c  variables, and the plan made from them: credits, slots, the card's configuration
  *   extoll.c    opens, connects, closes; the registry entry
  *   post.c      frames into packets, fast path
- *   send.c      frames under way, credits for their packets; credit packets
- *   poll.c      empties the mailbox: packets into frames, fast path
- *   receive.c   packets of any kind into frames; the stash
- *   rma.c       registered memory, put, get, and the notifications that frames wait for
+ *   extoll_send.c      frames under way, credits for their packets; credit packets
+ *   extoll_poll.c      empties the mailbox: packets into frames, fast path
+ *   extoll_receive.c   packets of any kind into frames; the stash
+ *   extoll_rma.c       registered memory, put, get, and the notifications that frames wait for
  *   count.c     counters for each peer
  *   packet.h    format of a packet
  *
@@ -228,7 +228,7 @@ pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame
                      pen_op *op);
 extern const pen_behind_ops extoll_behind;
 
-/* ---- send.c: under lock ---- */
+/* ---- extoll_send.c: under lock ---- */
 unsigned extoll_send_more(extoll_link *link); /* sends frames under way; returns packets sent */
 unsigned extoll_send_credits(
     extoll_link *link); /* sends credit packets that are due; returns packets sent */
@@ -236,16 +236,16 @@ void extoll_commit(extoll_link *link);
 extoll_buffer *extoll_buffer_take(extoll_link *link); /* NULL if there is no memory */
 void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer);
 
-/* ---- poll.c ---- */
+/* ---- extoll_poll.c ---- */
 unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget);
 
-/* ---- receive.c ---- */
+/* ---- extoll_receive.c ---- */
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /* not under lock */
 
 /* ---- count.c ---- */
 extern const pen_count_ops extoll_count;
 
-/* ---- rma.c ---- */
+/* ---- extoll_rma.c ---- */
 extern const pen_rma_ops extoll_rma;
 pen_status extoll_rma_open(extoll_link *link);
 void extoll_rma_close(extoll_link *link);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* post.c: posts frames. The fast path sends a frame straight to the card. Otherwise a frame goes
- * as far as credits and card let it, and send.c continues it. */
+ * as far as credits and card let it, and extoll_send.c continues it. */
 #include "conduits/extoll/send.h"
 
 #include "base/compiler.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* receive.h: shared by the two paths of packets: the fast path (poll.c) and the slow path
- * (receive.c). All of it runs under the poll lock; calls of credits and card need link->lock
+/* receive.h: shared by the two paths of packets: the fast path (extoll_poll.c) and the slow path
+ * (extoll_receive.c). All of it runs under the poll lock; calls of credits and card need link->lock
  * too. */
 #ifndef PEN_CONDUITS_EXTOLL_RECEIVE_H
 #define PEN_CONDUITS_EXTOLL_RECEIVE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send.h: shared by posting a frame (post.c) and continuing one (send.c): the card, credits for
- * packets, and packets. All of it is under link->lock. */
+/* send.h: shared by posting a frame (post.c) and continuing one (extoll_send.c): the card, credits
+ * for packets, and packets. All of it is under link->lock. */
 #ifndef PEN_CONDUITS_EXTOLL_SEND_H
 #define PEN_CONDUITS_EXTOLL_SEND_H
 
@@ -113,7 +113,7 @@ extoll_send_packet(extoll_link *link, extoll_peer *to, pen_lane lane, const exto
     return extoll_send_parts(link, to, lane, parts, extoll_tag(lane, credit, false), mtt);
 }
 
-/* ---- frames under way (send.c) --------------------------------------------------------------- */
+/* ---- frames under way (extoll_send.c) -------------------------------------------------------- */
 
 void extoll_tx_begin(extoll_tx *tx, const void *head, uint32_t head_len, const void *body,
                      uint32_t body_len, bool is_short, uint64_t number);

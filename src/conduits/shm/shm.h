@@ -2,11 +2,11 @@
 /* shm.h: the shm conduit's private state and how its files share the work.
  *
  *   shm.c      opens, connects, closes; the registry entry
- *   send.c     post: the fast path, channels, inboxes, room for bodies
- *   express.c  post of heads that fit registers, without a frame
+ *   shm_send.c     post: the fast path, channels, inboxes, room for bodies
+ *   shm_express.c  post of heads that fit registers, without a frame
  *   zcopy.c    reserve, commit, cancel
  *   view.c     words that the host may read instead of polling
- *   receive.c  poll: channels, bell, inboxes, parking
+ *   shm_receive.c  poll: channels, bell, inboxes, parking
  *   layout.h   layout of the shared memory
  *
  * The state that post changes and the state that poll changes are separate, because the engine
@@ -173,11 +173,13 @@ static inline void shm_fence(void)
 #endif
 }
 
-/* ---- express.c ------------------------------------------------------------------------------ */
+/* ---- shm_express.c ------------------------------------------------------------------------------
+ */
 
 void shm_express_open(shm_link *link); /* after all peers are connected */
 
-/* ---- send.c --------------------------------------------------------------------------------- */
+/* ---- shm_send.c ---------------------------------------------------------------------------------
+ */
 
 /* Wakes the reader after a slot was published, if it does not poll the channel or sleeps. */
 PEN_COLD void shm_announce_slow(const shm_link *link, pen_peer to, const shm_tx *tx);
@@ -202,7 +204,8 @@ void shm_send_channel(shm_link *link, pen_peer to, pen_lane lane, const pen_fram
 void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
                     uint64_t body_word);
 
-/* ---- receive.c, zcopy.c --------------------------------------------------------------------- */
+/* ---- shm_receive.c, zcopy.c ---------------------------------------------------------------------
+ */
 
 unsigned shm_poll(pen_link *base, unsigned lanes, unsigned budget);
 unsigned shm_poll_parking(pen_link *base, unsigned lanes, unsigned budget);

@@ -174,11 +174,11 @@ void udp_socket_look(udp_link *link, const char *call, int error);
 /* Sends one datagram from several parts; returns as udp_socket_send() does. */
 bool udp_socket_send_parts(udp_link *link, pen_peer to, struct iovec *parts, size_t part_count);
 
-/* send.c */
+/* udp_send.c */
 pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
 void udp_flush(udp_link *link); /* sends all bundles; takes send_lock */
 
-/* receive.c */
+/* udp_receive.c */
 pen_status udp_receiver_open(udp_link *link);
 void udp_receiver_close(udp_link *link);
 unsigned udp_poll(pen_link *base, unsigned lanes, unsigned budget);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* boot_knobs.c: table and readers of the variables that decide how a job is made. */
+#include "boot/knobs.h"
+
+#include "base/status.h"
+#include "diag/log.h"
+#include "knob/knob.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+const pen_knob pen_boot_knobs[] = {
+    { "GASNET_PSHM_NODES", PEN_KNOB_INT, NULL, offsetof(pen_boot_config, ranks),
+      "Ranks that a program started without a launcher makes of itself; unset or 1: it runs "
+      "alone." },
+    { "GASNET_SPAWNFN", PEN_KNOB_STRING, "L", offsetof(pen_boot_config, spawn),
+      "How a program for udp that is started as `./program N` makes its ranks: L, on this host; "
+      "amudprun takes S as well, over ssh." },
+    { "PENSTOCK_ALONE", PEN_KNOB_BOOL, "0", offsetof(pen_boot_config, alone),
+      "Run as a job of one even under another launcher." },
+    { "GASNET_SUPERNODE_MAXSIZE", PEN_KNOB_INT, "0", offsetof(pen_boot_config, block_most),
+      "Ranks of a host that share memory at most, under a PMIx launcher; 0: all of them." },
+    { "PENSTOCK_LEAVE_TIMEOUT", PEN_KNOB_SECONDS, "60", offsetof(pen_boot_config, leave_timeout),
+      "How long a job waits for the other ranks once one has exited or returned from main with 0; "
+      "then they are ended by force and the job fails. 0: without a limit." },
+    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
+};
+
+const pen_knob pen_launch_knobs[] = {
+    { "GASNET_SSH_CMD", PEN_KNOB_STRING, "ssh", offsetof(pen_launch_config, ssh),
+      "Command that reaches other hosts: words before the host's name." },
+    { "GASNET_SSH_OPTIONS", PEN_KNOB_STRING, "", offsetof(pen_launch_config, ssh_options),
+      "More words before the host's name, such as -p 2222." },
+    { "GASNET_SSH_REMOTE_PATH", PEN_KNOB_STRING, NULL, offsetof(pen_launch_config, remote_folder),
+      "Folder of the command penstock on other hosts; unset: the same as here." },
+    { "GASNET_SSH_OUT_DEGREE", PEN_KNOB_INT, "32", offsetof(pen_launch_config, fan_out),
+      "Hosts that the launcher reaches itself, and each of these in turn." },
+    { "PENSTOCK_LAUNCH_TIMEOUT", PEN_KNOB_SECONDS, "30", offsetof(pen_launch_config, timeout),
+      "Time for all hosts to answer when a job starts." },
+    { "PENSTOCK_LAUNCH_BEAT", PEN_KNOB_SECONDS, "10", offsetof(pen_launch_config, beat),
+      "How often launcher and agents ask whether the other's host is still there: it has vanished "
+      "after three times for the launcher, six for an agent." },
+    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
+};
+
+/* Rows that the job's table lists with the same defaults. */
+static const pen_knob supervisor_knobs[] = {
+    { "GASNET_MAX_SEGSIZE", PEN_KNOB_MEMORY, NULL, offsetof(pen_boot_config, segment_max),
+      "Largest segment a rank may ask for." },
+    { "GASNET_EXITTIMEOUT", PEN_KNOB_SECONDS, NULL, offsetof(pen_boot_config, exit_timeout),
+      "Time for an orderly end." },
+    { "GASNET_EXITTIMEOUT_MAX", PEN_KNOB_SECONDS, "5", offsetof(pen_boot_config, exit_timeout_max),
+      "Upper bound of the time for an orderly end." },
+    { "GASNET_EXITTIMEOUT_MIN", PEN_KNOB_SECONDS, "1", offsetof(pen_boot_config, exit_timeout_min),
+      "Time for an orderly end apart from what each rank adds." },
+    { "GASNET_EXITTIMEOUT_FACTOR", PEN_KNOB_SECONDS, "0.1",
+      offsetof(pen_boot_config, exit_timeout_factor), "Time that each rank adds to it." },
+    { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
+};
+
+pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out)
+{
+    *out = (pen_boot_config){ .ranks = 0 };
+    pen_status status = pen_knob_read(log, pen_boot_knobs, out, NULL, NULL);
+    if (status == PEN_OK)
+        status = pen_knob_read(log, supervisor_knobs, out, NULL, NULL);
+    return status;
+}
+
+bool pen_boot_number(const char *name, long most, long *out)
+{
+    const char *text = pen_knob_from_process(NULL, name);
+    if (text == NULL || *text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    return errno == 0 && *end == '\0' && *out <= most;
+}
+
+uint64_t pen_boot_leave_limit_ns(const pen_boot_config *config)
+{
+    const double most = 1e9; /* seconds; keeps the nanoseconds from overflowing */
+    double seconds = config->leave_timeout < most ? config->leave_timeout : most;
+    return (uint64_t)(1e9 * seconds);
+}
+
+double pen_boot_exit_timeout(const pen_boot_config *config, uint32_t ranks)
+{
+    if (config->exit_timeout > 0)
+        return config->exit_timeout;
+    double timeout = config->exit_timeout_min + config->exit_timeout_factor * ranks;
+    return timeout < config->exit_timeout_max ? timeout : config->exit_timeout_max;
+}
