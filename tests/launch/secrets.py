@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Where the key of a launch is while the job runs: in the memory that its ranks share, and nowhere else in the memory
-of the launcher, of the agents and of the ranks. Two hosts, which an ssh of the test makes up."""
+of the launcher, of the agents and of the ranks. No core file holds it. Two hosts, which an ssh of the test makes up."""
 
+import glob
 import os
 import re
+import resource
 import signal
 import tempfile
 import unittest
@@ -13,6 +15,7 @@ import support
 from support import LaunchTest, left_over, start, wait_until
 
 RANKS = 4
+CORE_MAX = 1 << 30  # bytes; far more than the private memory of a process of this test
 SSH = """#!/bin/sh
 while [ "$1" != a ] && [ "$1" != b ]; do shift; done
 shift
@@ -23,6 +26,16 @@ SSH_CONNECTION="127.0.0.1 1 127.0.0.1 22" exec sh -c "exec $*"
 def command_of(pid):
     with open(f"/proc/{pid}/cmdline", "rb") as file:
         return file.read().decode().split("\0")
+
+
+def core_files_lie_here():
+    """Whether the kernel writes a core file into the folder of the process that dies."""
+    with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as file:
+        return not file.read().startswith(("|", "/"))
+
+
+def allow_core_files():
+    resource.setrlimit(resource.RLIMIT_CORE, (CORE_MAX, CORE_MAX))
 
 
 def private_memory(pid):
@@ -79,6 +92,30 @@ class Secrets(LaunchTest):
         self.assertGreater(looked, len(pids) << 20)
         self.assertEqual(found, [])
         self.assertTrue(wait_until(lambda: not left_over(), 10))
+
+    @unittest.skipIf(support.SANITIZED, "a sanitizer makes core files of terabytes")
+    @unittest.skipUnless(core_files_lie_here(), "core files of this machine are kept elsewhere")
+    def test_the_key_is_in_no_core_file(self):
+        command = [support.PENSTOCK, "run", "-n", str(RANKS), "--hosts", "a,b", support.RANK,
+                   "join", "key", "flush", "barrier", "hang"]  # fmt: skip
+        env = support.environment(GASNET_SSH_CMD=self.ssh)
+        job = start(command, env=env, cwd=self.folder.name, preexec_fn=allow_core_files)
+        key = self.read_key(job)
+        ranks = [pid for pid in left_over() if "launch_rank" in command_of(pid)[0]]
+        agents = [pid for pid in left_over() if command_of(pid)[1] == "agent"]
+        for pid in (ranks[0], agents[0]):
+            os.kill(pid, signal.SIGABRT)
+        job.communicate(timeout=support.patience(30))
+        self.assertTrue(wait_until(lambda: not left_over(), 10))
+        cores = glob.glob(os.path.join(self.folder.name, "core*"))
+        self.assertTrue(cores, "the kernel wrote no core file")
+        mark = support.MARK.encode()
+        for core in cores:
+            with open(core, "rb") as file:
+                content = file.read()
+            self.assertLess(len(content), CORE_MAX // 2)
+            self.assertTrue(mark in content)  # the environment is in it, so it is the memory of the process
+            self.assertFalse(key[:16] in content or key[16:] in content, f"the key is in {os.path.basename(core)}")
 
 
 if __name__ == "__main__":
