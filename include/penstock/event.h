@@ -28,9 +28,12 @@ GEX_INLINE void gex_Event_Wait(gex_Event_t event);
 
 /* Test whether one (TestSome) or all (TestAll) of an array of events are done.
  *   events  the array; slots of events that are done become GEX_EVENT_INVALID. May hold a root and
- * its own leaves, in any order count   elements of the array; may be 0 flags   0 Return 0 if so, or
- * if all slots are GEX_EVENT_INVALID; otherwise GASNET_ERR_NOT_READY. Context: no handler. They do
- * not poll. GASNet-EX, chapter "Events". */
+ *           its own leaves, in any order
+ *   count   elements of the array; may be 0
+ *   flags   0
+ * They return 0 if so, or if all slots are GEX_EVENT_INVALID; otherwise GASNET_ERR_NOT_READY.
+ * Context: no handler. They do not poll.
+ * GASNet-EX, chapter "Events". */
 PEN_API int gex_Event_TestSome(gex_Event_t *events, size_t count, gex_Flags_t flags);
 PEN_API int gex_Event_TestAll(gex_Event_t *events, size_t count, gex_Flags_t flags);
 

@@ -66,8 +66,10 @@ PEN_API int gex_System_QueryProgressThreads(gex_Client_t client, unsigned int *c
  * install a handler for it, before or after the start, in order to clean up. A rank that has not
  * ended when the exit time-out (GASNET_EXITTIMEOUT) has passed is killed. If several ranks call
  * gasnet_exit at once, the job's status is one of their codes. Buffered output is written as far as
- * possible. code  status of the job, 0..255 Context: any, and any thread and signal handler. Does
- * not poll. GASNet-1, chapter "Core API": job control. */
+ * possible.
+ *   code  status of the job, 0..255
+ * Context: any, and any thread and signal handler. Does not poll.
+ * GASNet-1, chapter "Core API": job control. */
 PEN_API void gasnet_exit(int code) __attribute__((noreturn));
 
 /* Leaves the job without ending the process, for a library or a session that uses Penstock only for

@@ -76,9 +76,11 @@ typedef unsigned gasnet_coll_fn_handle_t; /* number in the table, from 0 on */
 /* Tells how many images there are, and registers functions for reductions. Optional for programs
  * that have one image per rank and reduce nothing.
  *   images      for each rank of the job its number of images, the same on all ranks; NULL: 1 each.
- * More than one is for programs compiled for GASNET_PAR my_image    the caller's image: images of
- * rank 0 come first, then those of rank 1, and so on; ignored if images is NULL fn_tbl functions,
- * the same on all ranks; copied; may be NULL if fn_count is 0 fn_count    number of functions
+ *               More than one is for programs compiled for GASNET_PAR
+ *   my_image    the caller's image: images of rank 0 come first, then those of rank 1, and so on;
+ *               ignored if images is NULL
+ *   fn_tbl      functions, the same on all ranks; copied; may be NULL if fn_count is 0
+ *   fn_count    number of functions
  *   init_flags  ignored
  * Call it once per rank, before other collectives; if there are several images, once by the thread
  * of each image, with the same functions. Collective if there are several images. Context: no
@@ -148,7 +150,8 @@ PEN_API gasnet_coll_handle_t gasnet_coll_exchange_nb(gasnet_team_handle_t team, 
 
 /* Forms of these collectives that take lists of addresses where each image has its own address.
  *   dstlist, srclist  with GASNET_COLL_SINGLE: the addresses of all, by rank in the team or by
- * image; with GASNET_COLL_LOCAL: the address of this rank, or the addresses of this rank's images
+ *                     image; with GASNET_COLL_LOCAL: the address of this rank, or the addresses of
+ *                     this rank's images
  * The lists are read before the call returns. Collective over the team. Context: no handler. Block
  * and poll. Not in the specification; declared by gasnet_coll.h. */
 PEN_API void gasnet_coll_broadcastM(gasnet_team_handle_t team, void *const dstlist[],

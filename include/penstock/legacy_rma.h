@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* legacy_rma.h: the GASNet-1 extended interface: put, get, fill and their synchronisation, between
- * job ranks. Arguments of all calls: node       the peer's job rank; may be the caller
+ * job ranks. Arguments of all calls:
+ *   node       the peer's job rank; may be the caller
  *   dest, src  the peer's address is inside its segment (any address in GASNET_SEGMENT_EVERYTHING),
  *              the local address is any; they must not overlap
  *   nbytes     0 is legal

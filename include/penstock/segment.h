@@ -99,11 +99,13 @@ PEN_API void *gex_Segment_QueryCData(gex_Segment_t segment);
  *   endpoint      receives the endpoint; new endpoints are numbered 1, 2, 3, ...
  *   client        the client that owns the endpoint
  *   capabilities  the operations it is for, some of GEX_EP_CAPABILITY_...: an operation that needs
- * a capability that the local endpoint or the target lacks ends the job. GEX_EP_CAPABILITY_AM is
- * refused (GASNET_ERR_BAD_ARG): only the primordial endpoint has it flags         0, or some of
- * GEX_FLAG_HINT_ACCEL_..., which change nothing Not collective. Returns GASNET_OK;
- * GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE if the process has GASNET_MAXEPS endpoints. Context: no
- * handler. Does not poll. GASNet-EX, chapter "Endpoints". */
+ *                 a capability that the local endpoint or the target lacks ends the job.
+ *                 GEX_EP_CAPABILITY_AM is refused (GASNET_ERR_BAD_ARG): only the primordial
+ *                 endpoint has it
+ *   flags         0, or some of GEX_FLAG_HINT_ACCEL_..., which change nothing
+ * Not collective. Returns GASNET_OK; GASNET_ERR_BAD_ARG; GASNET_ERR_RESOURCE if the process has
+ * GASNET_MAXEPS endpoints. Context: no handler. Does not poll.
+ * GASNet-EX, chapter "Endpoints". */
 PEN_API int gex_EP_Create(gex_EP_t *endpoint, gex_Client_t client,
                           gex_EP_Capabilities_t capabilities, gex_Flags_t flags);
 

@@ -34,9 +34,11 @@ PEN_API int gex_System_QueryHiddenAMConcurrencyLevel(void);
 
 /* Lists the ranks whose memory this process can reach by load and store (its neighbourhood).
  *   info   receives an array in order of job rank, which the library owns and keeps until the job
- * ends; may be NULL count  receives the length of the array, at least 1; may be NULL mine receives
- * the caller's place in the array; may be NULL Context: any. Does not poll. GASNet-EX, chapter
- * "System". */
+ *          ends; may be NULL
+ *   count  receives the length of the array, at least 1; may be NULL
+ *   mine   receives the caller's place in the array; may be NULL
+ * Context: any. Does not poll.
+ * GASNet-EX, chapter "System". */
 PEN_API void gex_System_QueryNbrhdInfo(gex_RankInfo_t **info, gex_Rank_t *count, gex_Rank_t *mine);
 
 /* Lists the ranks on this host, which contain the neighbourhood. Arguments are those of
