@@ -114,7 +114,8 @@ typedef struct pen_rel_peer {
     bool is_lost;          /* the link below says so */
     pen_rel_window window; /* what arrived */
     uint32_t heard_transmission; /* the newest of them */
-    uint64_t heard_ns;           /* and when */
+    uint32_t heard_sequence;     /* the number of its frame */
+    uint64_t heard_ns;           /* when it arrived */
     uint32_t ack_count;          /* frames to acknowledge */
     bool ack_now;                /* there are some, and it should be without waiting for more */
 } pen_rel_peer;

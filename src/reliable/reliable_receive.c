@@ -158,6 +158,8 @@ static void note_transmission(pen_rel_peer *peer, uint64_t now_ns, const pen_rel
     if (!is_taken || !pen_rel_after(head->transmission, peer->heard_transmission))
         return;
     peer->heard_transmission = head->transmission;
+    if (head->kind == PEN_REL_FRAME)
+        peer->heard_sequence = head->sequence;
     peer->heard_ns = now_ns;
 }
 

@@ -22,7 +22,8 @@ static void fill_ack(pen_rel_core *core, pen_rel_peer *peer, uint64_t now_ns, ui
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
         ack->limit[lane] = peer->lanes[lane].granted =
             peer->lanes[lane].consumed + core->quota[lane];
-    ack->range_count = pen_rel_window_ranges(&peer->window, ack->ranges, ranges_max);
+    ack->range_count =
+        pen_rel_window_ranges(&peer->window, peer->heard_sequence, ack->ranges, ranges_max);
 }
 
 /* The acknowledgement went out. */

@@ -20,8 +20,11 @@ typedef enum pen_rel_place { PEN_REL_NEW, PEN_REL_SEEN, PEN_REL_BEYOND } pen_rel
 pen_rel_place pen_rel_window_look(const pen_rel_window *window, uint32_t sequence);
 void pen_rel_window_add(pen_rel_window *window, uint32_t sequence); /* one that is new */
 
-/* Writes the ranges of numbers behind base that have arrived, the newest ones if there are more
- * than max. Returns their number. */
-uint32_t pen_rel_window_ranges(const pen_rel_window *window, pen_rel_range *ranges, uint32_t max);
+/* Writes the ranges of numbers behind base that have arrived, in ascending order. If there are more
+ * than max: the lowest ones, since frames that were lost are sent again from there; the highest
+ * ones, where new frames arrive; and the one that contains `heard`, the frame that arrived last.
+ * Returns their number. */
+uint32_t pen_rel_window_ranges(const pen_rel_window *window, uint32_t heard, pen_rel_range *ranges,
+                               uint32_t max);
 
 #endif
