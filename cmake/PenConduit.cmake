@@ -61,6 +61,19 @@ function(pen_conduit_module name)
     endif()
 endfunction()
 
+# pen_find_modules_in(<folder>): programs in this folder of the build find its modules, as installed
+# programs find those below their library. Programs that use the shared library need no such call.
+function(pen_find_modules_in folder)
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib/penstock" "${folder}")
+    if(NOT EXISTS "${folder}/penstock")
+        file(CREATE_LINK "${PROJECT_BINARY_DIR}/lib/penstock" "${folder}/penstock" SYMBOLIC)
+    endif()
+endfunction()
+
+if(NOT CMAKE_INSTALL_LIBDIR STREQUAL "lib" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    pen_find_modules_in("${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}") # for the programs in bin/
+endif()
+
 function(pen_find_required target out)
     if(NOT TARGET ${target})
         string(REGEX REPLACE "::.*" "" package "${target}")

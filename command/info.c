@@ -57,8 +57,8 @@ static void gather_modules(info *out)
 {
     char paths[PEN_MODULE_PATHS_MAX];
     pen_module_paths(pen_is_privileged(), paths);
-    size_t count = pen_modules_open(paths, out->modules);
-    for (size_t i = 0; i < count && out->conduit_count < INFO_CONDUITS_MAX; i++) {
+    out->module_count = pen_modules_open(paths, out->modules);
+    for (size_t i = 0; i < out->module_count && out->conduit_count < INFO_CONDUITS_MAX; i++) {
         const pen_module *module = &out->modules[i];
         if (has_row(out, module->name))
             continue;

@@ -3,6 +3,7 @@
 #ifndef PEN_COMMAND_INFO_H
 #define PEN_COMMAND_INFO_H
 
+#include "api/config.h"
 #include "command/topology.h"
 #include "conduit/modules.h"
 #include "knob/knob.h"
@@ -11,7 +12,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { INFO_CONDUITS_MAX = 32, INFO_TABLES_MAX = INFO_CONDUITS_MAX + 8, INFO_PMIX_LEN = 256 };
+enum {
+    INFO_CONDUITS_MAX = 32,
+    INFO_TABLES_MAX = PEN_API_TABLES_MAX + PEN_MODULES_MAX,
+    INFO_PMIX_LEN = 256
+};
 
 typedef struct info_conduit {
     const char *name, *summary;
@@ -33,6 +38,7 @@ typedef struct info {
     info_conduit conduits[INFO_CONDUITS_MAX];
     size_t conduit_count;
     pen_module modules[PEN_MODULES_MAX]; /* their names and reasons are used by conduits[] */
+    size_t module_count;
     unsigned cores_online, cores_affinity, cores_allowed;
     topology topology;
     uint64_t memory_physical, memory_available;

@@ -2,6 +2,7 @@
 /* info_print.c: `penstock info` as text for people and as one JSON object for programs. */
 #include "command/info.h"
 #include "command/paint.h"
+#include "conduit/modules.h"
 
 #include "knob/knob.h"
 #include "pen_config.h"
@@ -46,6 +47,33 @@ static void text_conduits(FILE *out, const info *from, const char *word)
         else
             fprintf(out, "  %-8s %sunusable%s   %s: %s\n", row->name, paint_on(out, PAINT_BAD),
                     paint_off(out), row->summary, row->why_not);
+    }
+}
+
+static bool names_a_module(const info *from, const char *word)
+{
+    bool found = from->module_count > 0 && contains("modules", word);
+    for (size_t i = 0; i < from->module_count; i++)
+        found |= contains(from->modules[i].name, word);
+    return found;
+}
+
+/* A section for each module, because its reason may be long. */
+static void text_modules(FILE *out, const info *from, const char *word)
+{
+    for (size_t i = 0; i < from->module_count; i++) {
+        const pen_module *row = &from->modules[i];
+        if (!contains("modules", word) && !contains(row->name, word))
+            continue;
+        char title[64];
+        (void)snprintf(title, sizeof(title), "module %s:", row->name);
+        heading(out, title);
+        fprintf(out, "  file       %s\n", row->file);
+        if (row->conduit != NULL)
+            fprintf(out, "  state      %sopened%s\n", paint_on(out, PAINT_GOOD), paint_off(out));
+        else
+            fprintf(out, "  state      %srefused%s: %s\n", paint_on(out, PAINT_BAD), paint_off(out),
+                    row->why_not);
     }
 }
 
@@ -129,28 +157,39 @@ static void text_build(FILE *out, const info *from)
     fprintf(out, "  library    %s%s\n", from->library_found ? "" : "not found in ", from->library);
 }
 
+/* Returns how many variables that match view->word exist, shown or not. */
+static size_t text_tables(FILE *out, const info *from, const info_view *view)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < from->table_count; i++) {
+        if (count_shown(&from->tables[i], view) > 0)
+            text_knobs(out, &from->tables[i], view);
+        count += count_shown(&from->tables[i], &(info_view){ view->word, true });
+    }
+    return count;
+}
+
 bool info_print_text(FILE *out, const info *from, const info_view *view)
 {
-    size_t hidden = 0, shown = 0;
+    size_t shown = 0;
     bool conduits = names_a_conduit(from, view->word), host = contains("host", view->word);
     for (size_t i = 0; i < from->table_count; i++)
         shown += count_shown(&from->tables[i], view);
-    if (!conduits && !host && shown == 0)
+    bool modules = names_a_module(from, view->word);
+    if (!conduits && !modules && !host && shown == 0)
         return false;
     if (view->word == NULL)
         text_build(out, from);
     if (conduits)
         text_conduits(out, from, view->word);
+    if (modules)
+        text_modules(out, from, view->word);
     if (host)
         text_machine(out, from);
-    for (size_t i = 0; i < from->table_count; i++) {
-        if (count_shown(&from->tables[i], view) > 0)
-            text_knobs(out, &from->tables[i], view);
-        hidden += count_shown(&from->tables[i], &(info_view){ view->word, true });
-    }
-    if (hidden > shown)
+    const size_t count = text_tables(out, from, view);
+    if (count > shown)
         fprintf(out, "\n%zu variables that serve tests are not shown: penstock info --all\n",
-                hidden - shown);
+                count - shown);
     return true;
 }
 
@@ -196,6 +235,22 @@ static void json_conduits(FILE *out, const info *from)
                 json_bool(row->chosen));
         json_text(out, row->why_not);
         fprintf(out, " }%s\n", i + 1 < from->conduit_count ? "," : "");
+    }
+    fputs("  ],\n", out);
+}
+
+static void json_modules(FILE *out, const info *from)
+{
+    fputs("  \"modules\": [\n", out);
+    for (size_t i = 0; i < from->module_count; i++) {
+        const pen_module *row = &from->modules[i];
+        fputs("    { \"name\": ", out);
+        json_text(out, row->name);
+        fputs(", \"file\": ", out);
+        json_text(out, row->file);
+        fprintf(out, ", \"opened\": %s, \"why_not\": ", json_bool(row->conduit != NULL));
+        json_text(out, row->conduit != NULL ? NULL : row->why_not);
+        fprintf(out, " }%s\n", i + 1 < from->module_count ? "," : "");
     }
     fputs("  ],\n", out);
 }
@@ -268,6 +323,7 @@ void info_print_json(FILE *out, const info *from)
     json_field(out, "  ", "library", from->library_found ? from->library : NULL);
     fprintf(out, "  \"ranks\": %u,\n", from->ranks);
     json_conduits(out, from);
+    json_modules(out, from);
     json_machine(out, from);
     json_knobs(out, from);
     fputs("}\n", out);

@@ -24,7 +24,7 @@ static void print_commands(void)
 static void print_conduits(void)
 {
     const pen_conduit *all[PEN_CONDUITS_MAX];
-    const size_t count = pen_conduit_list(all);
+    const size_t count = pen_conduit_list(NULL, all);
     for (size_t i = 0; i < count; i++)
         puts(all[i]->name);
 }

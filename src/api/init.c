@@ -79,10 +79,15 @@ static void show_config(const pen_job *job)
 static void warn_of_unknown(pen_job *job)
 {
     pen_api_table tables[PEN_API_TABLES_MAX];
-    const pen_knob *knobs[PEN_API_TABLES_MAX + 1];
+    const pen_knob *knobs[PEN_API_TABLES_MAX + 3];
     size_t count = pen_api_tables(tables, PEN_API_TABLES_MAX);
     for (size_t i = 0; i < count; i++)
         knobs[i] = tables[i].knobs;
+    /* a conduit in a module is in no table */
+    if (job->conduit->knobs != NULL)
+        knobs[count++] = job->conduit->knobs;
+    if (job->memory_conduit != NULL && job->memory_conduit->knobs != NULL)
+        knobs[count++] = job->memory_conduit->knobs;
     knobs[count] = NULL;
     pen_knob_warn_unknown(&job->log, job->boot.environment, knobs);
 }

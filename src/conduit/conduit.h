@@ -475,8 +475,9 @@ enum { PEN_CONDUITS_MAX = 32 }; /* built in and in modules */
 const pen_conduit *pen_conduit_find(const char *name);
 
 /* Lists the conduits that are built in, then those of the modules that open (modules.h). Returns
- * their number. It opens all modules, which takes milliseconds. */
-size_t pen_conduit_list(const pen_conduit *out[PEN_CONDUITS_MAX]);
+ * their number. It opens all modules, which takes milliseconds. For each module that does not open,
+ * it logs the reason at level info, unless log is NULL. */
+size_t pen_conduit_list(pen_log *log, const pen_conduit *out[PEN_CONDUITS_MAX]);
 
 /* Chooses the conduit called `wanted`, which may be in a module. For NULL or "" it chooses the
  * built-in one with the best score for a job of `peers` ranks. On failure logs the reason for every

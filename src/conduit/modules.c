@@ -18,7 +18,9 @@
 #define SUFFIX ".so"
 #define SYMBOL "pen_conduit_"
 
-enum { FILE_MAX = PEN_MODULE_PATHS_MAX + sizeof PREFIX + PEN_MODULE_NAME_MAX + sizeof SUFFIX };
+_Static_assert(PEN_MODULE_PATHS_MAX + sizeof PREFIX + PEN_MODULE_NAME_MAX + sizeof SUFFIX <=
+                   PEN_MODULE_FILE_MAX,
+               "the file of a module in any folder fits");
 
 const pen_knob pen_conduit_knobs[] = {
     { "PENSTOCK_CONDUIT_PATH", PEN_KNOB_STRING, NULL, 0,
@@ -117,7 +119,10 @@ static void judge(const pen_conduit *found, pen_module *out)
     if (found == NULL)
         refuse(out, "its module contains no " SYMBOL, out->name);
     else if (found->abi != PEN_CONDUIT_ABI)
-        refuse(out, "its module was built for another version of Penstock", "");
+        (void)snprintf(out->why_not, sizeof out->why_not,
+                       "its module was built for version %u of the contract of conduits, and this "
+                       "Penstock has version %u; build both from the same source",
+                       (unsigned)found->abi, (unsigned)PEN_CONDUIT_ABI);
     else if (strcmp(found->name, out->name) != 0)
         refuse(out, "its module contains a conduit of another name: ", found->name);
     else if (pen_conduit_shared_len(found, 2) != 0)
@@ -127,10 +132,10 @@ static void judge(const pen_conduit *found, pen_module *out)
         out->conduit = found;
 }
 
-static void file_open(const char *file, pen_module *out)
+static void file_open(pen_module *out)
 {
     char symbol[sizeof SYMBOL + PEN_MODULE_NAME_MAX];
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = dlopen(out->file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == NULL) {
         refuse(out, "its module does not open: ", dlerror());
         return;
@@ -145,7 +150,7 @@ static void file_open(const char *file, pen_module *out)
 
 bool pen_module_open(const char *paths, const char *name, pen_module *out)
 {
-    char folder[PEN_MODULE_PATHS_MAX], file[FILE_MAX];
+    char folder[PEN_MODULE_PATHS_MAX], file[PEN_MODULE_FILE_MAX];
     if (!is_name(name))
         return false;
     while (path_next(&paths, folder)) {
@@ -154,7 +159,8 @@ bool pen_module_open(const char *paths, const char *name, pen_module *out)
             continue;
         *out = (pen_module){ .conduit = NULL };
         (void)snprintf(out->name, sizeof out->name, "%s", name);
-        file_open(file, out);
+        memcpy(out->file, file, sizeof file);
+        file_open(out);
         return true;
     }
     return false;

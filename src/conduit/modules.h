@@ -28,10 +28,12 @@ enum {
     PEN_MODULE_NAME_MAX = 24,
     PEN_MODULE_WHY_MAX = 512,
     PEN_MODULE_PATHS_MAX = 4096,
+    PEN_MODULE_FILE_MAX = PEN_MODULE_PATHS_MAX + 48, /* a folder and libpenstock-<name>.so */
 };
 
 typedef struct pen_module {
     char name[PEN_MODULE_NAME_MAX];
+    char file[PEN_MODULE_FILE_MAX];
     const pen_conduit *conduit;       /* NULL: the module does not open */
     char why_not[PEN_MODULE_WHY_MAX]; /* the reason, if conduit is NULL */
 } pen_module;

@@ -48,7 +48,7 @@ const pen_conduit *pen_conduit_find(const char *name)
     return found != NULL ? found : find_module(name, &module);
 }
 
-size_t pen_conduit_list(const pen_conduit *out[PEN_CONDUITS_MAX])
+size_t pen_conduit_list(pen_log *log, const pen_conduit *out[PEN_CONDUITS_MAX])
 {
     char paths[PEN_MODULE_PATHS_MAX];
     pen_module modules[PEN_MODULES_MAX];
@@ -60,6 +60,9 @@ size_t pen_conduit_list(const pen_conduit *out[PEN_CONDUITS_MAX])
     pen_module_paths(pen_is_privileged(), paths);
     size_t module_count = pen_modules_open(paths, modules);
     for (size_t i = 0; i < module_count; i++) {
+        if (modules[i].conduit == NULL && log != NULL)
+            pen_log_info(log, "conduit %s is not considered: %s (%s)", modules[i].name,
+                         modules[i].why_not, modules[i].file);
         bool is_new = modules[i].conduit != NULL;
         for (size_t k = 0; is_new && k < builtin_count; k++)
             is_new = strcmp(out[k]->name, modules[i].name) != 0;

@@ -21,7 +21,7 @@ pen_status pen_near_choose_far(pen_log *log, const char *wanted, pen_peer peers,
                                const pen_conduit **out)
 {
     const pen_conduit *all[PEN_CONDUITS_MAX], *able[PEN_CONDUITS_MAX + 1];
-    const size_t all_count = pen_conduit_list(all);
+    const size_t all_count = pen_conduit_list(log, all);
     size_t count = 0;
     for (size_t i = 0; i < all_count; i++)
         if (reaches_hosts(all[i], peers))

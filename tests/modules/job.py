@@ -16,8 +16,8 @@ from patience import patience  # noqa: E402  (the folder is named above)
 PENSTOCK, PROGRAM, FOLDER = sys.argv[1:4]
 
 
-def call(*command, path=FOLDER):
-    env = dict(os.environ)
+def call(*command, path=FOLDER, **variables):
+    env = dict(os.environ, **variables)
     env.pop("PENSTOCK_CONDUIT_PATH", None)
     if path is not None:
         env["PENSTOCK_CONDUIT_PATH"] = path
@@ -29,6 +29,18 @@ class Module(unittest.TestCase):
     def test_a_job_runs_over_a_module(self):
         job = call("run", "-n", "1", "--conduit", "relay", PROGRAM)
         self.assertEqual((job.returncode, job.stdout), (0, "all checks passed on 1 ranks\n"), job.stderr)
+
+    def test_two_ranks_talk_over_a_module(self):
+        job = call("run", "-n", "2", "--conduit", "relay", PROGRAM)
+        self.assertEqual((job.returncode, job.stdout), (0, "all checks passed on 2 ranks\n"), job.stderr)
+
+    def test_its_variables_reach_it_and_are_known(self):
+        job = call("run", "-n", "2", "--conduit", "relay", PROGRAM, PENSTOCK_RELAY_SEAL="wax")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("cannot use PENSTOCK_UDP_SECURITY=wax", job.stderr)  # the conduit below it names its own
+        job = call("run", "-n", "2", "--conduit", "relay", PROGRAM, PENSTOCK_RELAY_SEL="none")
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertIn("PENSTOCK_RELAY_SEL has no effect; did you mean PENSTOCK_RELAY_SEAL?", job.stderr)
 
     def test_without_its_folder_the_module_is_unknown(self):
         job = call("run", "-n", "1", "--conduit", "relay", PROGRAM, path=None)
@@ -44,9 +56,39 @@ class Module(unittest.TestCase):
         told = {row["name"]: row for row in json.loads(call("info", "--json").stdout)["conduits"]}
         self.assertEqual(told["relay"]["summary"], "a module for tests")
         self.assertFalse(told["relay"]["chosen"])
-        self.assertIn("another version", told["stale"]["why_not"])
+        self.assertIn("built for version 1 of", told["stale"]["why_not"])
         text = call("info", "conduits").stdout
         self.assertRegex(text, r"lost +unusable +a module: its module does not open: libpen_absent")
+
+    def test_info_has_a_section_for_each_module(self):
+        told = json.loads(call("info", "--json").stdout)
+        modules = {row["name"]: row for row in told["modules"]}
+        self.assertEqual(modules["relay"], {"name": "relay", "file": f"{FOLDER}/libpenstock-relay.so",
+                                            "opened": True, "why_not": None})  # fmt: skip
+        self.assertFalse(modules["lost"]["opened"])
+        self.assertIn("libpen_absent", modules["lost"]["why_not"])
+        text = call("info", "modules").stdout
+        self.assertIn(f"module relay:\n  file       {FOLDER}/libpenstock-relay.so\n  state      opened\n", text)
+        self.assertRegex(text, r"module stale:\n  file +\S+stale.so\n  state +refused: .* version 1 of .* version \d+;")
+        self.assertNotIn("this host:", text)
+        self.assertNotIn("module relay", call("info", path=None).stdout)
+
+    def test_info_knows_the_variables_of_modules(self):
+        rows = {row["name"]: row for row in json.loads(call("info", "--json").stdout)["variables"]}
+        self.assertEqual((rows["PENSTOCK_RELAY_SEAL"]["module"], rows["PENSTOCK_RELAY_SEAL"]["default"]), ("relay", "auth"))
+        text = call("info", "relay").stdout
+        for words in ("conduits, for", "module relay:", "variables of relay:", "PENSTOCK_RELAY_SEAL"):
+            self.assertIn(words, text)
+        self.assertNotIn("PENSTOCK_RELAY_BUFFER", text)
+        self.assertIn("PENSTOCK_RELAY_BUFFER", call("info", "--all").stdout)
+        self.assertIn("variables of relay", call("info", "PENSTOCK_RELAY_SEAL").stdout)
+        self.assertEqual(call("info", "PENSTOCK_RELAY_SEAL", path=None).returncode, 2)
+
+    def test_programs_of_the_build_find_its_modules(self):
+        """The folders that they look into are those beside them, which the build fills."""
+        build = os.environ["PENSTOCK_BUILD_DIR"]
+        for folder in ("lib", "tests/unit", "tests/launch"):
+            self.assertTrue(os.path.samefile(f"{build}/{folder}/penstock", f"{build}/lib/penstock"), folder)
 
     def test_the_first_argument_names_no_folder(self):
         with tempfile.TemporaryDirectory() as folder:

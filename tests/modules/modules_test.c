@@ -30,7 +30,10 @@ static pen_module opened(const char *name)
 static void a_good_module_opens(void **state)
 {
     (void)state;
+    char wanted[PEN_MODULE_FILE_MAX];
     pen_module module = opened("relay");
+    (void)snprintf(wanted, sizeof wanted, "%s/libpenstock-relay.so", folder);
+    assert_string_equal(module.file, wanted);
     assert_non_null(module.conduit);
     assert_string_equal(module.conduit->name, "relay");
     const char *why_not = NULL;
@@ -44,7 +47,8 @@ static void each_bad_module_has_a_reason(void **state)
     static const struct {
         const char *name, *words;
     } bad[] = {
-        { "stale", "was built for another version of Penstock" },
+        { "stale",
+          "built for version 1 of the contract of conduits, and this Penstock has version " },
         { "nameless", "contains no pen_conduit_nameless" },
         { "liar", "a conduit of another name: relay" },
         { "greedy", "wants memory of the launcher" },
@@ -57,6 +61,11 @@ static void each_bad_module_has_a_reason(void **state)
         assert_null(module.conduit);
         assert_non_null(strstr(module.why_not, bad[i].words));
     }
+    char both[128];
+    (void)snprintf(both, sizeof both,
+                   "version 1 of the contract of conduits, and this Penstock has version %u;",
+                   (unsigned)PEN_CONDUIT_ABI);
+    assert_non_null(strstr(opened("stale").why_not, both));
 }
 
 static void a_name_is_no_path(void **state)
@@ -108,7 +117,7 @@ static void the_registry_finds_modules(void **state)
     const pen_conduit *relay = pen_conduit_find("relay"), *all[PEN_CONDUITS_MAX], *chosen = NULL;
     assert_non_null(relay);
     assert_null(pen_conduit_find("stale"));
-    size_t count = pen_conduit_list(all), relays = 0;
+    size_t count = pen_conduit_list(NULL, all), relays = 0;
     for (size_t i = 0; i < count; i++)
         relays += all[i] == relay;
     assert_int_equal(relays, 1);
