@@ -31,4 +31,5 @@ ExternalProject_Add(checked_library
     INSTALL_COMMAND "")
 add_dependencies(shipped checked_library)
 install(DIRECTORY "${PROJECT_BINARY_DIR}/checked/lib/"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/penstock/checked" FILES_MATCHING PATTERN "libpenstock*.so*")
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/penstock/checked" FILES_MATCHING PATTERN "libpenstock*.so*"
+    PATTERN penstock EXCLUDE) # modules serve both libraries

@@ -5,7 +5,7 @@
  *     conduit_contract [threads] [word]   `threads`: only the threaded tests; word: tests whose
  *                                         name has it
  *     conduit_contract liars [word]       conduits that break a promise have to be found
- *     PEN_CONTRACT_CONDUIT=name           that conduit only
+ *     PEN_CONTRACT_CONDUIT=name           that conduit only, also if it is a module
  */
 #include "contract.h"
 
@@ -124,6 +124,14 @@ static const struct variant {
     { "bounded", "three frames for each lane", 3, { NULL }, start_least, ANYHOW },
     { "bounded", "frames late and out of order", 4, { NULL }, start_late, ANYHOW },
     { "bounded", "an inbox shorter than a frame", 3, { NULL }, start_short, NO_THREADS },
+    { "ucx", "tcp", 3, { "PENSTOCK_UCX_TLS=tcp,self" }, NULL, ANYHOW },
+    { "ucx", "shared memory", 3, { "PENSTOCK_UCX_TLS=posix,cma,self" }, NULL, ANYHOW },
+    { "ucx",
+      "shared memory, the least window",
+      5,
+      { "PENSTOCK_UCX_TLS=posix,cma,self", "PENSTOCK_UCX_WINDOW=64K" },
+      NULL,
+      NO_THREADS },
     { "udp", "hidden", 3, { "PENSTOCK_UDP_SECURITY=encrypt" }, NULL, ANYHOW },
     { "udp", "unprotected", 3, { "PENSTOCK_UDP_SECURITY=none" }, NULL, ANYHOW },
     { "udp", "in trains", 3, { "PENSTOCK_UDP_DATAGRAM=1472" }, NULL, ANYHOW },
@@ -214,9 +222,11 @@ static void run_conduit(const pen_conduit *conduit, bool threads, const char *wo
 static int run_conduits(bool threads, const char *word)
 {
     const char *wanted = getenv("PEN_CONTRACT_CONDUIT");
-    for (unsigned i = 0; pen_builtin_conduits[i] != NULL; i++)
-        if (wanted == NULL || pen_conduit_find(wanted) == pen_builtin_conduits[i])
-            run_conduit(pen_builtin_conduits[i], threads, word);
+    const pen_conduit *named = wanted == NULL ? NULL : pen_conduit_find(wanted);
+    for (unsigned i = 0; wanted == NULL && pen_builtin_conduits[i] != NULL; i++)
+        run_conduit(pen_builtin_conduits[i], threads, word);
+    if (named != NULL)
+        run_conduit(named, threads, word);
     if (wanted != NULL && strcmp(wanted, pen_conduit_bounded.name) == 0)
         run_conduit(&pen_conduit_bounded, threads, word);
     pen_conduit pair = paired_conduit();

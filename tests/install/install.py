@@ -17,6 +17,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("PENSTOCK_BUILD_DIR", "build/release"))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
+MODULES = os.environ.get("PENSTOCK_BUILD_MODULES", "").split()  # conduits that were built as modules
 RANKS_GOOD = ("rank 0 of 2 on SMP: good", "rank 1 of 2 on SMP: good")
 UDP_RANKS_GOOD = tuple(line.replace("SMP", "UDP") for line in RANKS_GOOD)
 
@@ -150,6 +151,15 @@ class Tree(Installed):
         for name in ("lib/libpenstock.so", "lib/penstock/checked/libpenstock.so", "bin/penstock"):
             said = run(["readelf", "-d", self.in_tree(name)])
             self.assertNotRegex(said, "RPATH|RUNPATH", name)
+
+    def test_modules_of_conduits_open_where_they_lie(self):
+        installed = [name for name in files_below(TREE) if re.search(r"/libpenstock-[^/]*$", name)]
+        self.assertEqual(installed, [f"lib/penstock/libpenstock-{name}.so" for name in sorted(MODULES)])
+        for name in MODULES:
+            said = run([self.in_tree("bin/penstock"), "info", name])
+            self.assertRegex(said, rf"(?m)^  {name} +score \d")
+            self.assertNotRegex(run(["readelf", "-d", self.in_tree(f"lib/penstock/libpenstock-{name}.so")]),
+                                "RPATH|RUNPATH")
 
     def test_benchmark_program_finds_the_library_beside_it(self):
         for mode in ("seq", "par"):
@@ -309,6 +319,12 @@ class Launchers(Installed):
         os.symlink(self.in_tree("bin/gasnetrun_smp"), self.at("linked"))
         said = run([self.at("linked"), "-n", "2", self.program, "one argument"])
         self.assertIn("good, 2 arguments", said)
+
+    def test_start_jobs_over_modules(self):
+        for name in MODULES:
+            program = self.build("client.c", *Names.flags(self, name, "seq"), name=name + "_client")
+            said = run([self.in_tree("bin/gasnetrun_" + name), "-n", "2", program])
+            self.assertIn(f"rank 1 of 2 on {name.upper()}: good", said)
 
     def test_hand_on_the_status_of_the_job(self):
         for launcher in (("gasnetrun_smp", "-n", "2"), ("amudprun", "-np", "2")):

@@ -118,7 +118,7 @@ class Info(LaunchTest):
     def test_bash_completes(self):
         self.assertEqual(self.complete("ru"), ["run"])
         self.assertEqual(self.complete("run", "--time"), ["--timeout"])
-        self.assertEqual(self.complete("run", "--conduit", "u"), ["udp"])
+        self.assertEqual(self.complete("run", "--conduit", "ud"), ["udp"])
         self.assertEqual(self.complete("perf", "am", "--mode", ""), ["seq", "par"])
         self.assertEqual(self.complete("run", "-n", "2", "/etc/hostn"), ["/etc/hostname"])
 

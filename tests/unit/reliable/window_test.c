@@ -67,8 +67,8 @@ static uint32_t count_ranges(const model *all, uint32_t from, uint32_t *lowest, 
     return count;
 }
 
-/* Whatever arrives: the ranges are true. All are there if there is room. If not, the lowest, the
- * highest and the one that was heard last are among them. */
+/* The ranges are true, in whatever order frames arrive. All are there if there is room. If not, the
+ * lowest, the highest and the one that was heard last are among them. */
 static void ranges_describe_what_arrived(void **state)
 {
     (void)state;

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ucx.h: shared by the files of the ucx conduit: the functions of UCX, the link, and the layout
+ * of a frame. */
+#ifndef PEN_CONDUITS_UCX_UCX_H
+#define PEN_CONDUITS_UCX_UCX_H
+
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "os/lock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucp/api/ucp.h>
+
+/* ---- UCX ------------------------------------------------------------------------------------- */
+
+/* The functions of libucp and libucs that the conduit calls, by name and type. The library is
+ * opened at run time, so that programs run where it is not installed. */
+#define UCX_FUNCTIONS(X)                                  \
+    X(get_version, ucp_get_version)                       \
+    X(config_read, ucp_config_read)                       \
+    X(config_modify, ucp_config_modify)                   \
+    X(config_release, ucp_config_release)                 \
+    X(init_version, ucp_init_version)                     \
+    X(cleanup, ucp_cleanup)                               \
+    X(worker_create, ucp_worker_create)                   \
+    X(worker_destroy, ucp_worker_destroy)                 \
+    X(worker_get_address, ucp_worker_get_address)         \
+    X(worker_release_address, ucp_worker_release_address) \
+    X(worker_get_efd, ucp_worker_get_efd)                 \
+    X(worker_arm, ucp_worker_arm)                         \
+    X(worker_progress, ucp_worker_progress)               \
+    X(set_am_handler, ucp_worker_set_am_recv_handler)     \
+    X(ep_create, ucp_ep_create)                           \
+    X(am_send, ucp_am_send_nbx)                           \
+    X(am_data_release, ucp_am_data_release)               \
+    X(request_free, ucp_request_free)                     \
+    X(status_string, ucs_status_string)
+
+typedef struct ucx_library {
+#define UCX_POINTER(name, function) __typeof__(function) *name;
+    UCX_FUNCTIONS(UCX_POINTER)
+#undef UCX_POINTER
+} ucx_library;
+
+/* Whether this file can be opened as a library. */
+bool ucx_library_exists(const char *name);
+
+/* Opens UCX and fills *out. It keeps UCX from changing the handlers of signals and the functions
+ * of memory, unless the user's own UCX_... variables ask for that. The environment is the same
+ * afterwards. Fails: the reason is logged. */
+pen_status ucx_library_open(const pen_host *host, const char *name, ucx_library *out);
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* A frame is the data of one UCX message: the word, the engine's head padded to a multiple of 16,
+ * the body. */
+typedef struct ucx_word {
+    uint32_t from;
+    uint8_t lane;
+    uint8_t head_words; /* of 8 bytes */
+    uint16_t zero;
+    uint32_t body_len;
+    uint32_t token; /* derived from the job's key: messages of strangers lack it */
+} ucx_word;
+
+enum {
+    UCX_AM_ID = 7,
+    UCX_ALIGN = 16,
+    UCX_FRAME_MAX = 16384,
+    UCX_OVERHEAD = 64, /* counted for each frame: the word, padding, bookkeeping */
+    UCX_GRAIN = 64,
+    UCX_SHORT_LEN = 512, /* memory of a short frame on its way */
+    UCX_LONG_LEN = UCX_FRAME_MAX + 256,
+    UCX_ADDRESS_MAX = PEN_ADDR_LEN_MAX - 8,
+};
+
+typedef struct ucx_address { /* has the same length in all ranks */
+    uint32_t len, frame_max;
+    unsigned char bytes[UCX_ADDRESS_MAX];
+} ucx_address;
+_Static_assert(sizeof(ucx_address) == PEN_ADDR_LEN_MAX, "a link publishes this many bytes");
+_Static_assert(sizeof(ucx_word) == UCX_ALIGN, "the head behind the word is aligned");
+
+struct ucx_link;
+
+typedef struct ucx_buffer {      /* a frame on its way out */
+    struct ucx_buffer *next;     /* in a list of free ones */
+    struct ucx_buffer *next_all; /* in the list of all */
+    struct ucx_link *link;
+    pen_peer to;
+    bool is_long;
+    _Alignas(UCX_ALIGN) unsigned char bytes[];
+} ucx_buffer;
+
+typedef struct ucx_arrival { /* a frame that has come and is not yet delivered */
+    struct ucx_arrival *next;
+    void *data; /* UCX's, or the copy below */
+    bool is_copy;
+    uint32_t from, head_len, body_len;
+} ucx_arrival;
+
+typedef struct ucx_list {
+    ucx_arrival *first, **last_next;
+} ucx_list;
+
+typedef struct ucx_config {
+    const char *library, *transports;
+    int64_t window;
+} ucx_config;
+
+typedef struct ucx_peer {
+    ucp_ep_h ep;
+    bool is_lost, is_told; /* told: the engine knows */
+} ucx_peer;
+
+typedef struct ucx_link {
+    pen_link base; /* first: the engine sees a pen_link */
+    ucx_config config;
+    ucx_library ucx;
+    pen_lock lock; /* guards all below, and every call of UCX */
+    ucp_context_h context;
+    ucp_worker_h worker;
+    int fd;      /* UCX's descriptor, or an eventfd that is never readable */
+    bool has_fd; /* it is UCX's */
+    uint32_t token;
+    pen_peer peers;
+    ucx_peer *peer;
+    uint32_t pending; /* frames that UCX has not yet sent */
+    uint32_t lost, no_memory;
+    ucx_buffer *free_short, *free_long, *all_buffers;
+    ucx_arrival *free_arrivals;
+    ucx_list arrived[PEN_LANES];
+    uint64_t bad_source, bad_frame; /* since the last poll has reported them */
+} ucx_link;
+
+static inline ucx_link *ucx_of(pen_link *link) { return (ucx_link *)(void *)link; }
+
+pen_post ucx_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
+unsigned ucx_poll(pen_link *base, unsigned lanes, unsigned budget);
+
+/* Is given to UCX; it keeps the frame for the next poll. */
+ucs_status_t ucx_on_arrival(void *owner, const void *header, size_t header_len, void *data,
+                            size_t len, const ucp_am_recv_param_t *param);
+
+/* Frees what has arrived; the worker is still there. */
+void ucx_arrivals_close(ucx_link *link);
+
+/* Frees the memory of frames on their way out; the worker is gone. */
+void ucx_buffers_close(ucx_link *link);
+
+extern const pen_wait_ops ucx_wait;
+extern const pen_due_ops ucx_due;
+
+#endif
