@@ -10,6 +10,7 @@
 #include "conduit/modules.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "link/near.h"
 #include "os/os.h"
 #include "os/proc.h"
 #include "pmix/foreign.h"
@@ -84,6 +85,10 @@ static void gather_conduits(info *out)
     if (best != NULL)
         best->chosen = true;
     gather_modules(out);
+    pen_log silent;
+    pen_log_init(&silent, "info");
+    silent.fd = -1; /* the reasons are in the rows */
+    (void)pen_near_list_far(&silent, NULL, out->ranks, 2, &out->far);
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "command/topology.h"
 #include "conduit/modules.h"
 #include "knob/knob.h"
+#include "link/near.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +40,7 @@ typedef struct info {
     size_t conduit_count;
     pen_module modules[PEN_MODULES_MAX]; /* their names and reasons are used by conduits[] */
     size_t module_count;
+    pen_near_offers far; /* conduits that reach other hosts, the best one first; may be empty */
     unsigned cores_online, cores_affinity, cores_allowed;
     topology topology;
     uint64_t memory_physical, memory_available;

@@ -48,6 +48,10 @@ static void text_conduits(FILE *out, const info *from, const char *word)
             fprintf(out, "  %-8s %sunusable%s   %s: %s\n", row->name, paint_on(out, PAINT_BAD),
                     paint_off(out), row->summary, row->why_not);
     }
+    fputs("  between hosts, the first of these that opens on all ranks:", out);
+    for (size_t i = 0; i < from->far.count; i++)
+        fprintf(out, "%s %s", i > 0 ? "," : "", from->far.conduits[i]->name);
+    fputs(from->far.count > 0 ? "\n" : " none\n", out);
 }
 
 static bool names_a_module(const info *from, const char *word)
@@ -236,7 +240,12 @@ static void json_conduits(FILE *out, const info *from)
         json_text(out, row->why_not);
         fprintf(out, " }%s\n", i + 1 < from->conduit_count ? "," : "");
     }
-    fputs("  ],\n", out);
+    fputs("  ],\n  \"between_hosts\": [", out);
+    for (size_t i = 0; i < from->far.count; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        json_text(out, from->far.conduits[i]->name);
+    }
+    fputs("],\n", out);
 }
 
 static void json_modules(FILE *out, const info *from)

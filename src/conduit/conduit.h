@@ -458,7 +458,7 @@ typedef struct pen_conduit {
      * Caller: the job.
      * Blocks: for the device and the kernel.
      * Fails: it has logged the reason, and has freed all it took. Another conduit may be opened
-     * next. */
+     * next. A link that is open may be closed unconnected, because a rank elsewhere failed. */
     pen_status (*open)(const pen_link_params *params, pen_link **out);
 } pen_conduit;
 

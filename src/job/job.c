@@ -131,24 +131,45 @@ static pen_status job_read_link_config(pen_job *job, pen_impair_config *impair)
     return status;
 }
 
-static pen_status job_open_link(pen_job *job, const pen_job_params *params)
+/* Chooses and opens the conduit of a job on one host. */
+static pen_status job_open_here(pen_job *job, pen_impair_config *impair,
+                                const pen_link_params *params, pen_link **out)
 {
-    pen_job_split_pair(job);
-    pen_status status = pen_job_is_spread(job) ? pen_job_choose_far(job)
-                                               : pen_conduit_choose(&job->log, job->config.conduit,
-                                                                    job->size, &job->conduit);
+    pen_status status =
+        pen_conduit_choose(&job->log, job->config.conduit, job->size, &job->conduit);
     if (status != PEN_OK)
         return status;
     (void)snprintf(job->log.conduit, sizeof job->log.conduit, "%s", job->conduit->name);
-    pen_job_fill_host(job, params);
-    pen_impair_config impair;
-    status = job_read_link_config(job, &impair);
+    status = job_read_link_config(job, impair);
     if (status != PEN_OK)
         return status;
-    if (pen_impair_is_on(&impair) || job->memory_conduit != NULL || /* a view shows one link */
-        pen_job_is_spread(job)) /* the link cannot see the rights of its peers */
+    if (pen_impair_is_on(impair) || job->memory_conduit != NULL) /* a view shows one link */
         job->host.poll_view = NULL;
     job->lent_host = job->host;
+    return job->conduit->open(params, out); /* prints the reason itself */
+}
+
+/* Chooses and opens the conduit between hosts. */
+static pen_status job_open_far(pen_job *job, pen_impair_config *impair, pen_link_params *params,
+                               pen_link **out)
+{
+    job->host.poll_view = NULL; /* the link cannot see the rights of its peers */
+    pen_status status = pen_job_read_impair_config(job, impair);
+    if (status == PEN_OK)
+        status = pen_job_open_far(job, params, out);
+    if (status != PEN_OK)
+        return status;
+    status = pen_job_choose_memory(job);
+    if (status != PEN_OK)
+        (*out)->ops->close(*out);
+    return status;
+}
+
+static pen_status job_open_link(pen_job *job, const pen_job_params *params)
+{
+    pen_job_split_pair(job);
+    pen_job_fill_host(job, params);
+    pen_impair_config impair;
     pen_link_params link_params = { .host = &job->lent_host,
                                     .self = job->rank,
                                     .peers = job->size,
@@ -157,7 +178,8 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
                                     .concurrency = job->concurrency };
     pen_job_place(job, &link_params);
     pen_link *link = NULL;
-    status = job->conduit->open(&link_params, &link); /* prints the reason itself */
+    pen_status status = pen_job_is_spread(job) ? job_open_far(job, &impair, &link_params, &link)
+                                               : job_open_here(job, &impair, &link_params, &link);
     if (status != PEN_OK)
         return status;
     status = job_wrap_link(job, &impair, &link);

@@ -51,6 +51,22 @@ static void host_log(void *ctx, int level, const char *format, ...)
     pen_log_line(&job->log, (pen_log_level)level, "%s", line);
 }
 
+/* A conduit that does not open need not end the job, so its errors are told at level info. */
+static void host_log_softly(void *ctx, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void host_log_softly(void *ctx, int level, const char *format, ...)
+{
+    char line[HOST_LINE_LEN_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    host_log(ctx, level == PEN_LOG_ERROR ? PEN_LOG_INFO : level, "%s", line);
+}
+
+void pen_job_log_softly(pen_host *host) { host->log = host_log_softly; }
+
 static void *host_alloc(void *ctx, size_t len, size_t align)
 {
     (void)ctx;

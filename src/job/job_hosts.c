@@ -35,12 +35,6 @@ pen_status pen_job_check_arena(pen_job *job, const pen_conduit *conduit, const v
     return PEN_ERR_RESOURCE;
 }
 
-pen_status pen_job_choose_far(pen_job *job)
-{
-    return pen_near_choose_far(&job->log, job->config.conduit, job->size,
-                               job->boot.page->host_count, &job->conduit);
-}
-
 pen_status pen_job_open_near(pen_job *job)
 {
     const pen_host_page *page = job->boot.page;

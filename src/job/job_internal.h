@@ -24,10 +24,15 @@ pen_status pen_job_read_impair_config(pen_job *job, pen_impair_config *out);
 uintptr_t pen_job_segment_limit(const pen_job *job);
 
 void pen_job_fill_host(pen_job *job, const pen_job_params *params);
-/* In a job of several hosts: opens the conduit between hosts, and the link among the ranks of
+void pen_job_log_softly(pen_host *host); /* errors that it logs are told at level info */
+
+/* job_choose.c. Collective, in a job of several hosts: chooses job->conduit, and opens its link, in
+ * agreement with all ranks. params->host is &job->lent_host. Fails: the reason is logged. */
+pen_status pen_job_open_far(pen_job *job, pen_link_params *params, pen_link **out);
+
+/* In a job of several hosts: opens the link among the ranks of
  * this host, which becomes the second port. */
 bool pen_job_is_spread(const pen_job *job);
-pen_status pen_job_choose_far(pen_job *job);
 pen_status pen_job_open_near(pen_job *job);
 /* job_pair.c. If PENSTOCK_CONDUIT names a pair: takes it apart before the first conduit is chosen;
  * chooses the second; opens its link, and makes *link the pair of both. */

@@ -9,35 +9,79 @@
 
 #include <string.h>
 
-/* A conduit that wants shared memory cannot cross hosts, and one within a process cannot leave
- * it. */
-static bool reaches_hosts(const pen_conduit *conduit, pen_peer peers)
+/* A conduit that wants shared memory cannot cross hosts, and one within a process cannot leave it.
+ * Returns the score, or 0; the reason of a conduit that could cross hosts is then logged. */
+static int far_score(pen_log *log, const pen_conduit *conduit, pen_peer peers)
 {
-    const char *why_not;
-    return pen_conduit_shared_len(conduit, peers) == 0 && conduit->score(peers, &why_not) > 0;
+    const char *why_not = NULL;
+    if (pen_conduit_shared_len(conduit, peers) != 0)
+        return 0;
+    const int score = conduit->score(peers, &why_not);
+    if (score <= 0)
+        pen_log_info(log, "conduit %s is not considered: %s", conduit->name,
+                     why_not != NULL ? why_not : "it gave no reason");
+    return score;
 }
 
-pen_status pen_near_choose_far(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
-                               const pen_conduit **out)
+/* Puts a conduit behind those with the same or a better score. The worst one is left out if there
+ * are too many. */
+static void offer_add(pen_near_offers *to, const pen_conduit *conduit, int score)
 {
-    const pen_conduit *all[PEN_CONDUITS_MAX], *able[PEN_CONDUITS_MAX + 1];
-    const size_t all_count = pen_conduit_list(log, all);
-    size_t count = 0;
-    for (size_t i = 0; i < all_count; i++)
-        if (reaches_hosts(all[i], peers))
-            able[count++] = all[i];
-    able[count] = NULL;
-    bool has_wish = wanted != NULL && wanted[0] != '\0' && pen_conduit_find(wanted) != NULL;
-    for (size_t i = 0; has_wish && i < count; i++)
-        has_wish = strcmp(able[i]->name, wanted) != 0;
-    if (has_wish) {
+    const bool is_full = to->count == PEN_NEAR_OFFERS_MAX;
+    size_t at = is_full ? to->count - 1 : to->count;
+    if (is_full && to->scores[at] >= score)
+        return;
+    for (; at > 0 && to->scores[at - 1] < score; at--) {
+        to->conduits[at] = to->conduits[at - 1];
+        to->scores[at] = to->scores[at - 1];
+    }
+    to->conduits[at] = conduit;
+    to->scores[at] = score;
+    to->count += is_full ? 0 : 1;
+}
+
+/* Reduces the offers to the conduit that the user has named. */
+static pen_status keep_wanted(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
+                              pen_near_offers *offers)
+{
+    const pen_conduit *table[PEN_NEAR_OFFERS_MAX + 1] = { NULL }, *found = NULL;
+    const pen_conduit *known = pen_conduit_find(wanted);
+    if (known != NULL && pen_conduit_shared_len(known, peers) != 0) {
         pen_log_error(log,
                       "cannot use conduit %s: it connects the ranks of one host, and this job is "
                       "on %u; leave the choice to Penstock",
                       wanted, hosts);
         return PEN_ERR_UNUSABLE;
     }
-    return pen_conduit_choose_among(log, able, wanted, peers, out);
+    for (size_t i = 0; i < offers->count; i++) /* for names to suggest */
+        table[i] = offers->conduits[i];
+    if (known != NULL) {
+        table[0] = known;
+        table[1] = NULL;
+        wanted = known->name;
+    }
+    pen_status status = pen_conduit_choose_among(log, table, wanted, peers, &found);
+    *offers = (pen_near_offers){ { found }, { 1 }, 1, true };
+    return status;
+}
+
+pen_status pen_near_list_far(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
+                             pen_near_offers *out)
+{
+    const pen_conduit *all[PEN_CONDUITS_MAX], *unused;
+    const size_t count = pen_conduit_list(log, all);
+    *out = (pen_near_offers){ .count = 0 };
+    for (size_t i = 0; i < count; i++) {
+        const int score = far_score(log, all[i], peers);
+        if (score > 0)
+            offer_add(out, all[i], score);
+    }
+    if (wanted != NULL && wanted[0] != '\0')
+        return keep_wanted(log, wanted, peers, hosts, out);
+    if (out->count > 0)
+        return PEN_OK;
+    return pen_conduit_choose_among(log, (const pen_conduit *const[]){ NULL }, NULL, peers,
+                                    &unused); /* prints the reason */
 }
 
 const pen_conduit *pen_near_choose(pen_peer peers)

@@ -11,12 +11,24 @@
 #include "diag/log.h"
 #include "link/host.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Chooses the conduit called `wanted`, or the best one, among those that reach other hosts. Fails:
+enum { PEN_NEAR_OFFERS_MAX = 12 };
+
+/* Conduits that reach other hosts, the best one first. */
+typedef struct pen_near_offers {
+    const pen_conduit *conduits[PEN_NEAR_OFFERS_MAX];
+    int32_t scores[PEN_NEAR_OFFERS_MAX];
+    size_t count;  /* at least 1 */
+    bool is_named; /* the user has named the only one */
+} pen_near_offers;
+
+/* Lists the conduit called `wanted`, or, if it is NULL or "", all that reach other hosts. Fails:
  * the reason is logged. */
-pen_status pen_near_choose_far(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
-                               const pen_conduit **out);
+pen_status pen_near_list_far(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
+                             pen_near_offers *out);
 
 /* Returns the best conduit for the ranks of this host that uses memory of the host arena. If this
  * build has no such conduit, returns NULL; then the far link also reaches ranks of this host. */

@@ -14,6 +14,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from patience import patience  # noqa: E402  (the folder is named above)
 
 PENSTOCK, PROGRAM, FOLDER = sys.argv[1:4]
+# Both hosts are this machine.
+SSH = """#!/bin/sh
+while [ "$1" != a ] && [ "$1" != b ]; do shift; done
+shift
+SSH_CONNECTION="127.0.0.1 1 127.0.0.1 22" exec sh -c "exec $*"
+"""
 
 
 def call(*command, path=FOLDER, **variables):
@@ -97,6 +103,70 @@ class Module(unittest.TestCase):
             told = subprocess.run([os.path.join(folder, "x"), "info", "--json"], executable=PENSTOCK,
                                   capture_output=True, text=True, check=True, timeout=patience(60))  # fmt: skip
         self.assertNotIn("relay", [row["name"] for row in json.loads(told.stdout)["conduits"]])
+
+
+class Falling(unittest.TestCase):
+    """Jobs on two hosts, whose ranks agree on a conduit."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.ssh = os.path.join(folder.name, "ssh")
+        with open(self.ssh, "w", encoding="utf-8") as file:
+            file.write(SSH)
+        os.chmod(self.ssh, 0o755)
+
+    def run_job(self, *options, **variables):
+        return call("run", "-n", "4", "--hosts", "a,b", *options, PROGRAM, GASNET_SSH_CMD=self.ssh, **variables)
+
+    def passes(self, job):
+        self.assertEqual((job.returncode, job.stdout), (0, "all checks passed on 4 ranks\n"), job.stderr)
+
+    def test_the_best_conduit_is_taken(self):
+        job = self.run_job(PENSTOCK_LOG="info")
+        self.passes(job)
+        self.assertIn("conduit relay is chosen between hosts: it has the best score on every rank", job.stderr)
+        self.assertRegex(job.stderr, r"conduit lost is not considered: its module does not open: libpen_absent.so")
+        self.assertRegex(job.stderr, r"conduit stale is not considered: .* version 1 of .* \(/.*/libpenstock-stale.so\)")
+
+    def test_one_rank_fails_and_all_fall_back(self):
+        for ranks in ("0", "1", "3", "0-3", "1,2"):
+            job = self.run_job(PENSTOCK_RELAY_FAILS=ranks, PENSTOCK_LOG="info")
+            self.passes(job)
+            self.assertIn("conduit relay is not used: it does not open here", job.stderr)
+            self.assertIn("info: cannot open relay: its card is broken", job.stderr)
+            self.assertRegex(job.stderr, r"conduit (?!relay)\S+ is chosen between hosts: it is the best that all ranks can")
+            self.assertNotIn("error", job.stderr)
+
+    def test_falling_back_is_silent_by_default(self):
+        job = self.run_job(PENSTOCK_RELAY_FAILS="2")
+        self.passes(job)
+        self.assertEqual(job.stderr, "")
+
+    def test_a_rank_without_the_module_decides_for_all(self):
+        without = os.path.join(os.path.dirname(self.ssh), "without")
+        with open(without, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\n[ "$PENSTOCK_RANK" = "$LACKS" ] && unset PENSTOCK_CONDUIT_PATH\nexec "$@"\n')
+        os.chmod(without, 0o755)
+        for rank in ("0", "3"):
+            job = call("run", "-n", "4", "--hosts", "a,b", without, PROGRAM, GASNET_SSH_CMD=self.ssh, LACKS=rank,
+                       PENSTOCK_LOG="info")  # fmt: skip
+            self.passes(job)
+            self.assertRegex(job.stderr, r"conduit (?!relay)\S+ is chosen between hosts: it is the best that all ranks can")
+
+    def test_info_tells_the_order(self):
+        told = json.loads(call("info", "--json").stdout)
+        order = told["between_hosts"]
+        scores = {row["name"]: row["score"] for row in told["conduits"]}
+        self.assertEqual(order, sorted(order, key=lambda name: -scores[name]))
+        self.assertEqual(order[:2], ["relay", "udp"])
+        self.assertIn("between hosts, the first of these that opens on all ranks: relay, udp", call("info").stdout)
+
+    def test_a_named_conduit_does_not_fall_back(self):
+        job = self.run_job("--conduit", "relay", PENSTOCK_RELAY_FAILS="2")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("error: cannot open relay: its card is broken", job.stderr)
+        self.assertNotIn("all checks", job.stdout)
 
 
 if __name__ == "__main__":

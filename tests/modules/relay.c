@@ -5,8 +5,10 @@
 #include "base/compiler.h"
 #include "conduit/conduit.h"
 #include "conduits/udp/udp.h"
+#include "diag/log.h"
 #include "knob/knob.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +31,7 @@ extern const pen_conduit RELAY_SYMBOL;
 /* The link of udp reads its settings from the beginning of this. */
 typedef struct relay_config {
     udp_config udp;
+    const char *fails; /* ranks, as in "0,4-7" */
 } relay_config;
 
 static const pen_knob relay_knobs[] = {
@@ -38,6 +41,8 @@ static const pen_knob relay_knobs[] = {
       "For tests: the library that protects long datagrams." },
     { "PENSTOCK_RELAY_BUFFER", PEN_KNOB_BYTES, "1M", offsetof(relay_config, udp.receive_len),
       "For tests: bytes that the kernel keeps for a rank." },
+    { "PENSTOCK_RELAY_FAILS", PEN_KNOB_STRING, "", offsetof(relay_config, fails),
+      "For tests: ranks on which it does not open." },
     { 0 },
 };
 
@@ -48,7 +53,7 @@ static const pen_conduit *below(pen_peer peers)
 
 static int relay_score(pen_peer peers, const char **why_not)
 {
-    return below(peers)->score(peers, why_not);
+    return below(peers)->score(peers, why_not) * 2; /* better than udp */
 }
 
 static size_t relay_shared_len(pen_peer peers, const void *config)
@@ -60,6 +65,15 @@ static size_t relay_shared_len(pen_peer peers, const void *config)
 
 static pen_status relay_open(const pen_link_params *params, pen_link **out)
 {
+    const relay_config *config = params->config;
+    bool fails = false;
+    if (config->fails != NULL && config->fails[0] != '\0')
+        (void)pen_knob_parse_ranges(config->fails, params->self, &fails);
+    if (fails) {
+        params->host->log(params->host->ctx, PEN_LOG_ERROR,
+                          "cannot open relay: its card is broken");
+        return PEN_ERR_UNUSABLE;
+    }
     return below(params->peers)->open(params, out);
 }
 

@@ -22,19 +22,24 @@ static void the_far_conduit_reaches_other_hosts(void **state)
 {
     (void)state;
     pen_log log = silent_log();
-    const pen_conduit *far = NULL;
-    assert_int_equal(pen_near_choose_far(&log, "smp", 4, 2, &far), PEN_ERR_UNUSABLE);
-    assert_int_equal(pen_near_choose_far(&log, "loop", 4, 2, &far), PEN_ERR_UNUSABLE);
-    assert_int_equal(pen_near_choose_far(&log, "nope", 4, 2, &far), PEN_ERR_UNUSABLE);
+    pen_near_offers far;
+    assert_int_equal(pen_near_list_far(&log, "smp", 4, 2, &far), PEN_ERR_UNUSABLE);
+    assert_int_equal(pen_near_list_far(&log, "loop", 4, 2, &far), PEN_ERR_UNUSABLE);
+    assert_int_equal(pen_near_list_far(&log, "nope", 4, 2, &far), PEN_ERR_UNUSABLE);
     assert_int_equal(log.line_count, 3);
-    assert_null(far);
     if (pen_conduit_find("udp") == NULL)
         return;
-    assert_int_equal(pen_near_choose_far(&log, "udp", 4, 2, &far), PEN_OK);
-    assert_string_equal(far->name, "udp");
-    far = NULL;
-    assert_int_equal(pen_near_choose_far(&log, NULL, 4, 2, &far), PEN_OK);
-    assert_int_equal(pen_conduit_shared_len(far, 4), 0);
+    assert_int_equal(pen_near_list_far(&log, "udp", 4, 2, &far), PEN_OK);
+    assert_int_equal(far.count, 1);
+    assert_true(far.is_named);
+    assert_string_equal(far.conduits[0]->name, "udp");
+    assert_int_equal(pen_near_list_far(&log, NULL, 4, 2, &far), PEN_OK);
+    assert_false(far.is_named);
+    for (size_t i = 0; i < far.count; i++) {
+        assert_int_equal(pen_conduit_shared_len(far.conduits[i], 4), 0);
+        assert_true(far.scores[i] > 0);
+        assert_true(i == 0 || far.scores[i - 1] >= far.scores[i]);
+    }
 }
 
 static void the_near_conduit_is_the_best_in_the_arena(void **state)
