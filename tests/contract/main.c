@@ -121,6 +121,8 @@ static const struct variant {
       { "PENSTOCK_EXTOLL_FAULT_REGISTER=1" },
       NULL,
       NO_THREADS },
+    { "portals", "four tokens", 3, { "PENSTOCK_PORTALS_TOKENS=4" }, NULL, ANYHOW },
+    { "portals", "a long window", 3, { "PENSTOCK_PORTALS_WINDOW=1M" }, NULL, NO_THREADS },
     { "bounded", "three frames for each lane", 3, { NULL }, start_least, ANYHOW },
     { "bounded", "frames late and out of order", 4, { NULL }, start_late, ANYHOW },
     { "bounded", "an inbox shorter than a frame", 3, { NULL }, start_short, NO_THREADS },

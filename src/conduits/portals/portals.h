@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* portals.h: the parts that the files of the portals conduit share.
+ *
+ * A link has one network interface with matching, four portals, and four event queues. Each lane
+ * has a portal and an event queue for the frames that arrive; the fourth portal has the memory
+ * that peers put to and get from. The fourth event queue tells that frames have left, and that
+ * puts and gets have ended.
+ *
+ * Sending: a frame is copied into the buffer of a token. The token comes back with the event
+ * that the buffer is free. A lane without tokens answers AGAIN.
+ *
+ * Receiving: a lane has blocks, which are match entries that manage their memory locally. A
+ * block that is full is unlinked by the card, and is appended once more when all its frames were
+ * delivered. Nothing is dropped, because the link declares an inbox, so that the window around it
+ * bounds the bytes under way, and the blocks and the event queues hold that many.
+ *
+ * Locks: `lock` guards tokens and the number of keys. No call of the interface and no call of the
+ * host is made while it is held. The interface has a lock of its own. The rest belongs to the
+ * caller of poll. */
+#ifndef PEN_CONDUITS_PORTALS_PORTALS_H
+#define PEN_CONDUITS_PORTALS_PORTALS_H
+
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "os/lock.h"
+#include "softnic/portals/portals4.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PORTALS_RANKS_MAX = 64,
+    PORTALS_ALIGN = 16, /* frames, heads and bodies begin at a multiple of this */
+    PORTALS_FRAME_MAX = 4096,
+    PORTALS_HEAD_ROOM = (PEN_FRAME_HEAD_COUNTED_MAX + PORTALS_ALIGN - 1) & -PORTALS_ALIGN,
+    PORTALS_LONGEST = PORTALS_HEAD_ROOM + PORTALS_FRAME_MAX, /* bytes of the longest frame */
+    PORTALS_OVERHEAD = 32, /* the window adds this for the padding of a head and a body */
+    PORTALS_GRAIN = 64,
+    PORTALS_BLOCK_LEN = 65536,
+    PORTALS_TOKENS_MAX = 4096,
+    PORTALS_OPS = 256, /* puts and gets under way */
+    PORTALS_MEMORY =
+        PEN_LANES, /* index of the portal of memory, and of the tokens of puts and gets */
+    PORTALS_KINDS = PEN_LANES + 1,
+};
+_Static_assert(PORTALS_LONGEST % PORTALS_ALIGN == 0, "frames in a block stay aligned");
+
+typedef struct portals_config {
+    uint64_t window;
+    int64_t tokens;
+} portals_config;
+
+typedef struct pen_portals portals_device; /* the card in software */
+
+typedef struct portals_token { /* a frame, a put or a get under way */
+    struct portals_token *next;
+    char *buffer; /* room for a frame; NULL if the token is for puts and gets */
+    pen_op *op;   /* the client operation, if the token is for a put or a get */
+    pen_peer peer;
+    uint8_t kind;   /* lane, or PORTALS_MEMORY */
+    uint8_t events; /* events that the token waits for */
+    bool is_source_done;
+} portals_token;
+
+typedef struct portals_block {
+    char *memory;
+    size_t used; /* bytes of frames that were delivered since the block was appended */
+    bool is_unlinked;
+    uint8_t lane;
+} portals_block;
+
+typedef struct portals_peer {
+    ptl_process_t process;
+    ptl_pt_index_t portal[PORTALS_KINDS];
+    const _Atomic uint32_t *sleeping;
+    uint32_t pending;      /* tokens of this peer that are in use; guarded by the lock */
+    bool is_lost, is_told; /* told: the engine knows; guarded by the lock */
+} portals_peer;
+
+typedef struct portals_link {
+    pen_link base; /* first: the engine sees a pen_link */
+    portals_config config;
+    portals_device *device;
+    ptl_handle_ni_t ni;
+    ptl_handle_eq_t arrived[PEN_LANES], ended;
+    ptl_handle_md_t frames_md, memory_md; /* the buffers of tokens; all memory of the process */
+    ptl_pt_index_t portal[PORTALS_KINDS];
+    pen_peer peers;
+    portals_peer *peer;
+    bool has_interface, fenced, has_lost_events;
+    _Atomic uint32_t always; /* 1 */
+    portals_block *blocks;
+    uint32_t blocks_lane; /* blocks of each lane */
+    char *block_memory, *buffers;
+    portals_token *tokens;
+    pen_lock lock; /* guards all below */
+    portals_token *free_tokens[PORTALS_KINDS];
+    uint32_t pending, lost;
+    uint64_t last_key;
+} portals_link;
+
+static inline portals_link *portals_of(pen_link *link) { return (portals_link *)(void *)link; }
+
+static inline uint32_t portals_padded(uint32_t len)
+{
+    return (len + PORTALS_ALIGN - 1) & ~(uint32_t)(PORTALS_ALIGN - 1);
+}
+
+/* ---- the card (portals_device.c) ------------------------------------------------------------- */
+
+/* Shared memory of the card for a job of `peers` ranks. */
+size_t portals_device_len(pen_peer peers);
+
+/* Opens the rank's card in the shared memory. Fails: the reason is logged. */
+pen_status portals_device_open(const pen_host *host, pen_peer self, pen_peer peers,
+                               portals_device **out);
+void portals_device_close(portals_device *device);
+
+/* Calls of the interface by this thread go to this card; NULL: to the card of the process. */
+void portals_device_use(portals_device *device);
+
+/* ---- tokens and frames (portals_send.c) -------------------------------------------------------
+ */
+
+/* Takes a token that waits for this number of events. Returns NULL if there is none, or if the
+ * peer is lost, which *is_lost tells. */
+portals_token *portals_token_take(portals_link *link, unsigned kind, pen_peer to, uint8_t events,
+                                  bool *is_lost);
+void portals_token_give(portals_link *link, portals_token *token);
+
+/* Ends a call of the interface that has begun with a token: wakes the peer, or gives the token
+ * back and finds the answer. */
+pen_post portals_posted(portals_link *link, portals_token *token, int result);
+void portals_mark_lost(portals_link *link, pen_peer peer);
+void portals_wake(portals_link *link, pen_peer peer);
+pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
+                      pen_op *op);
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+/* Fits the lanes' portals with their queues and blocks. Returns a result of the interface. */
+int portals_receive_open(portals_link *link);
+
+/* Delivers frames of the lane, at most `budget`; returns how many events it handled. */
+unsigned portals_receive(portals_link *link, pen_lane lane, unsigned budget);
+
+unsigned portals_poll(pen_link *base, unsigned lanes, unsigned budget);
+
+/* Bytes that all peers together may have under way to this rank, notes of the window included. */
+size_t portals_inbox(const portals_link *link);
+
+extern const pen_rma_ops portals_rma;
+extern const pen_due_ops portals_due;
+
+#endif

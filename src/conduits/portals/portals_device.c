@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* portals_device.c: the card in software under the link. It is the only file of the conduit that
+ * knows more of the device than portals4.h says. */
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "conduits/portals/portals.h"
+#include "diag/log.h"
+#include "softnic/portals/card.h"
+
+enum { RING_LEN = 16384 };
+
+static pen_portals_config config_for(pen_peer peers)
+{
+    pen_portals_config config;
+    pen_portals_config_default(&config);
+    config.processes = peers;
+    config.ring_len = RING_LEN;
+    return config;
+}
+
+size_t portals_device_len(pen_peer peers)
+{
+    pen_portals_config config = config_for(peers);
+    return pen_portals_len(&config);
+}
+
+pen_status portals_device_open(const pen_host *host, pen_peer self, pen_peer peers,
+                               portals_device **out)
+{
+    pen_portals_config config = config_for(peers);
+    size_t len = 0, needed = pen_portals_len(&config);
+    void *memory = host->shared == NULL ? NULL : host->shared(host->ctx, &len);
+    if (memory == NULL || len < needed) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot use the software Portals card: %zu bytes of shared memory are there, "
+                  "%zu are needed; run all ranks on one host under one launcher, or choose "
+                  "another conduit",
+                  memory == NULL ? (size_t)0 : len, needed);
+        return PEN_ERR_UNUSABLE;
+    }
+    pen_status status = pen_portals_open(memory, len, &config, self, out);
+    if (status != PEN_OK)
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot use the software Portals card: %s; start all ranks with one build",
+                  pen_status_text(status));
+    return status;
+}
+
+void portals_device_close(portals_device *device) { pen_portals_close(device); }
+
+void portals_device_use(portals_device *device) { pen_portals_use(device); }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* portals_poll.c: events of a link: what has left, what has ended, what has arrived. */
+#include "base/status.h"
+#include "conduit/conduit.h"
+#include "conduits/portals/portals.h"
+#include "diag/log.h"
+#include "os/lock.h"
+#include "softnic/portals/portals4.h"
+
+enum { NAP_NS = 50000 }; /* a sleeper whose operations are under way polls again after this time */
+
+/* A put has two events in any order, a get one. */
+static void end_op(portals_link *link, portals_token *token, ptl_event_kind_t type)
+{
+    pen_op *op = token->op;
+    bool has_ended = type != PTL_EVENT_SEND, is_last = --token->events == 0;
+    bool frees_source = !token->is_source_done;
+    token->is_source_done = true;
+    if (is_last)
+        portals_token_give(link, token);
+    if (frees_source)
+        pen_op_source_done(op);
+    if (has_ended)
+        pen_op_done(op);
+}
+
+static void handle(portals_link *link, const ptl_event_t *event)
+{
+    portals_token *token = event->user_ptr;
+    if (event->ni_fail_type != PTL_NI_OK) {
+        portals_mark_lost(link, token->peer);
+        if (--token->events == 0)
+            portals_token_give(link, token);
+        return;
+    }
+    if (token->kind == PORTALS_MEMORY) {
+        end_op(link, token, event->type);
+        return;
+    }
+    pen_peer to = token->peer;
+    portals_token_give(link, token);
+    portals_wake(link, to); /* a frame that had waited for room has left only now */
+}
+
+static unsigned handle_ended(portals_link *link)
+{
+    unsigned count = 0;
+    for (;;) {
+        ptl_event_t event;
+        portals_device_use(link->device);
+        int result = PtlEQGet(link->ended, &event);
+        portals_device_use(NULL);
+        if (result != PTL_OK && result != PTL_EQ_DROPPED)
+            return count;
+        if (result == PTL_EQ_DROPPED)
+            link->has_lost_events = true;
+        handle(link, &event);
+        count++;
+    }
+}
+
+static void tell_lost(portals_link *link)
+{
+    const pen_host *host = link->base.host;
+    if (link->has_lost_events) {
+        link->has_lost_events = false;
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "the portals conduit has lost a frame, or has received one that no rank sends; "
+                  "the job cannot go on");
+        host->peer_lost(host->ctx, PEN_PEER_ANY, PEN_ERR_PROTOCOL);
+    }
+    pen_lock_take(&link->lock);
+    bool is_any = link->lost != 0;
+    link->lost = 0;
+    pen_lock_drop(&link->lock);
+    for (pen_peer i = 0; is_any && i < link->peers; i++) {
+        pen_lock_take(&link->lock);
+        bool is_new = link->peer[i].is_lost && !link->peer[i].is_told;
+        link->peer[i].is_told = link->peer[i].is_lost;
+        pen_lock_drop(&link->lock);
+        if (is_new)
+            host->peer_lost(host->ctx, i, PEN_ERR_PEER_LOST);
+    }
+}
+
+/* A peer's card works while the peer polls. So peers that owe something are kept awake. */
+static void wake_pending(portals_link *link)
+{
+    for (pen_peer i = 0; i < link->peers; i++) {
+        pen_lock_take(&link->lock);
+        bool is_pending = link->peer[i].pending != 0;
+        pen_lock_drop(&link->lock);
+        if (is_pending)
+            portals_wake(link, i);
+    }
+}
+
+static uint32_t pending(portals_link *link)
+{
+    pen_lock_take(&link->lock);
+    uint32_t count = link->pending;
+    pen_lock_drop(&link->lock);
+    return count;
+}
+
+unsigned portals_poll(pen_link *base, unsigned lanes, unsigned budget)
+{
+    portals_link *link = portals_of(base);
+    unsigned count = handle_ended(link), delivered = 0;
+    for (unsigned lane = PEN_LANES; lane-- > 0;) /* CONTROL, then REPLY: they free what is held */
+        if ((lanes & PEN_LANE_BIT(lane)) != 0 && delivered < budget)
+            delivered += portals_receive(link, (pen_lane)lane, budget - delivered);
+    tell_lost(link);
+    count += delivered;
+    if (count == 0 && pending(link) != 0)
+        wake_pending(link);
+    return count;
+}
+
+static uint64_t due_ns(pen_link *base)
+{
+    const pen_host *host = base->host;
+    return pending(portals_of(base)) == 0 ? UINT64_MAX : host->now_ns(host->ctx) + NAP_NS;
+}
+
+const pen_due_ops portals_due = { .due_ns = due_ns };

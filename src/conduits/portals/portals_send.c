@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* portals_send.c: tokens, and frames on their way out. */
+#include "conduit/conduit.h"
+#include "conduits/portals/portals.h"
+#include "link/host.h"
+#include "os/lock.h"
+#include "softnic/portals/portals4.h"
+
+#include <string.h>
+
+portals_token *portals_token_take(portals_link *link, unsigned kind, pen_peer to, uint8_t events,
+                                  bool *is_lost)
+{
+    pen_lock_take(&link->lock);
+    portals_token *token = link->free_tokens[kind];
+    *is_lost = link->peer[to].is_lost;
+    if (*is_lost)
+        token = NULL;
+    if (token != NULL) {
+        link->free_tokens[kind] = token->next;
+        token->peer = to;
+        token->events = events;
+        token->is_source_done = false;
+        link->peer[to].pending++;
+        link->pending++;
+    }
+    pen_lock_drop(&link->lock);
+    return token;
+}
+
+void portals_token_give(portals_link *link, portals_token *token)
+{
+    pen_lock_take(&link->lock);
+    link->peer[token->peer].pending--;
+    link->pending--;
+    token->next = link->free_tokens[token->kind];
+    link->free_tokens[token->kind] = token;
+    pen_lock_drop(&link->lock);
+}
+
+void portals_mark_lost(portals_link *link, pen_peer peer)
+{
+    pen_lock_take(&link->lock);
+    if (!link->peer[peer].is_lost)
+        link->lost++;
+    link->peer[peer].is_lost = true;
+    pen_lock_drop(&link->lock);
+}
+
+void portals_wake(portals_link *link, pen_peer peer)
+{
+    pen_host_wake_sleeper(link->base.host, peer, link->peer[peer].sleeping, link->fenced);
+}
+
+pen_post portals_posted(portals_link *link, portals_token *token, int result)
+{
+    pen_peer to = token->peer;
+    if (result == PTL_OK) { /* the token may be free already */
+        return PEN_POST_DONE;
+    }
+    portals_token_give(link, token);
+    if (result == PTL_NO_SPACE)
+        return PEN_POST_AGAIN;
+    portals_mark_lost(link, to);
+    return PEN_POST_FAILED;
+}
+
+static uint32_t fill(char *buffer, const pen_frame *frame)
+{
+    uint32_t body_at = portals_padded(frame->head_len);
+    uint32_t len = body_at + portals_padded(frame->body_len);
+    memset(buffer + body_at - PORTALS_ALIGN, 0, PORTALS_ALIGN);
+    memcpy(buffer, frame->head, frame->head_len);
+    if (frame->body_len != 0) {
+        memset(buffer + len - PORTALS_ALIGN, 0, PORTALS_ALIGN);
+        memcpy(buffer + body_at, frame->body, frame->body_len);
+    }
+    return len;
+}
+
+pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
+                      pen_op *op)
+{
+    (void)op; /* the frame is copied */
+    portals_link *link = portals_of(base);
+    const portals_peer *peer = &link->peer[to];
+    bool is_lost;
+    portals_token *token = portals_token_take(link, lane, to, 1, &is_lost);
+    if (token == NULL)
+        return is_lost ? PEN_POST_FAILED : PEN_POST_AGAIN;
+    uint32_t len = fill(token->buffer, frame);
+    ptl_hdr_data_t lengths =
+        (uint64_t)base->self << 40 | (uint64_t)frame->head_len << 32 | frame->body_len;
+    portals_device_use(link->device);
+    int result = PtlPut(link->frames_md, (ptl_size_t)(token->buffer - link->buffers), len,
+                        PTL_NO_ACK_REQ, peer->process, peer->portal[lane], 0, 0, token, lengths);
+    portals_device_use(NULL);
+    pen_post answer = portals_posted(link, token, result);
+    if (answer == PEN_POST_DONE)
+        portals_wake(link, to);
+    return answer;
+}
