@@ -109,7 +109,7 @@ static pen_status try_open(pen_job *job, pen_near_offers *offers, const pen_cond
     job->conduit = conduit;
     job->lent_host = job->host;
     (void)snprintf(job->log.conduit, sizeof job->log.conduit, "%s", conduit->name);
-    if (!offers->is_named)
+    if (!offers->is_named && offers->count > 1) /* the last one's failure ends the job */
         pen_job_log_softly(&job->lent_host);
     pen_status status = pen_job_read_conduit_config(job, conduit, job->conduit_config);
     if (status != PEN_OK) /* the user has set a variable to what it cannot be */

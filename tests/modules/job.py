@@ -154,6 +154,21 @@ class Falling(unittest.TestCase):
             self.passes(job)
             self.assertRegex(job.stderr, r"conduit (?!relay)\S+ is chosen between hosts: it is the best that all ranks can")
 
+    def test_ranks_that_name_different_conduits_are_told(self):
+        names = os.path.join(os.path.dirname(self.ssh), "names")
+        with open(names, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\n[ "$PENSTOCK_RANK" = 2 ] && export PENSTOCK_CONDUIT=relay\nexec "$@"\n')
+        os.chmod(names, 0o755)
+        job = call("run", "-n", "4", "--hosts", "a,b", "--conduit", "udp", names, PROGRAM, GASNET_SSH_CMD=self.ssh)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("no conduit opens on all ranks: rank 0 can use udp, rank 2 relay;", job.stderr)
+
+    def test_the_reason_of_the_last_conduit_is_told(self):
+        job = self.run_job(PENSTOCK_RELAY_FAILS="0-3", PENSTOCK_UDP_ADDRESS="203.0.113.9", PENSTOCK_UCX_TLS="nonsense")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("no conduit opens on all ranks: rank 0 can use no conduit", job.stderr)
+        self.assertRegex(job.stderr, r"rank 0 host \S+ \S+ error: (?!no conduit)")
+
     def test_info_tells_the_order(self):
         told = json.loads(call("info", "--json").stdout)
         order = told["between_hosts"]
