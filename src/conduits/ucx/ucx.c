@@ -44,7 +44,7 @@ static int ucx_score(pen_peer peers, const char **why_not)
                    "or PENSTOCK_UCX_LIBRARY names another file";
         return 0;
     }
-    return 1; /* lower than udp's, so it is used only if it is named */
+    return 1; /* lower than udp's, because it was not tried on network hardware */
 }
 
 static size_t ucx_shared_len(pen_peer peers, const void *config)
