@@ -14,7 +14,8 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.abspath(os.environ.get("PENSTOCK_BUILD_DIR", "build/release"))
-ONLY_OURS = {"loop"}  # a conduit for tests, which no client is built for
+# Conduits that no client is built for: one for tests, and one over a card in software, whose name finders prefer to others.
+ONLY_OURS = {"loop", "portals"}
 
 # Finders of this kind look for the name that they want among those that are installed, without
 # anchors in either direction.
@@ -81,7 +82,7 @@ class Names(unittest.TestCase):
     def test_readme_has_the_same_names(self):
         with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
             table = re.search(r"(?s)## Networks\n(.*?)\n## ", file.read())[1]
-        self.assertEqual(set(re.findall(r"(?m)^\| `(\w+)` \|", table)), self.names)
+        self.assertEqual(set(re.findall(r"(?m)^\| `(\w+)` \|", table)) - ONLY_OURS, self.names)
 
     def test_run_takes_each_of_them(self):
         for name in sorted(self.names - {"extoll"}) + ["shm"]:
