@@ -38,7 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 7 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 8 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -185,20 +185,19 @@ typedef struct pen_host {
 /* ---- what a conduit declares to the engine ------------------------------------------------- */
 
 /* Promises of a link. The contract test tries to break each of them. The comment of each flag
- * names the code that relies on it. */
+ * names the code that relies on it. No flag promises an order: frames of one lane to one peer may
+ * overtake each other, and the engine relies on no order. */
 enum pen_cap {
     PEN_CAP_RELIABLE = 1u << 0, /* frames arrive once, intact. Otherwise the job puts the link of
                                    reliable/ around it */
-    PEN_CAP_ORDERED = 1u << 1,  /* frames of one lane to one peer arrive in post order. The engine
-                                   does not need it; links around links keep it or clear it */
-    PEN_CAP_LOCAL_REGION = 1u << 2, /* a demand: put and get need the region of the local buffer,
+    PEN_CAP_LOCAL_REGION = 1u << 1, /* a demand: put and get need the region of the local buffer,
                                        which is not NULL. rma/ and am/ look it up */
     PEN_CAP_SAME_HOST =
-        1u << 3, /* moves through memory that ranks of one host share: counted as the "shared
+        1u << 2, /* moves through memory that ranks of one host share: counted as the "shared
                     memory" route, otherwise as "network"; and peers are on this host */
-    PEN_CAP_INTACT = 1u << 4, /* a damaged frame is dropped, never delivered; RELIABLE implies it.
+    PEN_CAP_INTACT = 1u << 3, /* a damaged frame is dropped, never delivered; RELIABLE implies it.
                                  reliable/ then computes no sums */
-    PEN_CAP_COPIES = 1u << 5, /* post() without an op copies bodies of any length. am/ then does not
+    PEN_CAP_COPIES = 1u << 4, /* post() without an op copies bodies of any length. am/ then does not
                                  wait for sources */
 };
 

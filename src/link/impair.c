@@ -405,8 +405,6 @@ static pen_caps caps_left(const pen_caps *inner, const pen_impair_config *config
         caps.flags &= ~(uint32_t)PEN_CAP_RELIABLE;
     if (config->corrupt > 0)
         caps.flags &= ~(uint32_t)PEN_CAP_INTACT;
-    if (config->reorder > 0 || config->delay > 0 || config->duplicate > 0)
-        caps.flags &= ~(uint32_t)PEN_CAP_ORDERED;
     if (config->duplicate > 0 && caps.inbox_len > 1)
         caps.inbox_len /= 2; /* half is reserved for second copies */
     return caps;

@@ -70,8 +70,7 @@ struct rank {
     struct pending *pending; /* guarded by post_lock */
     /* Arrivals; guarded by poll_lock. */
     uint64_t delivered[PEN_LANES], delivered_total;
-    uint32_t *next_serial; /* [from][lane]: least serial that may come, when order is promised */
-    unsigned lanes_asked;  /* lanes of the running poll; a delivery for another lane is a fault */
+    unsigned lanes_asked; /* lanes of the running poll; a delivery for another lane is a fault */
     struct queued *backlog_first, *backlog_last;
     uint32_t lost_count;
     void (*on_deliver)(struct rank *rank, pen_peer from, pen_lane lane, uint32_t body_len);

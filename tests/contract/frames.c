@@ -34,8 +34,8 @@ static void registry_entry_and_capabilities_make_sense(struct job *job)
     const pen_conduit *conduit = job->setup->conduit;
     const char *why_not = NULL;
     bool has_rma = job->ranks[0].link->rma != NULL;
-    const uint32_t known = PEN_CAP_RELIABLE | PEN_CAP_ORDERED | PEN_CAP_LOCAL_REGION |
-                           PEN_CAP_SAME_HOST | PEN_CAP_INTACT | PEN_CAP_COPIES;
+    const uint32_t known = PEN_CAP_RELIABLE | PEN_CAP_LOCAL_REGION | PEN_CAP_SAME_HOST |
+                           PEN_CAP_INTACT | PEN_CAP_COPIES;
     CHECK((caps->flags & ~known) == 0); /* an unknown flag promises nothing */
     CHECK(has_rma || (caps->flags & PEN_CAP_LOCAL_REGION) == 0);
     /* A reliable link that declares an inbox is in a window, which never says that it has one. */

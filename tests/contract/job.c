@@ -131,11 +131,6 @@ static void host_deliver(void *ctx, pen_peer from, pen_lane lane, const void *he
     CHECK(entry->arrived == 0);
     entry->arrived = 1;
     credit_return(rank, lane, head_len, body_len);
-    if ((rank->link->caps.flags & PEN_CAP_ORDERED) != 0) {
-        uint32_t *next = &rank->next_serial[from * PEN_LANES + lane];
-        CHECK(serial >= *next);
-        *next = serial + 1;
-    }
     rank->delivered[lane]++;
     rank->delivered_total++;
     if (rank->on_deliver != NULL)
@@ -290,8 +285,6 @@ static void rank_init(struct job *job, pen_peer self)
     }
     CHECK(pthread_mutex_init(&rank->post_lock, NULL) == 0);
     CHECK(pthread_mutex_init(&rank->poll_lock, NULL) == 0);
-    rank->next_serial = (uint32_t *)calloc((size_t)job->size * PEN_LANES, sizeof(uint32_t));
-    CHECK(rank->next_serial != NULL);
 }
 
 static void connect_all(struct job *job)
@@ -362,7 +355,6 @@ void job_close(struct job *job)
             free(gone);
         }
         free(rank->ledger);
-        free(rank->next_serial);
         pthread_mutex_destroy(&rank->post_lock);
         pthread_mutex_destroy(&rank->poll_lock);
     }

@@ -208,8 +208,7 @@ static pen_status bounded_open(const pen_link_params *params, pen_link **out)
         .ops = &bounded_ops,
         .host = params->host,
         .self = params->self,
-        .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT | PEN_CAP_COPIES |
-                           (link->config.late == 0 ? (uint32_t)PEN_CAP_ORDERED : 0),
+        .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT | PEN_CAP_COPIES,
                   .frame_max = link->config.frame_max,
                   .frame_copy_max = link->config.frame_max,
                   .frame_overhead = link->config.overhead,

@@ -214,7 +214,7 @@ static void open_link(ranks *world, uint32_t rank)
     mine->link.rma = params->link_moves ? &link_rma_ops : NULL;
     mine->link.host = &world->jobs[rank].host;
     mine->link.self = rank;
-    mine->link.caps = (pen_caps){ .flags = PEN_CAP_RELIABLE | PEN_CAP_ORDERED,
+    mine->link.caps = (pen_caps){ .flags = PEN_CAP_RELIABLE,
                                   .frame_max = world->jobs[rank].frame_max,
                                   .frame_copy_max = world->jobs[rank].frame_max,
                                   .put_max = params->move_max ? params->move_max : SIZE_MAX,

@@ -153,7 +153,7 @@ static pen_status loop_open(const pen_link_params *params, pen_link **out)
         .ops = &loop_ops,
         .host = host,
         .self = params->self,
-        .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_ORDERED | PEN_CAP_SAME_HOST,
+        .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_SAME_HOST,
                   .frame_max = LOOP_BODY_MAX,
                   .frame_copy_max = LOOP_BODY_MAX,
                   .frame_grain = sizeof(loop_slot) },

@@ -237,7 +237,7 @@ static void init_link(portals_link *link, const pen_link_params *params)
         .due = &portals_due,
         .host = params->host,
         .self = params->self,
-        .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_ORDERED | PEN_CAP_INTACT,
+        .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT,
                   .frame_max = PORTALS_FRAME_MAX,
                   .frame_copy_max = PORTALS_FRAME_MAX,
                   .frame_overhead = PORTALS_OVERHEAD,

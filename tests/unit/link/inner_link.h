@@ -188,16 +188,15 @@ static void inner_init(inner_link *inner, pen_peer self)
                               .log = inner_log,
                               .alloc = inner_alloc,
                               .release = inner_release };
-    inner->base =
-        (pen_link){ .ops = &inner_ops,
-                    .zcopy = &inner_zcopy,
-                    .wait = &inner_wait,
-                    .host = &inner->host,
-                    .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_ORDERED | PEN_CAP_SAME_HOST,
-                              .frame_max = INNER_BODY_MAX,
-                              .frame_copy_max = INNER_COPY_MAX,
-                              .inbox_len = 4096 },
-                    .self = self };
+    inner->base = (pen_link){ .ops = &inner_ops,
+                              .zcopy = &inner_zcopy,
+                              .wait = &inner_wait,
+                              .host = &inner->host,
+                              .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_SAME_HOST,
+                                        .frame_max = INNER_BODY_MAX,
+                                        .frame_copy_max = INNER_COPY_MAX,
+                                        .inbox_len = 4096 },
+                              .self = self };
 }
 
 #endif

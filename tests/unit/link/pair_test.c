@@ -121,7 +121,7 @@ static void frames_go_over_one_and_puts_over_the_next(void **state)
     a.base.due = b.base.due = &one_due;
     a.due_ns = 700;
     b.due_ns = 500;
-    b.base.caps.flags |= PEN_CAP_LOCAL_REGION | PEN_CAP_ORDERED;
+    b.base.caps.flags |= PEN_CAP_LOCAL_REGION;
     assert_int_equal(pen_pair_open(&a.base, &b.base, &host, PEERS, PEN_ALONE, &pair), PEN_OK);
     assert_int_equal(pair->caps.flags, PEN_CAP_RELIABLE | PEN_CAP_LOCAL_REGION);
     assert_int_equal(pair->caps.frame_max, 1000 + 'a');
