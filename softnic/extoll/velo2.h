@@ -123,17 +123,24 @@ static inline void velo2_look_at(velo2_port_t *port)
     port->lap = velo2_lap(port, port->read);
 }
 
-/* Copies by words: for short messages a call of memcpy takes as long as the copy. */
+/* Copies by pairs of words: for short messages a call of memcpy takes as long as the copy. */
 static inline void velo2_copy(void *to, const void *from, size_t len)
 {
     unsigned char *out = (unsigned char *)to;
     const unsigned char *in = (const unsigned char *)from;
-    uint64_t word;
-    for (; len >= sizeof(word); len -= sizeof(word)) {
-        memcpy(&word, in, sizeof(word));
-        memcpy(out, &word, sizeof(word));
-        out += sizeof(word);
-        in += sizeof(word);
+    uint64_t words[2];
+    for (; len >= sizeof(words); len -= sizeof(words)) {
+        memcpy(words, in, sizeof(words));
+        memcpy(out, words, sizeof(words));
+        out += sizeof(words);
+        in += sizeof(words);
+    }
+    if (len >= sizeof(words[0])) {
+        memcpy(words, in, sizeof(words[0]));
+        memcpy(out, words, sizeof(words[0]));
+        out += sizeof(words[0]);
+        in += sizeof(words[0]);
+        len -= sizeof(words[0]);
     }
     for (; len > 0; len--)
         *out++ = *in++;

@@ -62,17 +62,15 @@ static void free_frames(extoll_link *link)
 {
     const pen_host *host = link->base.host;
     for (uint32_t i = 0; i < link->peers * PEN_LANES; i++) {
-        if (link->to != NULL && link->to[i / PEN_LANES].tx[i % PEN_LANES].buffer != NULL)
-            host->release(host->ctx, link->to[i / PEN_LANES].tx[i % PEN_LANES].buffer);
-        if (link->to != NULL && link->to[i / PEN_LANES].tx[i % PEN_LANES].behind != NULL)
-            host->release(host->ctx, link->to[i / PEN_LANES].tx[i % PEN_LANES].behind);
+        if (link->to != NULL)
+            free_buffers(host, link->to[i / PEN_LANES].tx[i % PEN_LANES].first);
         if (link->from != NULL && link->from[i].buffer != NULL)
             host->release(host->ctx, link->from[i].buffer);
     }
     free_buffers(host, link->buffers);
-    pen_lanes_close(&link->own);
+    free_buffers(host, link->spare);
+    pen_lanes_close(&link->held);
     pen_lanes_close(&link->stash);
-    pen_lanes_close(&link->waiting);
 }
 
 static void extoll_close(pen_link *base)
@@ -123,7 +121,8 @@ static pen_status connect_peer(extoll_link *link, pen_peer peer, const extoll_ad
     to->sleeping = pen_host_sleep_word(host, peer, &link->always);
     to->rank = peer;
     to->source_i = extoll_source_i(link, peer);
-    to->refused = PEN_LANES;
+    to->is_stuck = peer == link->base.self;
+    atomic_init(&to->is_ignored, to->is_stuck);
     to->velo_vpid = address->velo_vpid;
     velo2_ret_t velo = velo2_connect(&link->velo, &to->velo, (uint16_t)peer, address->velo_vpid);
     RMA2_ERROR_CODE rma =
@@ -268,6 +267,7 @@ static pen_status open_steps(extoll_link *link)
         return status;
     link->packet_max = (uint32_t)velo2_port_max_len(&link->velo);
     link->short_max = link->plan.coalesced ? link->packet_max : EXTOLL_WORD;
+    link->whole_max = link->plan.coalesced ? link->packet_max : 0;
     link->fenced = !pen_membarrier_register();
     link->base.caps = (pen_caps){
         .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT,
@@ -304,9 +304,8 @@ static extoll_link *alloc_link(const pen_link_params *params)
     atomic_init(&link->rma_work, 0);
     pen_lock_init(&link->lock, params->concurrency);
     link->held_to = EXTOLL_NONE;
-    pen_lanes_init(&link->own, host->alloc, host->release, host->ctx);
     pen_lanes_init(&link->stash, host->alloc, host->release, host->ctx);
-    pen_lanes_init(&link->waiting, host->alloc, host->release, host->ctx);
+    pen_lanes_init(&link->held, host->alloc, host->release, host->ctx);
     return link;
 }
 

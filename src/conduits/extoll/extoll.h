@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* extoll.h: declarations that the files of the extoll conduit share.
  *
- *   settings.c  variables, and the plan made from them: credits, slots, the card's configuration
- *   extoll.c    opens, connects, closes; the registry entry
- *   post.c      frames into packets, fast path
- *   extoll_send.c      frames under way, credits for their packets; credit packets
- *   extoll_poll.c      empties the mailbox: packets into frames, fast path
- *   extoll_receive.c   packets of any kind into frames; the stash
- *   extoll_rma.c       registered memory, put, get, and the notifications that frames wait for
- *   count.c     counters for each peer
- *   packet.h    format of a packet
+ *   extoll.c          opens, connects, closes; the registry entry
+ *   settings.c        variables, and the plan made from them: credits, slots, the card's settings
+ *   extoll_send.c     frames into packets; credits for packets; credit packets
+ *   extoll_receive.c  empties the mailbox: packets into frames; frames that are kept
+ *   extoll_rma.c      registered memory, put, get, and the notifications that frames wait for
+ *   count.c           counters for each peer
+ *   packet.h          format of a packet
  *
  * One mailbox takes all packets for a rank: requests, replies, control, credits. Two sets of
  * credits limit the senders: `data` for REQUEST and REPLY, with the policy that the user chose,
@@ -18,8 +16,8 @@
  * credit messages.
  *
  * Locks: the engine's post and poll locks, and `lock`. `lock` is held around all calls of the
- * card except looking at the mailbox and copying out of it, and never while a frame is delivered
- * or an operation ended. Fields name the lock that guards them. */
+ * card except looking at the mailbox, and never while a frame is delivered or an
+ * operation ended. Fields name the lock that guards them. */
 #ifndef PEN_CONDUITS_EXTOLL_EXTOLL_H
 #define PEN_CONDUITS_EXTOLL_EXTOLL_H
 
@@ -75,31 +73,29 @@ typedef struct extoll_plan {
     pen_card_config card;
 } extoll_plan;
 
-/* Memory for the frame that is being sent or received. */
+/* A frame that is being sent. Both parts shrink as packets go. */
+typedef struct extoll_out {
+    const uint64_t *lead; /* begin word, number of puts, head */
+    const char *body;
+    uint32_t lead_left, body_left; /* bytes */
+    uint32_t args_len;             /* bytes of the head behind its first word */
+    uint8_t mtt;                   /* mtt of the next packet; MORE: the frame has begun */
+} extoll_out;
+
+/* A frame that waits for credits, or a frame of which packets are missing. */
 typedef struct extoll_buffer {
     struct extoll_buffer *next;
-    uint32_t head_len, body_len;
-    uint64_t number; /* number of puts to wait for, or 0 */
-    bool is_short;
-    uint64_t head[EXTOLL_HEAD_WORDS_MAX];
-    _Alignas(16) char body[EXTOLL_BODY_MAX];
+    extoll_out out; /* the rest of a frame that is being sent */
+    _Alignas(16) uint64_t words[EXTOLL_LEAD_WORDS_MAX + EXTOLL_BODY_MAX / EXTOLL_WORD +
+                                2]; /* one word to align a body, one for a credit word behind it */
 } extoll_buffer;
 
 /* ---- sending: guarded by lock ---- */
 
-typedef struct extoll_tx {                    /* the frame of one lane that goes to one peer */
-    uint64_t lead[EXTOLL_HEAD_WORDS_MAX + 2]; /* begin word, number of puts, head */
-    uint32_t lead_len, lead_first;            /* bytes; bytes of the first section */
-    uint32_t body_len, sent;
-    const char *body;
-    extoll_buffer *buffer; /* copy of the body, once the caller has its memory back */
-    extoll_buffer *behind; /* a frame that follows this one; never a request */
+typedef struct extoll_tx { /* frames of one lane to one peer, which polls send */
+    extoll_buffer *first;  /* at most two; one if it is a request */
     _Atomic bool is_full;  /* relaxed: it is a hint only */
-    bool is_active, is_listed;
-    bool is_short;                  /* a head only, which fits one packet */
-    uint8_t packet_tag, packet_mtt; /* tag and mtt of the packet that waits for the card ... */
-    uint32_t packet_len;            /* ... 0 if no packet waits */
-    uint64_t packet[EXTOLL_PAYLOAD_MAX / 8];
+    bool is_listed;
 } extoll_tx;
 
 typedef struct extoll_rma_op {
@@ -137,7 +133,11 @@ typedef struct extoll_peer {
     uint64_t number, number_told; /* number of puts so far: in frames, and in notifications */
     RMA2_NLA put_last;            /* an address in the memory of the last put */
     bool has_put, is_listed, fence_out;
-    uint8_t refused;   /* the lane whose packet the card refused, or PEN_LANES */
+    _Atomic bool is_ignored; /* it is lost, or is this rank; relaxed, as is_lost */
+    bool is_stuck; /* no new packet may go: the card has refused one; always set for this rank */
+    uint8_t packet_tag, packet_mtt; /* the packet that the card has refused ... */
+    uint32_t packet_len;            /* ... or 0 */
+    uint64_t packet[EXTOLL_PAYLOAD_MAX / EXTOLL_WORD];
     uint16_t patience; /* times that requests may still be held back; reset when credits come */
     uint16_t velo_vpid, rma_vpid;
     _Atomic bool is_lost; /* it sent a malformed packet; relaxed: a late look does no harm */
@@ -146,19 +146,18 @@ typedef struct extoll_peer {
 /* ---- receiving: guarded by the poll lock ---- */
 
 typedef struct extoll_rx { /* the frame of one lane that comes from one peer */
-    uint64_t
-        lead[EXTOLL_HEAD_WORDS_MAX + 1]; /* number of puts if the frame has one, then the head */
-    uint32_t lead_len, number_len, body_len, got;
-    extoll_buffer *buffer;
-    bool is_active;
+    extoll_buffer *buffer; /* NULL: no frame has begun */
+    uint64_t begin;        /* its begin word */
+    char *to;              /* the place of the next byte */
+    uint32_t left;         /* bytes to come */
 } extoll_rx;
 
 typedef struct extoll_link {
     pen_link base; /* first: the engine sees a pen_link */
     extoll_plan plan;
     pen_peer peers;
-    uint32_t packet_max,
-        short_max; /* bytes of a packet; bytes of a head that needs no begin word */
+    uint32_t packet_max;           /* bytes of a packet */
+    uint32_t short_max, whole_max; /* bytes of a head that is a packet; of a frame that is one */
     bool fenced;
     _Atomic uint32_t always; /* 1: replaces the word that tells whether a peer sleeps */
     pen_card *card;
@@ -178,8 +177,8 @@ typedef struct extoll_link {
     uint32_t uncommitted;
     uint64_t held_word; /* a credit packet that the card refused; its peer, or EXTOLL_NONE */
     pen_peer held_to;
-    pen_lanes own; /* frames from the rank to itself, which need no card; see extoll_number */
-    _Atomic uint32_t own_total; /* relaxed: polls look again */
+    pen_lanes held; /* frames whose puts have not come, and all frames of this rank to itself */
+    _Atomic uint32_t held_total; /* relaxed: polls look again */
 
     pen_region *regions; /* regions of this rank */
     char *bounce;        /* EXTOLL_BOUNCES bounce buffers, and a line for fences */
@@ -195,11 +194,11 @@ typedef struct extoll_link {
     bool has_rma;       /* all ranks have RMA */
 
     PEN_CACHE_ALIGNED extoll_rx *from; /* guarded by the poll lock, as are all fields below */
-    pen_lanes stash;   /* packets whose lane was not asked for; each keeps its slot */
-    pen_lanes waiting; /* frames that came before the data of their puts, with their last slot */
-    uint32_t quiet;    /* polls since the last look at the notifications */
-    bool touched;      /* this poll, or one before it, has produced packets to send */
-    bool stale;        /* the card may not know of all packets that were read */
+    pen_lanes stash;      /* packets whose lane was not asked for; each keeps its slot */
+    extoll_buffer *spare; /* free buffers of complete frames */
+    uint32_t quiet;       /* polls since the last look at the notifications */
+    bool touched;         /* this poll, or one before it, has produced packets to send */
+    bool stale;           /* the card may not know of all packets that were read */
     _Alignas(16) uint64_t copy[EXTOLL_COPY_LEAD + EXTOLL_PAYLOAD_MAX / 8]; /* copy of a packet */
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];
 } extoll_link;
@@ -223,24 +222,26 @@ extern const pen_knob extoll_knobs[];
 /* Fills *out. Returns NULL, or the error as one clause. */
 const char *extoll_plan_make(const extoll_config *config, pen_peer peers, extoll_plan *out);
 
-/* ---- post.c ---- */
+/* ---- extoll_send.c ---- */
 pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                      pen_op *op);
 extern const pen_behind_ops extoll_behind;
 
-/* ---- extoll_send.c: under lock ---- */
-unsigned extoll_send_more(extoll_link *link); /* sends frames under way; returns packets sent */
-unsigned extoll_send_credits(
-    extoll_link *link); /* sends credit packets that are due; returns packets sent */
+/* Under lock. The first two return whether they have sent any packets: 0 if not. */
+unsigned extoll_send_more(extoll_link *link);    /* sends frames under way */
+unsigned extoll_send_credits(extoll_link *link); /* sends credit packets that are due */
 void extoll_commit(extoll_link *link);
 extoll_buffer *extoll_buffer_take(extoll_link *link); /* NULL if there is no memory */
 void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer);
 
-/* ---- extoll_poll.c ---- */
-unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget);
-
 /* ---- extoll_receive.c ---- */
+unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget);
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /* not under lock */
+
+/* Keeps a frame until `number` puts of its sender have come. Under lock. Returns false if there is
+ * no memory. */
+bool extoll_hold(extoll_link *link, pen_peer from, pen_lane lane, const pen_frame *frame,
+                 uint64_t number);
 
 /* ---- count.c ---- */
 extern const pen_count_ops extoll_count;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* extoll_receive.c: packets become frames, one by one (slow path). All lanes come through one
- * mailbox, so it is always emptied. Packets of a lane that was not asked for go to the stash. Their
- * slots still count as in use, so that the stash holds no more than the mailbox could. A frame that
- * waits for its data by RMA waits there, too. */
-#include "conduits/extoll/receive.h"
+/* extoll_receive.c: packets become frames. All lanes come through one mailbox, so it is always
+ * emptied. Packets of a lane that was not asked for go to the stash. Their slots still count as in
+ * use, so that the stash holds no more than the mailbox could. A frame that waits for its data by
+ * RMA keeps the slot of its last packet. */
+#include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "conduits/extoll/packet.h"
 #include "credit/credit.h"
 #include "diag/log.h"
 #include "link/host.h"
@@ -15,7 +16,32 @@
 #include "os/lock.h"
 #include "softnic/extoll/velo2.h"
 
-/* ---- peers that make no sense ---------------------------------------------------------------- */
+#include <string.h>
+
+enum {
+    SHORT_MAX = VELO2_MAX_MSG_SIZE_64, /* bytes of a packet that each slot has */
+    RMA_LOOK_EVERY = 16, /* polls; a notification that no operation waits for may lie a little */
+};
+
+static const char no_credit[] = "a packet has no credit, or is malformed";
+static const char no_memory[] = "there is no memory for its message";
+
+/* The next step with a packet that was counted. */
+typedef enum extoll_verdict {
+    TAKE_UP,
+    TAKE_UP_SLOT, /* its slot still counts as in use */
+    STEP_OVER,    /* it is about credits, or stashed */
+    REFUSE,
+} extoll_verdict;
+
+typedef struct extoll_packet {
+    pen_peer from;
+    pen_lane lane;
+    uint8_t mtt, tag;
+    uint32_t len; /* without the piggybacked credit word */
+    char *bytes;
+    bool has_slot; /* its slot still counts as in use */
+} extoll_packet;
 
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what)
 {
@@ -24,6 +50,7 @@ PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what)
     if (atomic_load_explicit(&link->to[peer].is_lost, memory_order_relaxed))
         return;
     atomic_store_explicit(&link->to[peer].is_lost, true, memory_order_relaxed);
+    atomic_store_explicit(&link->to[peer].is_ignored, true, memory_order_relaxed);
     host->log(host->ctx, PEN_LOG_ERROR,
               "cannot go on with rank %u over extoll: %s; are all ranks the same build, with the "
               "same PENSTOCK_EXTOLL_ variables?",
@@ -31,352 +58,518 @@ PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what)
     host->peer_lost(host->ctx, peer, PEN_ERR_PROTOCOL);
 }
 
-/* ---- the stash ------------------------------------------------------------------------------- */
-
-static void stash_packet(extoll_link *link, const extoll_packet *packet)
+/* Returns the peer that a packet comes from, or NULL if packets from there are not valid. */
+static inline extoll_peer *peer_of(const extoll_link *link, pen_peer from)
 {
-    const pen_frame frame = { .head = packet->payload,
-                              .body = packet->payload,
-                              .body_len = packet->len };
-    uint64_t tag = (uint64_t)packet->mtt << 8 | packet->tag;
-    /* Each has a slot of its own, and no more slots are granted than exist. */
-    PEN_INVARIANT(pen_lanes_keep(&link->stash, packet->from, packet->lane, &frame, tag));
+    if (pen_unlikely(from >= link->peers))
+        return NULL;
+    extoll_peer *peer = &link->to[from];
+    /* relaxed: see extoll_peer */
+    return atomic_load_explicit(&peer->is_ignored, memory_order_relaxed) ? NULL : peer;
+}
+
+static inline uint64_t *copy_of(extoll_link *link) { return &link->copy[EXTOLL_COPY_LEAD]; }
+
+static inline extoll_rx *rx_of(const extoll_link *link, const extoll_packet *packet)
+{
+    return &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
 }
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
-/* For packets whose slot was not freed on arrival; that way one round of the lock per packet is
- * enough. */
-static void free_slot_later(extoll_link *link, pen_peer from, pen_lane lane)
+static inline pen_credit_receiver *receiver_of(const extoll_link *link, pen_lane lane)
 {
-    pen_lock_take(&link->lock);
-    pen_credit_receiver_freed(extoll_receiver_of(link, lane), extoll_source_i(link, from));
-    link->touched |= pen_credit_receiver_has_next(extoll_receiver_of(link, lane));
-    pen_lock_drop(&link->lock);
+    return lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;
 }
 
-/* Under the lock. */
+static void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
+{
+    pen_credit_receiver_freed(receiver_of(link, lane), extoll_source_i(link, from));
+    link->touched |= pen_credit_receiver_has_next(receiver_of(link, lane));
+}
+
+/* Takes up a credit word. Returns false if it is not valid. */
 static bool hear(extoll_link *link, pen_peer from, uint64_t word)
 {
     pen_credit_message message;
     bool of_control;
+    pen_status status;
     uint32_t i = extoll_source_i(link, from);
     if (!extoll_credit_parse(word, &message, &of_control))
         return false;
-    link->touched = link->tx_news = true;
-    if (of_control)
-        return message.kind == PEN_CREDIT_GRANT &&
-               pen_credit_sender_hear(link->control_sender, i, &message) == PEN_OK;
-    if (message.kind == PEN_CREDIT_GIVE)
-        return pen_credit_receiver_hear(link->data_receiver, i, &message) == PEN_OK;
-    link->to[from].patience = EXTOLL_PATIENCE;
-    return pen_credit_sender_hear(link->data_sender, i, &message) == PEN_OK;
+    if (of_control) {
+        status = message.kind == PEN_CREDIT_GRANT
+                     ? pen_credit_sender_hear(link->control_sender, i, &message)
+                     : PEN_ERR_PROTOCOL;
+    } else if (message.kind == PEN_CREDIT_GIVE) {
+        status = pen_credit_receiver_hear(link->data_receiver, i, &message);
+        link->touched |= pen_credit_receiver_has_next(link->data_receiver);
+    } else {
+        link->to[from].patience = EXTOLL_PATIENCE;
+        status = pen_credit_sender_hear(link->data_sender, i, &message);
+    }
+    link->tx_news = true;
+    link->touched |= link->tx_count != 0 || pen_credit_sender_has_next(link->data_sender);
+    return status == PEN_OK;
 }
 
-/* Under the lock: notes that a packet has come, frees its slot if it is taken up now, and
- * handles the credits that it carries. */
-static bool arrive(extoll_link *link, extoll_packet *packet)
+/* Counts a packet with an empty tag whose slot is free at once. Returns false if it has no
+ * credit. */
+static inline bool passes(extoll_link *link, pen_credit_receiver *receiver, const extoll_peer *peer)
 {
-    pen_credit_receiver *receiver = extoll_receiver_of(link, packet->lane);
-    uint32_t i = extoll_source_i(link, packet->from);
-    pen_credit_tag tag = extoll_tag_credit(packet->tag);
-    pen_status status = packet->has_slot ? pen_credit_receiver_arrived(receiver, i, tag)
-                                         : pen_credit_receiver_passed(receiver, i, tag);
-    if (status != PEN_OK)
-        return false;
+    const bool is_valid = pen_credit_receiver_passed(receiver, peer->source_i,
+                                                     (pen_credit_tag){ false, 0 }) == PEN_OK;
     link->touched |= pen_credit_receiver_has_next(receiver);
-    if ((packet->tag & EXTOLL_TAG_RIDE) == 0)
-        return true;
-    uint64_t word;
-    if (packet->len < EXTOLL_WORD)
-        return false;
-    packet->len -= EXTOLL_WORD;
-    memcpy(&word, packet->payload + packet->len, sizeof word);
-    return hear(link, packet->from, word);
+    return is_valid;
 }
 
-/* ---- frames ---------------------------------------------------------------------------------- */
+/* ---- frames that wait ------------------------------------------------------------------------ */
 
-/* Keeps a frame until its data has come. It keeps the slot of its last packet, which bounds how
- * many frames can wait. */
-static void wait_for_data(extoll_link *link, const extoll_packet *packet, const void *head,
-                          uint32_t head_len, uint64_t number)
+bool extoll_hold(extoll_link *link, pen_peer from, pen_lane lane, const pen_frame *frame,
+                 uint64_t number)
 {
-    const pen_frame frame = { .head = head, .head_len = head_len };
-    if (!pen_lanes_keep(&link->waiting, packet->from, packet->lane, &frame, number))
-        extoll_lose(link, packet->from, "there is no memory for its message");
+    if (!pen_lanes_keep(&link->held, from, lane, frame, number))
+        return false;
+    atomic_store_explicit(&link->held_total, link->held.total, memory_order_relaxed);
+    return true;
 }
 
-static bool has_data(extoll_link *link, pen_peer from, uint64_t number)
+static bool has_data(void *ctx, const pen_kept *kept)
+{
+    return kept->tag <= ((const extoll_link *)ctx)->notified[kept->from];
+}
+
+/* Takes a held frame whose data has come; NULL if there is no such frame. */
+static pen_kept *take_held(extoll_link *link, unsigned lanes)
 {
     pen_lock_take(&link->lock);
-    bool has = number <= link->notified[from];
+    pen_kept *kept = pen_lanes_take_ready(&link->held, lanes, has_data, link);
+    atomic_store_explicit(&link->held_total, link->held.total, memory_order_relaxed);
+    if (kept != NULL && kept->from != link->base.self)
+        free_slot(link, kept->from, kept->lane);
     pen_lock_drop(&link->lock);
-    return has;
+    return kept;
 }
 
-unsigned extoll_rx_end(extoll_link *link, const extoll_packet *packet, extoll_rx *rx, void *body)
+static unsigned deliver_held(extoll_link *link, unsigned lanes, unsigned budget)
+{
+    unsigned count = 0;
+    pen_kept *kept;
+    for (; count < budget && (kept = take_held(link, lanes)) != NULL; count++) {
+        pen_host_hand(link->base.host, kept->from, kept->lane, pen_kept_head(kept), kept->head_len,
+                      pen_kept_body(kept), kept->body_len);
+        pen_lanes_give(&link->held, kept); /* it is not of a reserve, so this needs no lock */
+    }
+    return count;
+}
+
+/* ---- the end of a packet --------------------------------------------------------------------- */
+
+/* Each of these functions ends a packet: it drops the lock, and returns whether a frame was
+ * delivered. */
+
+static inline bool deliver(extoll_link *link, const extoll_packet *packet, const char *head,
+                           uint32_t head_len, char *body, uint32_t body_len)
+{
+    pen_lock_drop(&link->lock);
+    pen_host_hand(link->base.host, packet->from, packet->lane, head, head_len, body, body_len);
+    return true;
+}
+
+static inline bool go_on(extoll_link *link)
+{
+    pen_lock_drop(&link->lock);
+    return false;
+}
+
+static PEN_COLD bool refuse(extoll_link *link, const extoll_packet *packet, const char *what)
+{
+    pen_lock_drop(&link->lock);
+    extoll_lose(link, packet->from, what);
+    return false;
+}
+
+/* Steps over the packet that was found. */
+static inline void step_over(extoll_link *link)
+{
+    link->uncommitted = velo2_recv_complete(&link->velo);
+    link->stale = true;
+    link->touched |= link->uncommitted >= link->plan.card.commit_period;
+}
+
+/* ---- frames of several packets --------------------------------------------------------------- */
+
+static extoll_buffer *spare_take(extoll_link *link)
+{
+    extoll_buffer *buffer = link->spare;
+    if (pen_unlikely(buffer == NULL))
+        return extoll_buffer_take(link);
+    link->spare = buffer->next;
+    return buffer;
+}
+
+static inline void spare_give(extoll_link *link, extoll_buffer *buffer)
+{
+    buffer->next = link->spare;
+    link->spare = buffer;
+}
+
+/* The place of a frame in its buffer, where its body, if it has one, is aligned to 16. */
+static inline uint64_t *rx_start(const extoll_rx *rx)
+{
+    return rx->buffer->words + (extoll_begin_head_len(rx->begin) % 16 == 0);
+}
+
+/* Begins a frame. Returns the error, or NULL. */
+static const char *rx_begin(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
+{
+    uint64_t begin = 0;
+    if (packet->len >= sizeof begin)
+        memcpy(&begin, packet->bytes, sizeof begin);
+    if (rx->buffer != NULL || !extoll_begin_is_sound(begin, EXTOLL_BODY_MAX))
+        return "a frame has a malformed begin";
+    rx->buffer = spare_take(link);
+    if (rx->buffer == NULL)
+        return no_memory;
+    rx->begin = begin;
+    rx->to = (char *)rx_start(rx);
+    rx->left = extoll_begin_len(begin);
+    return NULL;
+}
+
+/* Ends a frame that has arrived completely: it is delivered, or held until its data has come. Then
+ * it keeps the slot of this packet, which bounds how many frames can wait. */
+static bool rx_end(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
 {
     extoll_buffer *buffer = rx->buffer;
-    rx->is_active = false;
+    const bool is_after_puts = extoll_begin_is_after_puts(rx->begin);
+    const uint64_t number = is_after_puts ? rx_start(rx)[1] : 0;
+    char *head = (char *)(rx_start(rx) + (is_after_puts ? 2 : 1));
+    const uint32_t head_len = extoll_begin_head_len(rx->begin);
+    bool is_delivered;
     rx->buffer = NULL;
-    const uint32_t number_len = rx->number_len;
-    rx->number_len = 0;
-    if (number_len != 0 && !has_data(link, packet->from, rx->lead[0])) {
-        wait_for_data(link, packet, rx->lead + 1, rx->lead_len - number_len, rx->lead[0]);
-        return 0;
+    if (number <= link->notified[packet->from]) {
+        if (packet->has_slot)
+            free_slot(link, packet->from, packet->lane);
+        is_delivered = deliver(link, packet, head, head_len, head + head_len,
+                               extoll_begin_body_len(rx->begin));
+    } else {
+        const pen_frame frame = { .head = head, .head_len = head_len };
+        is_delivered = extoll_hold(link, packet->from, packet->lane, &frame, number)
+                           ? go_on(link)
+                           : refuse(link, packet, no_memory);
     }
-    if (packet->has_slot)
-        free_slot_later(link, packet->from, packet->lane);
-    pen_host_hand(link->base.host, packet->from, packet->lane, (const char *)rx->lead + number_len,
-                  rx->lead_len - number_len, body, rx->body_len);
-    if (buffer != NULL) {
-        pen_lock_take(&link->lock);
-        extoll_buffer_give(link, buffer);
-        pen_lock_drop(&link->lock);
-    }
-    return 1;
+    spare_give(link, buffer);
+    return is_delivered;
 }
 
-/* Takes memory for a body that comes in more than one packet. Returns false if there is no
- * memory. */
-static bool rx_buffer(extoll_link *link, extoll_rx *rx)
+/* Takes the packets that continue the frame of `packet` with the same tag, which is empty. Their
+ * bytes go straight to the frame. Returns the error, or NULL. */
+static const char *rx_run(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
 {
-    if (rx->buffer != NULL)
-        return true;
-    pen_lock_take(&link->lock);
-    rx->buffer = extoll_buffer_take(link);
-    pen_lock_drop(&link->lock);
-    return rx->buffer != NULL;
+    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
+    bool is_valid = true;
+    while (is_valid && rx->left != 0) {
+        uint32_t source = 0;
+        size_t len = 0;
+        uint8_t mtt = 0, tag = 0;
+        if (velo2_check(&link->velo, &source, &len, &mtt, &tag) != VELO2_RET_SUCCESS ||
+            mtt != EXTOLL_MORE || tag != packet->tag || VELO2_ADDRESS_NODE(source) != packet->from)
+            break;
+        is_valid = len - 1 < rx->left && passes(link, receiver, &link->to[packet->from]);
+        if (pen_likely(is_valid && len == SHORT_MAX))
+            memcpy(rx->to, velo2_recv_peek(&link->velo), SHORT_MAX);
+        else if (is_valid)
+            velo2_copy(rx->to, velo2_recv_peek(&link->velo), len);
+        rx->to += len;
+        rx->left -= (uint32_t)len;
+        step_over(link);
+    }
+    return is_valid ? NULL : "a packet has no credit, or a frame is longer than announced";
 }
 
-/* Takes up the bytes of a packet; returns frames delivered. Frees the packet's slot, unless its
- * frame has to wait. */
-static unsigned rx_add(extoll_link *link, const extoll_packet *packet, extoll_rx *rx,
-                       const char *bytes, uint32_t len)
+/* Adds the packet's bytes to its frame. Returns the error, or NULL. */
+static const char *rx_add(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
 {
-    char *body = link->small_body;
-    if (len > rx->lead_len + rx->body_len - rx->got) {
-        extoll_lose(link, packet->from, "a frame is longer than announced");
-        return 0;
-    }
-    bool is_all_here = rx->buffer == NULL && rx->got + len == rx->lead_len + rx->body_len;
-    if (rx->body_len != 0 && !is_all_here) {
-        if (!rx_buffer(link, rx)) {
-            extoll_lose(link, packet->from, "there is no memory for its message");
-            return 0;
-        }
-        body = rx->buffer->body;
-    }
-    uint32_t lead = 0;
-    if (rx->got < rx->lead_len) {
-        lead = rx->lead_len - rx->got < len ? rx->lead_len - rx->got : len;
-        velo2_copy((char *)rx->lead + rx->got, bytes, lead);
-    }
-    if (lead < len) /* bytes beyond the lead belong to a body */
-        velo2_copy(body + (rx->got + lead - rx->lead_len), bytes + lead, len - lead);
-    rx->got += len;
-    if (rx->got == rx->lead_len + rx->body_len)
-        return extoll_rx_end(link, packet, rx, body);
-    if (packet->has_slot)
-        free_slot_later(link, packet->from, packet->lane);
-    return 0;
-}
-
-static unsigned take_whole(extoll_link *link, const extoll_packet *packet, uint32_t head_len,
-                           uint32_t body_len)
-{
-    if (packet->has_slot)
-        free_slot_later(link, packet->from, packet->lane);
-    extoll_deliver_whole(link, packet->from, packet->lane, head_len, body_len);
-    return 1;
-}
-
-static __attribute__((noinline)) unsigned take_part(extoll_link *link, const extoll_packet *packet)
-{
-    extoll_rx *rx = &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
-    const char *bytes = packet->payload;
-    uint32_t len = packet->len;
     if (packet->mtt == EXTOLL_BEGIN) {
-        uint64_t begin = 0;
-        if (len >= sizeof begin)
-            memcpy(&begin, bytes, sizeof begin);
-        if (rx->is_active || !extoll_begin_is_sound(begin, EXTOLL_BODY_MAX)) {
-            extoll_lose(link, packet->from, "a frame has a malformed begin");
-            return 0;
-        }
-        bytes += sizeof begin;
-        len -= (uint32_t)sizeof begin;
-        uint32_t head_len = extoll_begin_head_len(begin), body_len = extoll_begin_body_len(begin);
-        if (!extoll_begin_is_after_puts(begin) && len == head_len + body_len)
-            return take_whole(link, packet, head_len, body_len);
-        extoll_rx_begin(rx, begin);
-    } else if (!rx->is_active || len == 0) {
-        extoll_lose(link, packet->from, "a packet continues a frame that has not begun");
-        return 0;
+        const char *wrong = rx_begin(link, rx, packet);
+        if (wrong != NULL)
+            return wrong;
+    } else if (rx->buffer == NULL || packet->len == 0) {
+        return "a packet continues a frame that has not begun";
     }
-    return rx_add(link, packet, rx, bytes, len);
+    if (packet->len > rx->left)
+        return "a frame is longer than announced";
+    velo2_copy(rx->to, packet->bytes, packet->len);
+    rx->to += packet->len;
+    rx->left -= packet->len;
+    return NULL;
 }
 
-static inline unsigned take_short(extoll_link *link, const extoll_packet *packet)
+/* Takes up a packet of a frame that needs several packets, or waits for its data. */
+static __attribute__((noinline)) bool add_part(extoll_link *link, const extoll_packet *packet)
 {
-    if (pen_unlikely(packet->len % EXTOLL_WORD != 0 || packet->len < EXTOLL_WORD ||
-                     packet->len > PEN_FRAME_HEAD_MAX)) {
-        extoll_lose(link, packet->from, "a head has an invalid length");
-        return 0;
-    }
+    extoll_rx *rx = rx_of(link, packet);
+    const char *wrong = rx_add(link, rx, packet);
+    const bool is_plain = packet->tag < PEN_LANES && !packet->has_slot;
+    if (pen_likely(wrong == NULL && is_plain && link->plan.coalesced))
+        wrong = rx_run(link, rx, packet);
+    if (pen_unlikely(wrong != NULL))
+        return refuse(link, packet, wrong);
+    if (rx->left == 0)
+        return rx_end(link, rx, packet);
     if (packet->has_slot)
-        free_slot_later(link, packet->from, packet->lane);
-    pen_host_hand(link->base.host, packet->from, packet->lane, packet->payload, packet->len, NULL,
-                  0);
-    return 1;
+        free_slot(link, packet->from, packet->lane);
+    return go_on(link);
 }
 
-/* Takes up a wanted packet; returns frames delivered. */
-static inline unsigned take_data(extoll_link *link, const extoll_packet *packet)
+/* ---- packets --------------------------------------------------------------------------------- */
+
+/* Takes up a packet whose lane was asked for. A frame that is whole in the copy of its packet is
+ * delivered there. has_slot: the packet's slot still counts as in use. */
+static inline __attribute__((always_inline)) bool take_up(extoll_link *link, extoll_packet *packet,
+                                                          bool has_slot)
 {
-    return pen_likely(packet->mtt == EXTOLL_SHORT) ? take_short(link, packet)
-                                                   : take_part(link, packet);
+    const uint64_t begin = *copy_of(link);
+    const bool is_short = packet->mtt == EXTOLL_SHORT;
+    if (!is_short &&
+        pen_unlikely(packet->mtt != EXTOLL_BEGIN || !extoll_begin_is_whole(begin, packet->len))) {
+        packet->has_slot = has_slot;
+        return add_part(link, packet);
+    }
+    if (has_slot)
+        free_slot(link, packet->from, packet->lane);
+    if (pen_likely(is_short)) {
+        if (pen_unlikely(packet->len % EXTOLL_WORD != 0 || packet->len - 1 >= PEN_FRAME_HEAD_MAX))
+            return refuse(link, packet, "a head has an invalid length");
+        return deliver(link, packet, packet->bytes, packet->len, NULL, 0);
+    }
+    const uint32_t head_len = extoll_begin_head_len(begin);
+    const uint32_t body_len = extoll_begin_body_len(begin);
+    char *body = packet->bytes + EXTOLL_WORD + head_len;
+    if (head_len % 16 == 0)
+        body = memcpy(link->small_body, body, body_len);
+    return deliver(link, packet, packet->bytes + EXTOLL_WORD, head_len, body, body_len);
+}
+
+/* Copies the packet out of the mailbox. A short packet is copied with the bytes before it in its
+ * slot, so that the length is a constant. */
+static inline void fetch(extoll_link *link, extoll_packet *packet)
+{
+    _Static_assert(SHORT_MAX <= EXTOLL_COPY_LEAD * EXTOLL_WORD,
+                   "the bytes before a packet have a place");
+    const char *bytes = velo2_recv_peek(&link->velo);
+    const uint32_t len = (packet->len + EXTOLL_WORD - 1) & ~(uint32_t)(EXTOLL_WORD - 1);
+    packet->bytes = (char *)copy_of(link);
+    if (pen_likely(len <= SHORT_MAX))
+        memcpy(packet->bytes + len - SHORT_MAX, bytes + len - SHORT_MAX, SHORT_MAX);
+    else
+        velo2_copy(packet->bytes, bytes, packet->len);
+}
+
+/* Whether packets of the lane are taken up as they come. */
+static inline bool is_wanted(const extoll_link *link, pen_lane lane, unsigned lanes)
+{
+    return (lanes & PEN_LANE_BIT(lane)) != 0 && link->stash.first[lane] == NULL;
+}
+
+/* Whether the packet may end a frame that waits for its data and keeps this slot. */
+static inline bool may_wait(extoll_link *link, const extoll_packet *packet)
+{
+    return packet->mtt != EXTOLL_SHORT &&
+           extoll_begin_is_after_puts(packet->mtt == EXTOLL_BEGIN ? *copy_of(link)
+                                                                  : rx_of(link, packet)->begin);
+}
+
+/* Takes the credit word off the packet, if it has one. Returns false if the packet is too short. */
+static bool take_word(extoll_packet *packet, uint64_t *word)
+{
+    if (packet->mtt != EXTOLL_CREDIT && (packet->tag & EXTOLL_TAG_RIDE) == 0)
+        return true;
+    if (packet->len < sizeof *word)
+        return false;
+    packet->len -= (uint32_t)sizeof *word;
+    memcpy(word, packet->bytes + packet->len, sizeof *word);
+    return true;
+}
+
+static extoll_verdict stash_packet(extoll_link *link, const extoll_packet *packet)
+{
+    const pen_frame frame = { .head = packet->bytes,
+                              .body = packet->bytes,
+                              .body_len = packet->len };
+    const uint64_t tag = (uint64_t)packet->mtt << 8 | packet->tag;
+    /* Each has a slot of its own, and no more slots are granted than exist. */
+    PEN_INVARIANT(pen_lanes_keep(&link->stash, packet->from, packet->lane, &frame, tag));
+    return STEP_OVER;
+}
+
+/* Counts a packet of a frame with its tag, and takes up its credit word, or 0. Returns false if the
+ * packet is not valid. */
+static bool count_data(extoll_link *link, const extoll_packet *packet, bool keeps_slot,
+                       uint64_t word)
+{
+    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
+    const uint32_t i = link->to[packet->from].source_i;
+    const pen_credit_tag tag = extoll_tag_credit(packet->tag);
+    const pen_status status = keeps_slot ? pen_credit_receiver_arrived(receiver, i, tag)
+                                         : pen_credit_receiver_passed(receiver, i, tag);
+    link->touched |= pen_credit_receiver_has_next(receiver);
+    return status == PEN_OK &&
+           ((packet->tag & EXTOLL_TAG_RIDE) == 0 || hear(link, packet->from, word));
+}
+
+/* Counts a packet that is about credits, or is not asked for, or may keep its slot. */
+static __attribute__((noinline)) extoll_verdict count_slow(extoll_link *link, extoll_packet *packet,
+                                                           unsigned lanes)
+{
+    uint64_t word = 0;
+    if (!extoll_tag_is_sound(packet->tag) || !take_word(packet, &word))
+        return REFUSE;
+    if (packet->mtt == EXTOLL_CREDIT) {
+        const bool is_valid = packet->tag == 0 && packet->len == 0;
+        return is_valid && hear(link, packet->from, word) ? STEP_OVER : REFUSE;
+    }
+    packet->lane = extoll_tag_lane(packet->tag);
+    const bool is_asked = is_wanted(link, packet->lane, lanes);
+    const bool keeps_slot = !is_asked || may_wait(link, packet);
+    if (!count_data(link, packet, keeps_slot, word))
+        return REFUSE;
+    if (!is_asked)
+        return stash_packet(link, packet);
+    return keeps_slot ? TAKE_UP_SLOT : TAKE_UP;
+}
+
+static __attribute__((noinline)) bool take_slow(extoll_link *link, extoll_packet *packet,
+                                                extoll_verdict verdict)
+{
+    if (verdict == TAKE_UP_SLOT)
+        return take_up(link, packet, true);
+    return verdict == STEP_OVER ? go_on(link) : refuse(link, packet, no_credit);
+}
+
+/* Takes the packet that was found in the mailbox. */
+static inline __attribute__((always_inline)) bool take_packet(extoll_link *link, extoll_peer *peer,
+                                                              extoll_packet *packet, unsigned lanes)
+{
+    extoll_verdict verdict;
+    fetch(link, packet);
+    packet->lane = (pen_lane)packet->tag;
+    if (pen_unlikely(packet->tag >= PEN_LANES) || pen_unlikely(packet->mtt == EXTOLL_CREDIT) ||
+        pen_unlikely(!is_wanted(link, packet->lane, lanes)) || pen_unlikely(may_wait(link, packet)))
+        verdict = count_slow(link, packet, lanes);
+    else
+        verdict = passes(link, receiver_of(link, packet->lane), peer) ? TAKE_UP : REFUSE;
+    step_over(link);
+    return pen_likely(verdict == TAKE_UP) ? take_up(link, packet, false)
+                                          : take_slow(link, packet, verdict);
+}
+
+/* Takes a stashed packet whose lane is asked for now. Its slot is in use. */
+static __attribute__((noinline)) bool take_stashed(extoll_link *link, pen_kept *kept)
+{
+    extoll_packet packet = { .from = kept->from,
+                             .lane = kept->lane,
+                             .mtt = (uint8_t)(kept->tag >> 8),
+                             .tag = (uint8_t)kept->tag,
+                             .len = kept->body_len,
+                             .bytes = (char *)copy_of(link) };
+    memcpy(packet.bytes, kept->bytes, kept->body_len);
+    pen_lanes_give(&link->stash, kept);
+    if (peer_of(link, packet.from) == NULL)
+        return false;
+    pen_lock_take(&link->lock);
+    return take_slow(link, &packet, TAKE_UP_SLOT);
 }
 
 /* ---- the mailbox ----------------------------------------------------------------------------- */
 
-/* Copies the packet out of the mailbox. Returns false if it comes from no peer, or from a lost
- * one. */
-static bool fetch(extoll_link *link, extoll_packet *packet)
-{
-    packet->payload = (const char *)extoll_copy_of(link);
-    return extoll_is_peer(link, packet->from) && packet->len <= EXTOLL_PAYLOAD_MAX &&
-           velo2_recv_payload(&link->velo, extoll_copy_of(link), 0, packet->len) ==
-               VELO2_RET_SUCCESS;
-}
-
-/* Whether the packet may belong to a frame that waits for its data and keeps the slot of its
- * last packet. */
-static bool may_wait(const extoll_link *link, const extoll_packet *packet)
-{
-    uint64_t begin = 0;
-    if (pen_likely(packet->mtt == EXTOLL_SHORT))
-        return false;
-    if (packet->mtt == EXTOLL_MORE)
-        return link->from[packet->from * PEN_LANES + (uint32_t)packet->lane].number_len != 0;
-    if (packet->len >= sizeof begin)
-        memcpy(&begin, packet->payload, sizeof begin);
-    return extoll_begin_is_after_puts(begin);
-}
-
-static bool hear_packet(extoll_link *link, const extoll_packet *packet)
-{
-    uint64_t word = 0;
-    memcpy(&word, packet->payload, sizeof word);
-    return packet->len == sizeof word && packet->tag == 0 && hear(link, packet->from, word);
-}
-
-static bool note_packet(extoll_link *link, extoll_packet *packet, unsigned lanes)
-{
-    if (!extoll_tag_is_sound(packet->tag))
-        return false;
-    packet->is_wanted = extoll_is_wanted(link, packet->lane, lanes);
-    packet->has_slot = !packet->is_wanted || may_wait(link, packet);
-    return arrive(link, packet);
-}
-
-/* Steps over the packet, and reports it to the credits. */
-static bool account(extoll_link *link, extoll_packet *packet, bool is_known, unsigned lanes)
+/* Reports the packets read to the card. */
+static __attribute__((noinline)) void tell_card(extoll_link *link)
 {
     pen_lock_take(&link->lock);
-    bool is_sound = is_known && (packet->mtt == EXTOLL_CREDIT ? hear_packet(link, packet)
-                                                              : note_packet(link, packet, lanes));
-    extoll_step_over(link);
-    if (!link->plan.coalesced)
-        extoll_commit(link);
+    extoll_commit(link);
     pen_lock_drop(&link->lock);
-    if (is_known && !is_sound)
-        extoll_lose(link, packet->from, EXTOLL_NO_CREDIT);
-    return is_sound;
+    link->stale = false;
 }
 
-unsigned extoll_take_packet(extoll_link *link, extoll_packet *packet, bool is_known, unsigned lanes)
+/* Empties stash and mailbox as far as the budget goes. Returns events: packets out of the mailbox,
+ * and frames. */
+static __attribute__((noinline)) unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
 {
-    is_known = is_known && fetch(link, packet);
-    if (!account(link, packet, is_known, lanes) || packet->mtt == EXTOLL_CREDIT)
-        return 0;
-    if (pen_likely(packet->is_wanted))
-        return take_data(link, packet);
-    stash_packet(link, packet);
-    return 0;
-}
-
-/* ---- the stash, later ------------------------------------------------------------------------ */
-
-unsigned extoll_unstash(extoll_link *link, unsigned lanes, unsigned budget)
-{
-    unsigned count = 0;
-    while (count < budget) {
-        pen_kept *kept = pen_lanes_take(&link->stash, lanes);
-        if (kept == NULL)
+    const unsigned packets_max = link->plan.coalesced ? EXTOLL_DRAIN_MAX : 1;
+    unsigned packets = 0, frames = 0;
+    while (frames < budget) {
+        pen_kept *kept;
+        extoll_packet packet;
+        uint32_t source = 0;
+        size_t len = 0;
+        if (pen_unlikely(link->stash.total != 0) &&
+            (kept = pen_lanes_take(&link->stash, lanes)) != NULL) {
+            frames += take_stashed(link, kept);
+            continue;
+        }
+        velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet.mtt, &packet.tag);
+        if (found == VELO2_RET_NO_MSG || packets == packets_max)
             break;
-        extoll_packet packet = { .from = kept->from,
-                                 .mtt = (uint8_t)(kept->tag >> 8),
-                                 .tag = (uint8_t)kept->tag,
-                                 .lane = kept->lane,
-                                 .len = kept->body_len,
-                                 .payload = (const char *)extoll_copy_of(link),
-                                 .is_wanted = true,
-                                 .has_slot = true };
-        memcpy(extoll_copy_of(link), kept->bytes, kept->body_len);
-        pen_lanes_give(&link->stash, kept);
-        if (!atomic_load_explicit(&link->to[packet.from].is_lost, memory_order_relaxed))
-            count += take_data(link, &packet);
-    }
-    return count;
-}
-
-static void hand_kept(const extoll_link *link, pen_lanes *lanes, pen_kept *kept)
-{
-    pen_host_hand(link->base.host, kept->from, kept->lane, pen_kept_head(kept), kept->head_len,
-                  pen_kept_body(kept), kept->body_len);
-    pen_lanes_give(lanes, kept);
-}
-
-static bool data_has_come(void *ctx, const pen_kept *kept)
-{
-    return has_data((extoll_link *)ctx, kept->from, kept->tag);
-}
-
-unsigned extoll_unwait(extoll_link *link, unsigned lanes, unsigned budget)
-{
-    unsigned count = 0;
-    for (; count < budget; count++) {
-        pen_kept *kept = pen_lanes_take_ready(&link->waiting, lanes, data_has_come, link);
-        if (kept == NULL)
-            break;
-        free_slot_later(link, kept->from, kept->lane);
-        hand_kept(link, &link->waiting, kept);
-    }
-    return count;
-}
-
-/* ---- frames to the rank itself --------------------------------------------------------------- */
-
-/* Under the lock. */
-static bool own_data_has_come(void *ctx, const pen_kept *kept)
-{
-    const extoll_link *link = (const extoll_link *)ctx;
-    return kept->tag <= link->notified[link->base.self];
-}
-
-unsigned extoll_poll_own(extoll_link *link, unsigned lanes, unsigned budget)
-{
-    unsigned count = 0;
-    for (; count < budget; count++) {
+        packets++;
+        packet.from = VELO2_ADDRESS_NODE(source);
+        packet.len = (uint32_t)len;
         pen_lock_take(&link->lock);
-        pen_kept *kept = pen_lanes_take_ready(&link->own, lanes, own_data_has_come, link);
-        pen_lock_drop(&link->lock);
-        if (kept == NULL)
-            break;
-        atomic_fetch_sub_explicit(&link->own_total, 1, memory_order_relaxed);
-        hand_kept(link, &link->own, kept); /* it is not of a reserve, so this needs no lock */
+        extoll_peer *peer = peer_of(link, packet.from);
+        if (pen_likely(found == VELO2_RET_SUCCESS && peer != NULL)) {
+            frames += take_packet(link, peer, &packet, lanes);
+        } else {
+            step_over(link);
+            pen_lock_drop(&link->lock);
+        }
     }
-    return count;
+    if (pen_unlikely(!link->plan.coalesced))
+        tell_card(link);
+    return packets + frames;
+}
+
+/* ---- poll ------------------------------------------------------------------------------------ */
+
+/* Whether there may be work besides packets to receive and to send. */
+static inline bool has_more_than_mail(extoll_link *link)
+{
+    /* relaxed: a thread sees what it began itself, and polls look again */
+    return atomic_load_explicit(&link->rma_work, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&link->held_total, memory_order_relaxed) != 0 ||
+           ++link->quiet % RMA_LOOK_EVERY == 0;
+}
+
+/* Sends all that can be sent. */
+static __attribute__((noinline)) unsigned push(extoll_link *link)
+{
+    pen_lock_take(&link->lock);
+    unsigned sent = extoll_send_more(link);
+    sent += extoll_send_credits(link);
+    extoll_commit(link);
+    link->stale = false;
+    link->touched = link->held_to != EXTOLL_NONE;
+    bool waits_for_card =
+        link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed);
+    pen_lock_drop(&link->lock);
+    return sent + waits_for_card; /* no event comes when the card has room */
+}
+
+unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
+{
+    extoll_link *link = extoll_of(base);
+    unsigned events = 0, frames = 0;
+    if (pen_unlikely(has_more_than_mail(link))) {
+        events = extoll_rma_poll(link);
+        if (atomic_load_explicit(&link->held_total, memory_order_relaxed) != 0)
+            frames = deliver_held(link, lanes, budget);
+        events += frames;
+    }
+    if (pen_unlikely(link->stash.total != 0) || !velo2_is_empty(&link->velo))
+        events += drain(link, lanes, budget - frames);
+    if (events == 0 && link->stale)
+        tell_card(link);
+    if (link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed))
+        events += push(link);
+    return events;
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* extoll_send.c: frames become packets, and packets are sent when there is a credit for them. One
- * frame of each lane can be under way to each peer; if it finds no credit, polls continue it.
- * Credits are piggybacked on packets that have eight bytes left; otherwise a packet of their own is
- * sent when they are due.
- *
- * All of it is under link->lock. */
-#include "conduits/extoll/send.h"
+/* extoll_send.c: frames become packets. A packet is sent when there is a credit for it and the card
+ * takes it. If a frame cannot go on, polls continue it from a copy. Credits are piggybacked on
+ * packets that have eight bytes left; otherwise they go in packets of their own. */
+#include "conduits/extoll/extoll.h"
 
 #include "base/compiler.h"
 #include "conduit/conduit.h"
+#include "conduits/extoll/packet.h"
 #include "credit/credit.h"
+#include "link/host.h"
+#include "os/lock.h"
 #include "softnic/extoll/velo2.h"
 
 #include <string.h>
 
-/* ---- memory for bodies ----------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 extoll_buffer *extoll_buffer_take(extoll_link *link)
 {
     const pen_host *host = link->base.host;
     extoll_buffer *buffer = link->buffers;
-    if (buffer == NULL)
+    if (pen_unlikely(buffer == NULL))
         return host->alloc(host->ctx, sizeof *buffer, PEN_CACHE_LINE);
     link->buffers = buffer->next;
     return buffer;
@@ -32,7 +32,23 @@ void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer)
     link->buffers = buffer;
 }
 
+/* Makes sure that there is a free buffer. */
+static bool has_buffer(extoll_link *link)
+{
+    if (pen_likely(link->buffers != NULL))
+        return true;
+    extoll_buffer *buffer = extoll_buffer_take(link);
+    if (buffer != NULL)
+        extoll_buffer_give(link, buffer);
+    return buffer != NULL;
+}
+
 /* ---- the card -------------------------------------------------------------------------------- */
+
+static inline void wake(const extoll_link *link, const extoll_peer *to)
+{
+    pen_host_wake_sleeper(link->base.host, to->rank, to->sleeping, link->fenced);
+}
 
 void extoll_commit(extoll_link *link)
 {
@@ -42,186 +58,307 @@ void extoll_commit(extoll_link *link)
     link->uncommitted = 0;
 }
 
-/* ---- packets of a frame ---------------------------------------------------------------------- */
-
-static uint32_t tx_total(const extoll_tx *tx) { return tx->lead_len + tx->body_len; }
-
-/* End of the packet that begins at `sent`. */
-static uint32_t packet_end(const extoll_link *link, const extoll_tx *tx)
+/* Returns false if the card must be tried again later. A packet to a peer that has gone counts
+ * as sent: a rank that leaves has finished with all its peers. */
+static inline bool card_takes(extoll_link *link, velo2_ret_t result)
 {
-    uint32_t end = tx->sent + link->packet_max, total = tx_total(tx);
-    if (!link->plan.coalesced) { /* header, arguments and payload begin packets */
-        uint32_t section = tx->sent < tx->lead_first ? tx->lead_first
-                           : tx->sent < tx->lead_len ? tx->lead_len
-                                                     : total;
-        end = end < section ? end : section;
-    }
-    return end < total ? end : total;
-}
-
-static uint32_t packets_left(const extoll_link *link, const extoll_tx *tx)
-{
-    uint32_t len = tx_total(tx) - tx->sent + link->packet_max - 1;
-    /* Cards have two sizes of packets; a division by a constant costs no division. */
-    return link->packet_max == VELO2_MAX_MSG_SIZE_64 ? len / VELO2_MAX_MSG_SIZE_64
-                                                     : len / VELO2_MAX_MSG_SIZE;
-}
-
-/* Bytes sent..end of lead and body. */
-static extoll_parts parts_of(const extoll_tx *tx, uint32_t end)
-{
-    uint32_t lead_end = end < tx->lead_len ? end : tx->lead_len;
-    uint32_t lead_len = tx->sent < lead_end ? lead_end - tx->sent : 0, at = tx->sent + lead_len;
-    return (extoll_parts){ .lead = lead_len != 0 ? tx->lead + tx->sent / EXTOLL_WORD : NULL,
-                           .lead_len = lead_len,
-                           .body = at < end ? tx->body + (at - tx->lead_len) : NULL,
-                           .body_len = end - at };
-}
-
-void extoll_keep_packet(extoll_tx *tx, const extoll_parts *parts, uint8_t tag, uint8_t mtt)
-{
-    if (parts->lead_len != 0)
-        memcpy(tx->packet, parts->lead, parts->lead_len);
-    if (parts->body_len != 0)
-        memcpy((char *)tx->packet + parts->lead_len, parts->body, parts->body_len);
-    tx->packet_len = parts->lead_len + parts->body_len;
-    tx->packet_tag = tag;
-    tx->packet_mtt = mtt;
-}
-
-static inline bool send_kept(extoll_link *link, extoll_peer *to, const extoll_tx *tx)
-{
-    return extoll_card_takes(
-        link, velo2_send(&to->velo, tx->packet, tx->packet_len, tx->packet_tag, tx->packet_mtt));
-}
-
-bool extoll_send_ride(extoll_link *link, extoll_peer *to, pen_lane lane, const extoll_parts *parts,
-                      uint8_t tag, uint8_t mtt, uint64_t word)
-{
-    extoll_tx *tx = &to->tx[lane];
-    extoll_keep_packet(tx, parts, tag, mtt);
-    memcpy((char *)tx->packet + tx->packet_len, &word, sizeof word);
-    tx->packet_len += EXTOLL_WORD;
-    if (send_kept(link, to, tx)) {
-        tx->packet_len = 0;
+    if (pen_likely(result != VELO2_RET_TRY_AGAIN))
         return true;
-    }
-    to->refused = (uint8_t)lane;
+    atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
     return false;
 }
 
-/* Sends the packet that was kept. Returns false if it has to wait. */
-static bool tx_kept(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
+/* Whether a new packet may go to the peer. Credits are counted when a packet is made, and their
+ * order in packets matters. So a packet that the card has refused is sent before any new one. */
+static inline bool is_free(extoll_link *link, const extoll_peer *to)
 {
-    if (!extoll_is_next(link, to, lane) || !send_kept(link, to, tx))
-        return false;
-    to->refused = PEN_LANES;
-    tx->packet_len = 0;
-    return true;
-}
-
-/* Sends the next packet with bytes of the lead. */
-static bool tx_lead(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx)
-{
-    pen_credit_tag credit;
-    if (!extoll_is_next(link, to, lane) ||
-        !extoll_take_credit(link, to, lane, packets_left(link, tx), &credit))
-        return false;
-    uint32_t end = packet_end(link, tx);
-    const extoll_parts parts = parts_of(tx, end);
-    uint8_t mtt = tx->is_short ? EXTOLL_SHORT : tx->sent == 0 ? EXTOLL_BEGIN : EXTOLL_MORE;
-    tx->sent = end;
-    return extoll_send_packet(link, to, lane, &parts, mtt, credit);
-}
-
-/* Sends the rest of a body, in equal packets. Returns true if all of it has gone. */
-static bool tx_body(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx,
-                    unsigned *sent)
-{
-    const char *body = tx->body + (tx->sent - tx->lead_len);
-    uint32_t total = tx_total(tx), packets = packets_left(link, tx), len_max = link->packet_max;
-    pen_credit_tag credit;
-    if (!extoll_is_next(link, to, lane))
-        return false;
-    while (tx->sent != total) {
-        if (!extoll_take_credit(link, to, lane, packets, &credit))
-            return false;
-        uint32_t len = total - tx->sent < len_max ? total - tx->sent : len_max;
-        const extoll_parts parts = { .body = body, .body_len = len };
-        tx->sent += len;
-        if (!extoll_send_packet(link, to, lane, &parts, EXTOLL_MORE, credit))
-            return false;
-        body += len;
-        packets--;
-        ++*sent;
-    }
-    return true;
-}
-
-bool extoll_tx_run(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_tx *tx, unsigned *sent)
-{
-    if (tx->packet_len != 0) {
-        if (!tx_kept(link, to, lane, tx))
-            return false;
-        ++*sent;
-    }
-    while (tx->sent < tx->lead_len) {
-        if (!tx_lead(link, to, lane, tx))
-            return false;
-        ++*sent;
-    }
-    return tx->sent == tx_total(tx) || tx_body(link, to, lane, tx, sent);
-}
-
-void extoll_tx_begin(extoll_tx *tx, const void *head, uint32_t head_len, const void *body,
-                     uint32_t body_len, bool is_short, uint64_t number)
-{
-    uint32_t words = 0;
-    if (!is_short)
-        tx->lead[words++] = extoll_begin(head_len, body_len, number != 0);
-    if (number != 0)
-        tx->lead[words++] = number;
-    velo2_copy(&tx->lead[words], head, head_len);
-    tx->lead_len = words * EXTOLL_WORD + head_len;
-    tx->lead_first = (words + 1) * EXTOLL_WORD;
-    tx->body_len = body_len;
-    tx->body = body;
-    tx->sent = tx->packet_len = 0;
-    tx->is_short = is_short;
-    tx->is_active = true;
-}
-
-void extoll_tx_set_full(extoll_tx *tx, pen_lane lane)
-{
-    bool is_full = tx->is_active && (lane == PEN_LANE_REQUEST || tx->behind != NULL);
-    atomic_store_explicit(&tx->is_full, is_full, memory_order_relaxed);
-}
-
-/* Ends a frame that has gone. Returns true if a frame behind it is under way now. */
-static bool tx_end(extoll_link *link, extoll_tx *tx)
-{
-    extoll_buffer *next = tx->behind;
-    if (tx->buffer != NULL)
-        extoll_buffer_give(link, tx->buffer);
-    tx->buffer = tx->behind = NULL;
-    tx->is_active = false;
-    if (next == NULL)
-        return false;
-    extoll_tx_begin(tx, next->head, next->head_len, next->body, next->body_len, next->is_short,
-                    next->number);
-    tx->buffer = next;
-    return true;
+    if (pen_likely(!to->is_stuck))
+        return true;
+    atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
+    return false;
 }
 
 static void tx_list(extoll_link *link, extoll_peer *to, pen_lane lane)
 {
-    extoll_tx *tx = &to->tx[lane];
-    if (tx->is_listed)
+    if (to->tx[lane].is_listed)
         return;
-    tx->is_listed = true;
-    uint32_t size = link->peers * PEN_LANES;
-    link->tx_ring[(link->tx_first + link->tx_count++) % size] =
+    to->tx[lane].is_listed = true;
+    link->tx_ring[(link->tx_first + link->tx_count++) % (link->peers * PEN_LANES)] =
         to->rank * PEN_LANES + (uint32_t)lane;
+}
+
+/* ---- credits --------------------------------------------------------------------------------- */
+
+/* Holds a request back while less than half of the quota is left, as long as credits keep
+ * coming: the rest is for replies. Without this rule, a rank that sends as many requests as it
+ * can has no credit left for replies to its peer. It has to stash the peer's requests and
+ * returns no credit for them, while its peer does the same. Correctness does not depend on
+ * this rule: after a fixed number of tries one credit is enough, as the credit rules demand. */
+static bool is_held_back(const extoll_link *link, extoll_peer *to)
+{
+    if (to->patience == 0 || !pen_credit_sender_is_low(link->data_sender, to->source_i))
+        return false;
+    to->patience--;
+    return true;
+}
+
+/* Takes a credit for a packet with an empty tag. Returns false if that is not possible. */
+static inline bool take_plain(pen_credit_sender *sender, uint32_t i, pen_lane lane)
+{
+    return pen_likely(lane != PEN_LANE_CONTROL) &&
+           pen_likely(pen_credit_sender_take_plain(sender, i));
+}
+
+/* Takes a credit of any kind, and makes the packet's tag. Returns false if there is no credit.
+ * left: bytes of the frame that have not gone; begins: they are the whole frame. */
+static __attribute__((noinline)) bool take_credit(const extoll_link *link, extoll_peer *to,
+                                                  pen_lane lane, uint32_t left, bool begins,
+                                                  uint8_t *tag)
+{
+    pen_credit_sender *sender = lane == PEN_LANE_CONTROL ? link->control_sender : link->data_sender;
+    pen_credit_class class = lane == PEN_LANE_REPLY ? PEN_CREDIT_REPLY : PEN_CREDIT_REQUEST;
+    uint32_t packets = (left + link->packet_max - 1) / link->packet_max;
+    pen_credit_tag credit;
+    if ((lane == PEN_LANE_REQUEST && begins && is_held_back(link, to)) ||
+        !pen_credit_sender_take(sender, to->source_i, class, packets, &credit))
+        return false;
+    *tag = extoll_tag(lane, credit, false);
+    return true;
+}
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+/* Contents of a packet: words, and bytes behind them. */
+typedef struct extoll_parts {
+    const uint64_t *lead;
+    const char *body;
+    uint32_t lead_len, body_len;
+} extoll_parts;
+
+/* Joins the parts in `room`, which has memory for a packet; returns their length. */
+static uint32_t join(uint64_t *room, extoll_parts parts)
+{
+    if (parts.lead_len != 0)
+        memcpy(room, parts.lead, parts.lead_len);
+    if (parts.body_len != 0)
+        memcpy((char *)room + parts.lead_len, parts.body, parts.body_len);
+    return parts.lead_len + parts.body_len;
+}
+
+/* Keeps a packet that the card has refused. Here and below a packet is two parts instead of a
+ * structure, which a call would copy. */
+static PEN_COLD bool keep_packet(extoll_link *link, extoll_peer *to, const uint64_t *lead,
+                                 uint32_t lead_len, const char *body, uint32_t body_len,
+                                 uint8_t tag, uint8_t mtt)
+{
+    to->packet_len = join(to->packet, (extoll_parts){ lead, body, lead_len, body_len });
+    to->packet_tag = tag;
+    to->packet_mtt = mtt;
+    to->is_stuck = true;
+    tx_list(link, to, extoll_tag_lane(tag));
+    return false;
+}
+
+/* Each of these functions sends a packet for which there is a credit. Returns false if the card has
+ * refused it, and it was kept. */
+
+static inline __attribute__((always_inline)) bool
+send_parts(extoll_link *link, extoll_peer *to, extoll_parts parts, uint8_t tag, uint8_t mtt)
+{
+    if (pen_likely(
+            card_takes(link, velo2_send_header(&to->velo, parts.lead, parts.lead_len / EXTOLL_WORD,
+                                               parts.body, parts.body_len, tag, mtt))))
+        return true;
+    return keep_packet(link, to, parts.lead, parts.lead_len, parts.body, parts.body_len, tag, mtt);
+}
+
+/* Appends a credit word if there is one and the packet has room. Slots that it grants must be free
+ * for the card as well, so the card is told first. Packets of CONTROL carry no word. */
+static __attribute__((noinline)) bool send_ride(extoll_link *link, extoll_peer *to,
+                                                const uint64_t *lead, uint32_t lead_len,
+                                                const char *body, uint32_t body_len, uint8_t tag,
+                                                uint8_t mtt)
+{
+    extoll_parts parts = { lead, body, lead_len, body_len };
+    uint64_t word, room[EXTOLL_PAYLOAD_MAX / EXTOLL_WORD];
+    pen_credit_message message;
+    if (link->plan.coalesced && extoll_tag_lane(tag) != PEN_LANE_CONTROL &&
+        lead_len + body_len + EXTOLL_WORD <= link->packet_max &&
+        pen_credit_receiver_ride(link->data_receiver, to->source_i, EXTOLL_CREDIT_COUNT_MAX,
+                                 &message)) {
+        extoll_commit(link);
+        word = extoll_credit(&message, false);
+        if (body_len != 0) {
+            const uint32_t len = join(room, parts);
+            memcpy((char *)room + len, &word, sizeof word);
+            parts = (extoll_parts){ .body = (const char *)room, .body_len = len };
+        } else {
+            parts.body = (const char *)&word;
+        }
+        parts.body_len += EXTOLL_WORD;
+        tag |= EXTOLL_TAG_RIDE;
+    }
+    return send_parts(link, to, parts, tag, mtt);
+}
+
+static inline __attribute__((always_inline)) bool
+send_packet(extoll_link *link, extoll_peer *to, extoll_parts parts, uint8_t tag, uint8_t mtt)
+{
+    if (parts.lead_len + parts.body_len < link->packet_max &&
+        pen_unlikely(pen_credit_receiver_is_worth_a_ride(link->data_receiver, to->source_i)))
+        return send_ride(link, to, parts.lead, parts.lead_len, parts.body, parts.body_len, tag,
+                         mtt);
+    return send_parts(link, to, parts, tag, mtt);
+}
+
+static bool retry_packet(extoll_link *link, extoll_peer *to)
+{
+    if (!card_takes(link, velo2_send(&to->velo, to->packet, to->packet_len, to->packet_tag,
+                                     to->packet_mtt)))
+        return false;
+    to->packet_len = 0;
+    to->is_stuck = link->held_to == to->rank;
+    return true;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static inline uint32_t bytes_left(const extoll_out *out) { return out->lead_left + out->body_left; }
+
+static inline bool fits_short(const extoll_link *link, const pen_frame *frame)
+{
+    return frame->body_len == 0 && frame->head_len <= link->short_max;
+}
+
+static inline bool fits_packet(const extoll_link *link, const pen_frame *frame)
+{
+    return EXTOLL_WORD + frame->head_len + frame->body_len <= link->whole_max;
+}
+
+/* Begins a frame that waits for `number` puts. lead: memory for all that comes before the body. */
+static inline __attribute__((always_inline)) extoll_out out_begin(const pen_frame *frame,
+                                                                  bool is_short, uint64_t number,
+                                                                  uint64_t *lead)
+{
+    extoll_out out = { .lead = frame->head,
+                       .body = frame->body,
+                       .lead_left = frame->head_len,
+                       .body_left = frame->body_len,
+                       .args_len = frame->head_len - EXTOLL_WORD,
+                       .mtt = EXTOLL_SHORT };
+    if (is_short)
+        return out;
+    uint64_t *at = lead;
+    *at++ = extoll_begin(frame->head_len, frame->body_len, number != 0);
+    if (number != 0)
+        *at++ = number;
+    for (uint32_t i = 0; i < frame->head_len / EXTOLL_WORD; i++)
+        *at++ = ((const uint64_t *)frame->head)[i];
+    out.lead = lead;
+    out.lead_left = (uint32_t)((char *)at - (char *)lead);
+    out.mtt = EXTOLL_BEGIN;
+    return out;
+}
+
+/* Sends the next packet with bytes before the body. Returns false if the frame has to wait. */
+static inline __attribute__((always_inline)) bool send_lead(extoll_link *link, extoll_peer *to,
+                                                            pen_lane lane, extoll_out *out)
+{
+    const uint32_t left = bytes_left(out);
+    uint32_t len = left;
+    uint8_t tag = (uint8_t)lane;
+    if (!take_plain(link->data_sender, to->source_i, lane) &&
+        !take_credit(link, to, lane, left, out->mtt != EXTOLL_MORE, &tag))
+        return false;
+    if (pen_unlikely(!link->plan.coalesced)) /* header, arguments and payload begin packets */
+        len = out->lead_left > out->args_len ? out->lead_left - out->args_len : out->lead_left;
+    len = len < link->packet_max ? len : link->packet_max;
+    const uint32_t lead_len = len < out->lead_left ? len : out->lead_left;
+    const extoll_parts parts = { out->lead, out->body, lead_len, len - lead_len };
+    const uint8_t mtt = out->mtt;
+    out->lead += lead_len / EXTOLL_WORD;
+    out->lead_left -= lead_len;
+    if (len != lead_len) /* the body may be NULL */
+        out->body += len - lead_len;
+    out->body_left -= len - lead_len;
+    out->mtt = EXTOLL_MORE;
+    return send_packet(link, to, parts, tag, mtt);
+}
+
+/* Sends packets of the frame as far as credits and card allow. The caller wakes the peer. */
+static inline __attribute__((always_inline)) void out_run(extoll_link *link, extoll_peer *to,
+                                                          pen_lane lane, extoll_out *out)
+{
+    const uint32_t len_max = link->packet_max;
+    pen_credit_sender *const sender = link->data_sender;
+    const uint32_t i = to->source_i;
+    bool goes_on = is_free(link, to);
+    while (goes_on && out->lead_left != 0)
+        goes_on = send_lead(link, to, lane, out);
+    while (goes_on && out->body_left != 0) {
+        const uint32_t len = out->body_left < len_max ? out->body_left : len_max;
+        const extoll_parts parts = { .body = out->body, .body_len = len };
+        uint8_t tag = (uint8_t)lane;
+        if (!take_plain(sender, i, lane) &&
+            !take_credit(link, to, lane, out->body_left, false, &tag))
+            break;
+        out->body += len;
+        out->body_left -= len;
+        goes_on = send_packet(link, to, parts, tag, EXTOLL_MORE);
+    }
+}
+
+/* ---- frames under way ------------------------------------------------------------------------ */
+
+static void tx_set_full(extoll_tx *tx, pen_lane lane)
+{
+    bool is_full = tx->first != NULL && (lane == PEN_LANE_REQUEST || tx->first->next != NULL);
+    atomic_store_explicit(&tx->is_full, is_full, memory_order_relaxed);
+}
+
+/* Copies the rest of a frame, so that polls send it. One further frame may wait behind the one
+ * that is under way. */
+static PEN_COLD pen_post tx_keep(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_out out)
+{
+    extoll_tx *tx = &to->tx[lane];
+    if (tx->first != NULL && tx->first->next != NULL)
+        return PEN_POST_AGAIN;
+    extoll_buffer *buffer = extoll_buffer_take(link);
+    if (buffer == NULL)
+        return PEN_POST_AGAIN;
+    buffer->next = NULL;
+    buffer->out = out;
+    buffer->out.lead = buffer->words;
+    buffer->out.body = (const char *)buffer->words + out.lead_left;
+    memcpy(buffer->words, out.lead, out.lead_left);
+    if (out.body_left != 0)
+        memcpy((char *)buffer->words + out.lead_left, out.body, out.body_left);
+    *(tx->first == NULL ? &tx->first : &tx->first->next) = buffer;
+    tx_list(link, to, lane);
+    tx_set_full(tx, lane);
+    return PEN_POST_DONE;
+}
+
+/* Sends packets to the peer; returns true if nothing of the lane is left. */
+static bool tx_run(extoll_link *link, extoll_peer *to, pen_lane lane, unsigned *sent)
+{
+    extoll_tx *tx = &to->tx[lane];
+    if (to->packet_len != 0) {
+        if (!retry_packet(link, to))
+            return false;
+        ++*sent;
+    }
+    while (tx->first != NULL) {
+        extoll_buffer *buffer = tx->first;
+        const uint32_t before = bytes_left(&buffer->out);
+        out_run(link, to, lane, &buffer->out);
+        *sent += bytes_left(&buffer->out) != before;
+        if (bytes_left(&buffer->out) != 0)
+            return false;
+        tx->first = buffer->next;
+        extoll_buffer_give(link, buffer);
+    }
+    return to->packet_len == 0;
 }
 
 unsigned extoll_send_more(extoll_link *link)
@@ -232,48 +369,21 @@ unsigned extoll_send_more(extoll_link *link)
     if (link->tx_count == 0 || !(link->tx_news || was_full))
         return 0;
     link->tx_news = false;
-    uint32_t size = link->peers * PEN_LANES;
     for (uint32_t left = link->tx_count; left > 0; left--) {
         uint32_t pair = link->tx_ring[link->tx_first];
-        link->tx_first = (link->tx_first + 1) % size;
+        link->tx_first = (link->tx_first + 1) % (link->peers * PEN_LANES);
         link->tx_count--;
         extoll_peer *to = &link->to[pair / PEN_LANES];
-        extoll_tx *tx = &to->tx[pair % PEN_LANES];
-        tx->is_listed = false;
-        unsigned before = sent;
         pen_lane lane = (pen_lane)(pair % PEN_LANES);
-        bool is_over = extoll_tx_run(link, to, lane, tx, &sent);
-        while (is_over && tx_end(link, tx))
-            is_over = extoll_tx_run(link, to, lane, tx, &sent);
-        if (!is_over)
+        const unsigned before = sent;
+        to->tx[lane].is_listed = false;
+        if (!tx_run(link, to, lane, &sent))
             tx_list(link, to, lane);
-        extoll_tx_set_full(tx, lane);
         if (sent != before)
-            extoll_wake(link, to);
+            wake(link, to);
+        tx_set_full(&to->tx[lane], lane);
     }
     return sent;
-}
-
-/* Copies the bytes that have not gone into a buffer of the link. */
-static void tx_keep(extoll_link *link, extoll_tx *tx)
-{
-    uint32_t done = tx->sent > tx->lead_len ? tx->sent - tx->lead_len : 0;
-    if (tx->body_len == 0)
-        return;
-    tx->buffer = extoll_buffer_take(link);
-    memcpy(tx->buffer->body + done, tx->body + done, tx->body_len - done);
-    tx->body = tx->buffer->body;
-}
-
-void extoll_tx_settle(extoll_link *link, extoll_peer *to, pen_lane lane, bool has_gone)
-{
-    extoll_tx *tx = &to->tx[lane];
-    tx->is_active = !has_gone;
-    if (has_gone)
-        return;
-    tx_keep(link, tx);
-    tx_list(link, to, lane);
-    extoll_tx_set_full(tx, lane);
 }
 
 /* ---- credits by themselves ------------------------------------------------------------------- */
@@ -291,6 +401,7 @@ static bool next_credit(extoll_link *link)
     }
     link->held_to = extoll_source_peer(link, i);
     link->held_word = extoll_credit(&message, of_control);
+    link->to[link->held_to].is_stuck = true;
     return true;
 }
 
@@ -300,13 +411,107 @@ unsigned extoll_send_credits(extoll_link *link)
     while (link->held_to != EXTOLL_NONE || next_credit(link)) {
         extoll_commit(link); /* before a peer uses the slots that it grants */
         extoll_peer *to = &link->to[link->held_to];
-        if (to->refused != PEN_LANES ||
-            !extoll_card_takes(link, velo2_send(&to->velo, &link->held_word, sizeof link->held_word,
-                                                0, EXTOLL_CREDIT)))
+        if (to->packet_len != 0 ||
+            !card_takes(link, velo2_send(&to->velo, &link->held_word, sizeof link->held_word, 0,
+                                         EXTOLL_CREDIT)))
             break;
         link->held_to = EXTOLL_NONE;
-        extoll_wake(link, to);
+        to->is_stuck = false;
+        wake(link, to);
         sent++;
     }
     return sent;
 }
+
+/* ---- posting --------------------------------------------------------------------------------- */
+
+/* Frames to itself take no slot of the mailbox, which has room for peers only. */
+static pen_post post_own(extoll_link *link, pen_lane lane, const pen_frame *frame, uint64_t number)
+{
+    if (link->held.count[lane] >= EXTOLL_SELF_MAX + link->plan.data_slots ||
+        !extoll_hold(link, link->base.self, lane, frame, number))
+        return PEN_POST_AGAIN;
+    return PEN_POST_DONE;
+}
+
+/* Posts a frame that may need more than one packet, or more than a plain credit. */
+static __attribute__((noinline)) pen_post post_run(extoll_link *link, extoll_peer *to,
+                                                   pen_lane lane, const pen_frame *frame,
+                                                   bool is_short, uint64_t number)
+{
+    uint64_t lead[EXTOLL_LEAD_WORDS_MAX];
+    if (pen_unlikely(to->is_stuck) && to->rank == link->base.self)
+        return post_own(link, lane, frame, number);
+    extoll_out out = out_begin(frame, is_short, number, lead);
+    if (to->tx[lane].first == NULL) {
+        if (!has_buffer(link)) /* for a part that cannot go now */
+            return PEN_POST_AGAIN;
+        out_run(link, to, lane, &out);
+        if (out.mtt == EXTOLL_MORE)
+            wake(link, to);
+        if (bytes_left(&out) == 0)
+            return PEN_POST_DONE;
+    }
+    return lane == PEN_LANE_REQUEST && out.mtt != EXTOLL_MORE ? PEN_POST_AGAIN
+                                                              : tx_keep(link, to, lane, out);
+}
+
+/* Posts a frame that waits for no puts. Most frames are one packet and find a plain credit. */
+static inline pen_post post_frame(extoll_link *link, extoll_peer *to, pen_lane lane,
+                                  const pen_frame *frame)
+{
+    uint64_t lead[EXTOLL_LEAD_WORDS_MAX];
+    const bool is_short = fits_short(link, frame);
+    if (pen_unlikely(!is_short && !fits_packet(link, frame)) || pen_unlikely(to->is_stuck) ||
+        pen_unlikely(to->tx[lane].first != NULL) ||
+        !take_plain(link->data_sender, to->source_i, lane))
+        return post_run(link, to, lane, frame, is_short, 0);
+    const extoll_out out = out_begin(frame, is_short, 0, lead);
+    (void)send_packet(link, to, (extoll_parts){ out.lead, out.body, out.lead_left, out.body_left },
+                      (uint8_t)lane, out.mtt);
+    wake(link, to);
+    return PEN_POST_DONE;
+}
+
+/* Answer that needs no look at the frame; DONE if the frame decides. Reads without the lock,
+ * which the poller may need to make room. relaxed: see extoll_peer, extoll_tx */
+static inline pen_post answer_at_once(const extoll_peer *to, pen_lane lane)
+{
+    if (pen_unlikely(atomic_load_explicit(&to->is_lost, memory_order_relaxed)))
+        return PEN_POST_FAILED;
+    if (pen_unlikely(atomic_load_explicit(&to->tx[lane].is_full, memory_order_relaxed)))
+        return PEN_POST_AGAIN;
+    return PEN_POST_DONE;
+}
+
+pen_post extoll_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
+{
+    (void)op; /* data that cannot go now are copied */
+    extoll_link *link = extoll_of(base);
+    extoll_peer *peer = &link->to[to];
+    pen_post result = answer_at_once(peer, lane);
+    if (pen_unlikely(result != PEN_POST_DONE))
+        return result;
+    pen_lock_take(&link->lock);
+    result = post_frame(link, peer, lane, frame);
+    pen_lock_drop(&link->lock);
+    return result;
+}
+
+static pen_post post_behind(pen_link *base, pen_peer to, pen_lane lane, const void *head,
+                            uint32_t head_len)
+{
+    const pen_frame frame = { .head = head, .head_len = head_len };
+    extoll_link *link = extoll_of(base);
+    pen_post result = answer_at_once(&link->to[to], lane);
+    if (result != PEN_POST_DONE)
+        return result;
+    pen_lock_take(&link->lock);
+    const uint64_t number = extoll_rma_number(link, to);
+    const bool is_short = number == 0 && fits_short(link, &frame);
+    result = post_run(link, &link->to[to], lane, &frame, is_short, number);
+    pen_lock_drop(&link->lock);
+    return result;
+}
+
+const pen_behind_ops extoll_behind = { .post = post_behind };

@@ -29,6 +29,7 @@ enum {
     EXTOLL_WORD = 8,
     EXTOLL_PAYLOAD_MAX = 120, /* largest payload of any card's packets */
     EXTOLL_HEAD_WORDS_MAX = PEN_FRAME_HEAD_MAX / EXTOLL_WORD,
+    EXTOLL_LEAD_WORDS_MAX = EXTOLL_HEAD_WORDS_MAX + 2, /* begin word, number of puts, head */
     EXTOLL_CREDIT_COUNT_MAX = (1 << 24) - 1,
 };
 
@@ -85,12 +86,19 @@ static inline bool extoll_begin_is_sound(uint64_t word, uint32_t body_max)
            extoll_begin_body_len(word) <= (after_puts ? 0 : body_max);
 }
 
+/* Length of the frame that the word begins, the word included. */
+static inline uint32_t extoll_begin_len(uint64_t word)
+{
+    return EXTOLL_WORD + (extoll_begin_is_after_puts(word) ? EXTOLL_WORD : 0) +
+           extoll_begin_head_len(word) + extoll_begin_body_len(word);
+}
+
 /* Whether the word begins a packet of len bytes that holds the whole frame and waits for no
  * puts. */
 static inline bool extoll_begin_is_whole(uint64_t word, uint32_t len)
 {
     uint64_t head_len = extoll_begin_head_len(word);
-    return ((uint32_t)word >> 4) == 0 && head_len != 0 &&
+    return ((uint32_t)word >> 4) == 0 && head_len - 1 < PEN_FRAME_HEAD_MAX &&
            EXTOLL_WORD + head_len + (word >> 32) == len;
 }
 
