@@ -18,6 +18,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 GONE_WITHIN_S = 1.0
 ENDS_WITHIN_S = 20.0
 SECONDS = 0.6  # of traffic in a run that ends by itself
@@ -95,9 +98,9 @@ class Injection:
     def finish(self, statuses, words=(), since=None):
         """Waits for the end and checks status, words in the messages, and the time since the fault."""
         try:
-            out, err = self.job.communicate(timeout=ENDS_WITHIN_S)
+            out, err = self.job.communicate(timeout=(limit := patience(ENDS_WITHIN_S)))
         except subprocess.TimeoutExpired:
-            self.problems.append(f'still running after {ENDS_WITHIN_S} s')
+            self.problems.append(f'still running after {limit:.0f} s')
             for pid in tagged(self.tag):
                 os.kill(pid, signal.SIGKILL)
             out, err = self.job.communicate()
@@ -105,10 +108,11 @@ class Injection:
         self.expect(self.job.returncode in statuses, f'status {self.job.returncode}, not {statuses}; said: {text[-600:]}')
         for word in words:
             self.expect(word in text, f'no "{word}" in: {text[-600:]}')
-        deadline = (since or time.monotonic()) + GONE_WITHIN_S
+        limit = patience(GONE_WITHIN_S)
+        deadline = (since or time.monotonic()) + limit
         while (left := tagged(self.tag)) and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.expect(not left, f'processes left {GONE_WITHIN_S} s after the fault: {left}')
+        self.expect(not left, f'processes left {limit:.1f} s after the fault: {left}')
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         return out

@@ -16,10 +16,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("PENSTOCK_BUILD_DIR", "build/release"))
 TREE = os.path.abspath(os.environ.get("CLIENTS_TREE", os.path.join(BUILD, "tests/clients/tree")))
-SECONDS = 600  # for one compilation or one job; the test itself is limited by processor time
+SECONDS = 600  # for one compilation or one job, in fair seconds
 SKIPPED = 77
 
 
@@ -39,9 +42,9 @@ def run(command, expect=0, cwd=None, **env):
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.STDOUT, env=clean, cwd=cwd, check=False,
-                              timeout=SECONDS)
+                              timeout=(limit := patience(SECONDS)))
     except subprocess.TimeoutExpired as late:
-        raise Wrong(f"{command} did not end in {SECONDS} s\n{late.stdout}") from late
+        raise Wrong(f"{command} did not end in {limit:.0f} s\n{late.stdout}") from late
     if done.returncode != expect:
         raise Wrong(f"status {done.returncode}, not {expect}, of {command}\n{done.stdout}")
     return done.stdout

@@ -74,7 +74,7 @@ class Episode:
 
     def patience(self, seconds):
         """Returns the limit `seconds`, longer if other programs want the cores, too."""
-        return seconds * max(1.0, os.getloadavg()[0] / (RANKS * self.options.jobs))
+        return network.patience(seconds, own=RANKS * self.options.jobs)
 
     # ---- the job ---------------------------------------------------------------------------------
 

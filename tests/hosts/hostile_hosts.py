@@ -123,7 +123,7 @@ def play(net, options, problems):
     places = ",".join(f"{name}:2" for name in net.names[:HOSTS])
     job = hostile.start_job(net.inside("root", options.penstock, "run", "-n", str(RANKS), "--hosts", places, "--timeout",
                                        "240", options.traffic, str(options.seconds)), net.environment())
-    end = time.monotonic() + 60
+    end = time.monotonic() + hostile.patience(60)
     while len(ports := ports_of(net)) < RANKS and job.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
     if len(ports) < RANKS:

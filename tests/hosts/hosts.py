@@ -11,6 +11,7 @@ import time
 import unittest
 
 import network
+from network import patience
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -18,7 +19,6 @@ PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 EXAMPLES = os.path.join(BUILD, "examples")
 STUCK = os.path.join(BUILD, "tests", "launch", "stuck.seq")
 CONFORMANCE = os.path.join(BUILD, "tests", "conformance")
-SLOW = 10  # how much longer than promised things may take on a crowded machine
 HOSTS = 4
 LIMIT_S = 600  # for a job that ends by itself
 
@@ -43,7 +43,7 @@ def command(*program, ranks=2 * HOSTS, options=(), hosts=None):
 
 def run(*program, ranks=2 * HOSTS, options=(), hosts=None, stdin=None, **env):
     return subprocess.run(command(*program, ranks=ranks, options=options, hosts=hosts), capture_output=True,
-                          text=True, input=stdin, env=net.environment(**env), timeout=LIMIT_S, check=False,
+                          text=True, input=stdin, env=net.environment(**env), timeout=patience(LIMIT_S), check=False,
                           stdin=None if stdin is not None else subprocess.DEVNULL)
 
 
@@ -54,7 +54,7 @@ def start(*program, **more):
 
 
 def wait_until(condition, seconds):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patience(seconds)
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
     return condition()
@@ -86,7 +86,7 @@ class Case(unittest.TestCase):
             self.job.kill()
         if self.job is not None:
             self.job.communicate()
-        clean = wait_until(lambda: not any(net.processes(name) for name in net.names), 5 * SLOW)
+        clean = wait_until(lambda: not any(net.processes(name) for name in net.names), 50)
         self.assertTrue(clean, f"left over: {[(n, net.processes(n)) for n in net.names]}")
 
     def good(self, done):
@@ -96,12 +96,12 @@ class Case(unittest.TestCase):
     def asleep(self, env=None):
         """A job whose eight ranks sleep."""
         self.job = start("sleep", "600", env=env or {})
-        all_there = wait_until(lambda: sum(len(p) for p in sleepers().values()) == 2 * HOSTS, 6 * SLOW)
+        all_there = wait_until(lambda: sum(len(p) for p in sleepers().values()) == 2 * HOSTS, 60)
         self.assertTrue(all_there, "the ranks did not start")
         return self.job
 
-    def ends(self, job, status, pattern, seconds=5 * SLOW):
-        out, err = job.communicate(timeout=seconds)
+    def ends(self, job, status, pattern, seconds=50):
+        out, err = job.communicate(timeout=patience(seconds))
         self.assertEqual(job.returncode, status, err + out)
         self.assertRegex(err, pattern)
         self.assertEqual(len(err.strip().splitlines()), 1, err)
@@ -161,7 +161,7 @@ class Running(Case):
                     f'Match host h1\n  SetEnv HWLOC_SYNTHETIC="core:2 pu:1"\nMatch all\n  Include {net.file("ssh.conf")}\n')
         say = "import os; print(os.environ['PENSTOCK_RANK'], *sorted(os.sched_getaffinity(0)))"
         where = net.inside("root", PENSTOCK, "run", "-n", "3", "--hosts", "h0,h1", "--bind", sys.executable, "-c", say)
-        done = subprocess.run(where, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False,
+        done = subprocess.run(where, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=patience(LIMIT_S), check=False,
                               env=net.environment(GASNET_SSH_OPTIONS=f"-F {conf}"))
         self.assertEqual(sorted(self.good(done).stdout.splitlines()), ["0 0 1", "1 0", "2 1"])
 
@@ -189,7 +189,7 @@ class Running(Case):
         env = net.environment(GASNET_SPAWNFN="S")
         for name, value, count in (("GASNET_SSH_SERVERS", "h0 h1", 4), ("GASNET_NODEFILE", net.file("nodes"), 2)):
             done = subprocess.run(net.inside("root", "sh", script, "-np", str(count), os.path.join(EXAMPLES, "hello")),
-                                  capture_output=True, text=True, env={**env, name: value}, timeout=LIMIT_S, check=False,
+                                  capture_output=True, text=True, env={**env, name: value}, timeout=patience(LIMIT_S), check=False,
                                   stdin=subprocess.DEVNULL)
             self.good(done)
             self.assertEqual(len(done.stdout.splitlines()), count)
@@ -272,16 +272,16 @@ class Ending(Case):
         net.link("h2", False)
         try:
             self.ends(self.job, 1, r"lost host h2 with ranks 4 to 5: the connection to its agent ended: .*not responding")
-            self.assertTrue(wait_until(lambda: not any(net.processes(n) for n in ("h0", "h1", "h3")), 5 * SLOW))
+            self.assertTrue(wait_until(lambda: not any(net.processes(n) for n in ("h0", "h1", "h3")), 50))
             # Processes on that host cannot be told to end: its agent finds that the launcher no longer answers.
-            self.assertTrue(wait_until(lambda: not sleepers() and not agents(), 8 * SLOW))
+            self.assertTrue(wait_until(lambda: not sleepers() and not agents(), 80))
         finally:
             net.link("h2", True)  # sshd there learns that its connection is no more
 
     def test_a_launcher_that_is_stopped_has_not_vanished(self):
         """Nor have its connections, which take nothing any more: what ranks print fills them."""
         self.job = start("sh", "-c", "sleep 2; exec yes", env={"PENSTOCK_LAUNCH_BEAT": "0.25"})
-        self.assertTrue(wait_until(lambda: sum(len(p) for p in sleepers().values()) == 2 * HOSTS, 6 * SLOW))
+        self.assertTrue(wait_until(lambda: sum(len(p) for p in sleepers().values()) == 2 * HOSTS, 60))
         stopped = net.processes("root")
         self.assertEqual(len(stopped), 1 + HOSTS, "launcher and an ssh for each host")
         for pid in stopped:
@@ -322,7 +322,7 @@ class Ending(Case):
         os.chmod(fake, 0o755)
         command = [PENSTOCK, "run", "-n", "4", "--hosts", "h0,h1,h2", "/bin/true"]
         for _ in range(40):
-            done = subprocess.run(command, capture_output=True, timeout=60 * SLOW,
+            done = subprocess.run(command, capture_output=True, timeout=patience(600),
                                   env=net.environment(GASNET_SSH_CMD=fake), check=False)
             self.assertEqual(done.returncode, 1)
 

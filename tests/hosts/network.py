@@ -17,6 +17,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 SKIPPED = 77
 PORT = 22022
 CLONE_NEWNET = 0x40000000
@@ -190,7 +193,7 @@ class Network:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True))
 
     def await_daemon(self, name):
-        end = time.monotonic() + 60
+        end = time.monotonic() + patience(60)
         while True:
             done = call(*self.inside("root", "ssh", "-F", self.file("ssh.conf"), "-o", "BatchMode=yes", name, "true"),
                         check=False)

@@ -9,6 +9,9 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 REFUSED = {
     "extoll+udp": "the second has no put and get",
     "udp+udp": "the second has no put and get",
@@ -27,7 +30,7 @@ def run(penstock, program, environment, *options):
     """The status and the error stream of a job of two ranks."""
     done = subprocess.run(
         [penstock, "run", "-n", "2", *options, program], env={**os.environ, **environment},
-        capture_output=True, text=True, timeout=50, check=False)
+        capture_output=True, text=True, timeout=patience(50), check=False)
     return done.returncode, done.stderr
 
 

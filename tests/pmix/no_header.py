@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 SOURCE = os.environ["PENSTOCK_SOURCE_DIR"]
 MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
 
@@ -20,7 +23,7 @@ def run(command, **extra):
            if not name.startswith(("PENSTOCK_", "GASNET_", "PMIX_", "OMPI_", "MAKE"))}
     env.update(extra)
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          stderr=subprocess.STDOUT, env=env, check=False, timeout=500)
+                          stderr=subprocess.STDOUT, env=env, check=False, timeout=patience(500))
     return done.returncode, done.stdout
 
 

@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 RANKS = 2
 ENDS_WITHIN_S = 5.0
 FAILURES_MIN = 400
@@ -96,14 +99,14 @@ class Way:
                                stderr=subprocess.PIPE, start_new_session=True)
         problems = []
         try:
-            out, err = job.communicate(timeout=ENDS_WITHIN_S * 3)
+            out, err = job.communicate(timeout=patience(ENDS_WITHIN_S * 3))
         except subprocess.TimeoutExpired:
             problems.append('hangs')
             for pid in tagged(tag):
                 os.kill(pid, signal.SIGKILL)
             out, err = job.communicate()
-        if time.monotonic() - began > ENDS_WITHIN_S:
-            problems.append(f'took {time.monotonic() - began:.1f} s')
+        if (seconds := time.monotonic() - began) > patience(ENDS_WITHIN_S):
+            problems.append(f'took {seconds:.1f} s')
         left = tagged(tag)
         if left:
             time.sleep(0.5)

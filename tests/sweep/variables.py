@@ -13,6 +13,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from patience import patience  # noqa: E402  (the folder is named above)
+
 VALUES = [
     "-1", "9223372036854775807", "18446744073709551616", "", "garbage", "99999999T", "nan", "inf", "  7  ", "0x10", "+3",
     "9" * 5000, "gr\u00fc\u00df", "1\n2", "\"'", "../../etc/passwd", "%s%n%d", "1e308",
@@ -50,9 +53,9 @@ def play(command, name, value):
     """The fault, or None."""
     try:
         done = subprocess.run(command, env=environment(name, value), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)  # fmt: skip
+                              stderr=subprocess.PIPE, timeout=(limit := patience(LIMIT_S)), check=False)  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"goes on for more than {LIMIT_S} s"
+        return f"goes on for more than {limit:.0f} s"
     said = done.stderr.decode(errors="replace")
     errors = re.findall(r"^penstock\[[^]]*\] error: (?!rank \d+ \(host).*", said, re.M)
     if done.returncode < 0 or done.returncode > 128 or "Sanitizer" in said or "runtime error" in said:

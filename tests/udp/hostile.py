@@ -268,7 +268,7 @@ def run_job(options, flood, rng, connections, problems):
                str(JOB_S)]
     flood.aim(flood.anywhere, 0)  # before they are there
     job = start_job(command, os.environ)
-    end = time.monotonic() + 60
+    end = time.monotonic() + patience(60)
     while len(ports := ports_now()) < RANKS and job.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
     flood.aim(ports or flood.anywhere, options.datagrams / JOBS)
