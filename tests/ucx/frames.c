@@ -118,14 +118,17 @@ static void complete_all(ucs_status_t status)
 }
 
 typedef struct frame {
-    ucx_word word;
-    _Alignas(UCX_ALIGN) unsigned char rest[512];
+    pen_net_word word;
+    _Alignas(PEN_NET_ALIGN) unsigned char rest[512];
 } frame;
 
 static void link_init(ucx_link *link)
 {
     fake = (struct fake){ .mode = AT_ONCE };
-    *link = (ucx_link){ .token = TOKEN, .peers = PEERS, .has_fd = true };
+    const pen_link_params params = { .host = &host, .peers = PEERS };
+    *link = (ucx_link){ .has_fd = true };
+    assert_true(pen_net_open(&link->net, &params, link, TOKEN, UCX_FRAME_MAX));
+    fake.allocs = 0;
     link->ucx.worker_progress = progress;
     link->ucx.am_send = am_send;
     link->ucx.request_free = request_free;
@@ -134,15 +137,15 @@ static void link_init(ucx_link *link)
     link->base.caps.frame_max = UCX_FRAME_MAX;
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
         link->arrived[lane].last_next = &link->arrived[lane].first;
-    link->peer = calloc(PEERS, sizeof *link->peer);
-    assert_non_null(link->peer);
+    link->ep = calloc(PEERS, sizeof(ucp_ep_h));
+    assert_non_null(link->ep);
 }
 
 static void link_end(ucx_link *link)
 {
     ucx_arrivals_close(link);
-    ucx_buffers_close(link);
-    free(link->peer);
+    pen_net_close(&link->net);
+    free(link->ep);
 }
 
 static frame good_frame(void)
@@ -155,7 +158,7 @@ static frame good_frame(void)
     return good;
 }
 
-enum { GOOD_LEN = sizeof(ucx_word) + 32 + BODY_LEN }; /* the head is padded to 32 bytes */
+enum { GOOD_LEN = sizeof(pen_net_word) + 32 + 112 }; /* the head is padded to 32, the body to 112 */
 
 static ucs_status_t arrive(ucx_link *link, frame *in, size_t len)
 {
@@ -182,11 +185,11 @@ static void a_right_frame_is_kept(void **state)
     assert_int_equal(count_arrived(&link), 1);
     const ucx_arrival *kept = link.arrived[PEN_LANE_REPLY].first;
     assert_non_null(kept);
-    assert_int_equal(kept->from, 1);
-    assert_int_equal(kept->head_len, HEAD_LEN);
-    assert_int_equal(kept->body_len, BODY_LEN);
+    assert_int_equal(kept->word.from, 1);
+    assert_int_equal(kept->word.head_words, HEAD_LEN / 8);
+    assert_int_equal(kept->word.body_len, BODY_LEN);
     assert_memory_equal(kept->data, &in, GOOD_LEN);
-    assert_true(link.bad_source == 0 && link.bad_frame == 0);
+    assert_true(link.net.bad_source == 0 && link.net.bad_frame == 0);
     link_end(&link);
 }
 
@@ -203,7 +206,7 @@ static void a_stranger_is_not_heard(void **state)
     frame in = good_frame();
     in.word.from = PEERS;
     assert_int_equal(arrive(&link, &in, GOOD_LEN), UCS_OK);
-    assert_int_equal(link.bad_source, 33);
+    assert_int_equal(link.net.bad_source, 33);
     assert_int_equal(count_arrived(&link), 0);
     link_end(&link);
 }
@@ -229,12 +232,12 @@ static void a_frame_that_contradicts_itself_is_dropped(void **state)
     bad[2].word.head_words = 255;
     bad[3].word.zero = 1;
     bad[4].word.body_len = UINT32_MAX - 15; /* its sum with the lengths before it is small again */
-    const size_t lens[] = { GOOD_LEN, sizeof(ucx_word) + BODY_LEN,
-                            sizeof(ucx_word) + 2048 + BODY_LEN, GOOD_LEN, 32 };
+    const size_t lens[] = { GOOD_LEN, sizeof(pen_net_word) + 112, sizeof(pen_net_word) + 2048 + 112,
+                            GOOD_LEN, 32 };
     unsigned char *room = calloc(1, 8192);
     assert_non_null(room);
     for (unsigned i = 0; i < 5; i++) {
-        memcpy(room, &bad[i].word, sizeof(ucx_word));
+        memcpy(room, &bad[i].word, sizeof(pen_net_word));
         const ucp_am_recv_param_t param = { 0 };
         assert_int_equal(ucx_on_arrival(&link, NULL, 0, room, lens[i], &param), UCS_OK);
         dropped++;
@@ -242,8 +245,8 @@ static void a_frame_that_contradicts_itself_is_dropped(void **state)
     const ucp_am_recv_param_t large = { .recv_attr = UCP_AM_RECV_ATTR_FLAG_RNDV };
     frame in = good_frame();
     assert_int_equal(ucx_on_arrival(&link, NULL, 0, &in.word, GOOD_LEN, &large), UCS_OK);
-    assert_int_equal(link.bad_frame, dropped + 1);
-    assert_int_equal(link.bad_source, 0);
+    assert_int_equal(link.net.bad_frame, dropped + 1);
+    assert_int_equal(link.net.bad_source, 0);
     assert_int_equal(count_arrived(&link), 0);
     free(room);
     link_end(&link);

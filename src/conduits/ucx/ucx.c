@@ -8,6 +8,7 @@
 #include "conduit/conduit.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "link/netlib.h"
 #include "os/lock.h"
 #include "seal/seal.h"
 
@@ -75,21 +76,20 @@ static void ucx_close(pen_link *base)
 {
     ucx_link *link = ucx_of(base);
     const pen_host *host = base->host;
-    const bool is_left = link->pending != 0;
+    const bool is_left = link->net.pending != 0;
     if (link->worker != NULL) {
         ucx_arrivals_close(link);
         if (!is_left)
             link->ucx.worker_destroy(link->worker);
     }
-    if (!is_left) {
-        ucx_buffers_close(link);
-        if (link->context != NULL)
-            link->ucx.cleanup(link->context);
-    }
+    if (!is_left && link->context != NULL)
+        link->ucx.cleanup(link->context);
+    if (is_left)
+        link->net.made = NULL;
+    pen_net_close(&link->net);
     if (!link->has_fd && link->fd >= 0)
         (void)close(link->fd);
-    if (link->peer != NULL)
-        host->release(host->ctx, link->peer);
+    host->release(host->ctx, link->ep);
     host->release(host->ctx, link);
 }
 
@@ -133,10 +133,10 @@ static pen_status connect_one(ucx_link *link, pen_peer peer, const ucx_address *
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
         .address = (const ucp_address_t *)(const void *)address->bytes,
     };
-    ucs_status_t status = link->ucx.ep_create(link->worker, &params, &link->peer[peer].ep);
+    ucs_status_t status = link->ucx.ep_create(link->worker, &params, &link->ep[peer]);
     if (status == UCS_OK)
         return PEN_OK;
-    link->peer[peer].ep = NULL;
+    link->ep[peer] = NULL;
     host->log(host->ctx, PEN_LOG_ERROR,
               "cannot connect over ucx: no transport reaches rank %u: %s; name other transports "
               "with PENSTOCK_UCX_TLS or UCX_TLS, the same on all hosts",
@@ -148,7 +148,7 @@ static pen_status ucx_connect(pen_link *base, const void *blobs, pen_peer count)
 {
     ucx_link *link = ucx_of(base);
     const ucx_address *addresses = blobs;
-    pen_status status = count == link->peers ? PEN_OK : PEN_ERR_ARGUMENT;
+    pen_status status = count == link->net.peers ? PEN_OK : PEN_ERR_ARGUMENT;
     for (pen_peer i = 0; status == PEN_OK && i < count; i++) {
         pen_peer peer = (base->self + i) % count; /* not all ranks begin with the same peer */
         ucx_address address;
@@ -177,7 +177,7 @@ static pen_status check_limits(const ucx_link *link)
                   (long long)link->config.window);
         return PEN_ERR_ARGUMENT;
     }
-    const rlim_t needed = (rlim_t)link->peers * DESCRIPTORS_EACH + DESCRIPTORS_OWN;
+    const rlim_t needed = (rlim_t)link->net.peers * DESCRIPTORS_EACH + DESCRIPTORS_OWN;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return PEN_OK;
@@ -189,7 +189,7 @@ static pen_status check_limits(const ucx_link *link)
     host->log(host->ctx, PEN_LOG_ERROR,
               "cannot open the ucx conduit: %llu descriptors are allowed, and %u peers may need "
               "%llu; raise \"ulimit -n\"",
-              (unsigned long long)limit.rlim_max, link->peers, (unsigned long long)needed);
+              (unsigned long long)limit.rlim_max, link->net.peers, (unsigned long long)needed);
     return PEN_ERR_RESOURCE;
 }
 
@@ -206,7 +206,7 @@ static pen_status open_context(ucx_link *link)
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                       UCP_PARAM_FIELD_MT_WORKERS_SHARED,
         .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
-        .estimated_num_eps = link->peers,
+        .estimated_num_eps = link->net.peers,
         .mt_workers_shared = 0,
     };
     if (status == UCS_OK)
@@ -222,7 +222,7 @@ static pen_status open_worker(ucx_link *link)
     const ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
-        .am_alignment = UCX_ALIGN,
+        .am_alignment = PEN_NET_ALIGN,
     };
     const ucp_am_handler_param_t handler = {
         .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
@@ -256,9 +256,9 @@ static void set_caps(ucx_link *link)
         .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT | PEN_CAP_COPIES,
         .frame_max = UCX_FRAME_MAX,
         .frame_copy_max = UCX_FRAME_MAX,
-        .frame_overhead = UCX_OVERHEAD,
+        .frame_overhead = PEN_NET_OVERHEAD,
         .frame_grain = UCX_GRAIN,
-        .inbox_len = (size_t)link->config.window * link->peers,
+        .inbox_len = (size_t)link->config.window * link->net.peers,
         .addr_len = sizeof(ucx_address),
     };
 }
@@ -266,29 +266,30 @@ static void set_caps(ucx_link *link)
 static ucx_link *alloc_link(const pen_link_params *params)
 {
     const pen_host *host = params->host;
+    const uint32_t token = params->job_key != NULL ? pen_seal_epoch(params->job_key) : 0;
+    const size_t ep_len = params->peers * sizeof(ucp_ep_h);
     ucx_link *link = host->alloc(host->ctx, sizeof *link, PEN_CACHE_LINE);
-    size_t peers_len = params->peers * sizeof *link->peer;
-    ucx_peer *peer = host->alloc(host->ctx, peers_len, _Alignof(ucx_peer));
-    if (link == NULL || peer == NULL) {
+    ucp_ep_h *ep = host->alloc(host->ctx, ep_len, _Alignof(ucp_ep_h));
+    if (link != NULL)
+        memset(link, 0, sizeof *link);
+    if (link == NULL || ep == NULL ||
+        !pen_net_open(&link->net, params, link, token, UCX_FRAME_MAX)) {
         host->log(host->ctx, PEN_LOG_ERROR,
                   "cannot open the ucx conduit: memory for %u peers: %s; free some memory",
                   params->peers, strerror(errno));
         if (link != NULL)
             host->release(host->ctx, link);
-        if (peer != NULL)
-            host->release(host->ctx, peer);
+        if (ep != NULL)
+            host->release(host->ctx, ep);
         return NULL;
     }
-    memset(link, 0, sizeof *link);
-    memset(peer, 0, peers_len);
+    memset(ep, 0, ep_len);
     link->base = (pen_link){
         .ops = &ucx_ops, .wait = &ucx_wait, .due = &ucx_due, .host = host, .self = params->self
     };
     link->config = *(const ucx_config *)params->config;
-    link->peers = params->peers;
-    link->peer = peer;
+    link->ep = ep;
     link->fd = -1;
-    link->token = params->job_key != NULL ? pen_seal_epoch(params->job_key) : 0;
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
         link->arrived[lane].last_next = &link->arrived[lane].first;
     pen_lock_init(&link->lock, params->concurrency);

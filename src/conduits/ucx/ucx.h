@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ucx.h: shared by the files of the ucx conduit: the functions of UCX, the link, and the layout
- * of a frame. */
+/* ucx.h: shared by the files of the ucx conduit: the functions of UCX, and the link. A frame is the
+ * data of one UCX message, as link/netlib.h lays it out. */
 #ifndef PEN_CONDUITS_UCX_UCX_H
 #define PEN_CONDUITS_UCX_UCX_H
 
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "link/netlib.h"
 #include "os/lock.h"
 
 #include <stdbool.h>
@@ -54,25 +55,10 @@ pen_status ucx_library_open(const pen_host *host, const char *name, ucx_library 
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* A frame is the data of one UCX message: the word, the engine's head padded to a multiple of 16,
- * the body. */
-typedef struct ucx_word {
-    uint32_t from;
-    uint8_t lane;
-    uint8_t head_words; /* of 8 bytes */
-    uint16_t zero;
-    uint32_t body_len;
-    uint32_t token; /* derived from the job's key: messages of strangers lack it */
-} ucx_word;
-
 enum {
     UCX_AM_ID = 7,
-    UCX_ALIGN = 16,
     UCX_FRAME_MAX = 16384,
-    UCX_OVERHEAD = 64, /* counted for each frame: the word, padding, bookkeeping */
     UCX_GRAIN = 64,
-    UCX_SHORT_LEN = 512, /* memory of a short frame on its way */
-    UCX_LONG_LEN = UCX_FRAME_MAX + 256,
     UCX_ADDRESS_MAX = PEN_ADDR_LEN_MAX - 8,
 };
 
@@ -81,24 +67,12 @@ typedef struct ucx_address { /* has the same length in all ranks */
     unsigned char bytes[UCX_ADDRESS_MAX];
 } ucx_address;
 _Static_assert(sizeof(ucx_address) == PEN_ADDR_LEN_MAX, "a link publishes this many bytes");
-_Static_assert(sizeof(ucx_word) == UCX_ALIGN, "the head behind the word is aligned");
-
-struct ucx_link;
-
-typedef struct ucx_buffer {      /* a frame on its way out */
-    struct ucx_buffer *next;     /* in a list of free ones */
-    struct ucx_buffer *next_all; /* in the list of all */
-    struct ucx_link *link;
-    pen_peer to;
-    bool is_long;
-    _Alignas(UCX_ALIGN) unsigned char bytes[];
-} ucx_buffer;
 
 typedef struct ucx_arrival { /* a frame that has come and is not yet delivered */
     struct ucx_arrival *next;
     void *data; /* UCX's, or the copy below */
     bool is_copy;
-    uint32_t from, head_len, body_len;
+    pen_net_word word;
 } ucx_arrival;
 
 typedef struct ucx_list {
@@ -110,11 +84,6 @@ typedef struct ucx_config {
     int64_t window;
 } ucx_config;
 
-typedef struct ucx_peer {
-    ucp_ep_h ep;
-    bool is_lost, is_told; /* told: the engine knows */
-} ucx_peer;
-
 typedef struct ucx_link {
     pen_link base; /* first: the engine sees a pen_link */
     ucx_config config;
@@ -124,15 +93,10 @@ typedef struct ucx_link {
     ucp_worker_h worker;
     int fd;      /* UCX's descriptor, or an eventfd that is never readable */
     bool has_fd; /* it is UCX's */
-    uint32_t token;
-    pen_peer peers;
-    ucx_peer *peer;
-    uint32_t pending; /* frames that UCX has not yet sent */
-    uint32_t lost, no_memory;
-    ucx_buffer *free_short, *free_long, *all_buffers;
+    pen_net net;
+    ucp_ep_h *ep; /* by peer */
     ucx_arrival *free_arrivals;
     ucx_list arrived[PEN_LANES];
-    uint64_t bad_source, bad_frame; /* since the last poll has reported them */
 } ucx_link;
 
 static inline ucx_link *ucx_of(pen_link *link) { return (ucx_link *)(void *)link; }
@@ -146,9 +110,6 @@ ucs_status_t ucx_on_arrival(void *owner, const void *header, size_t header_len, 
 
 /* Frees what has arrived; the worker is still there. */
 void ucx_arrivals_close(ucx_link *link);
-
-/* Frees the memory of frames on their way out; the worker is gone. */
-void ucx_buffers_close(ucx_link *link);
 
 extern const pen_wait_ops ucx_wait;
 extern const pen_due_ops ucx_due;
