@@ -2,7 +2,6 @@
 /* netlib.c: see netlib.h. */
 #include "link/netlib.h"
 
-#include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
 #include "diag/counters.h"

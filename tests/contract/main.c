@@ -126,6 +126,7 @@ static const struct variant {
     { "bounded", "three frames for each lane", 3, { NULL }, start_least, ANYHOW },
     { "bounded", "frames late and out of order", 4, { NULL }, start_late, ANYHOW },
     { "bounded", "an inbox shorter than a frame", 3, { NULL }, start_short, NO_THREADS },
+    { "ofi", "the least window", 5, { "PENSTOCK_OFI_WINDOW=64K" }, NULL, NO_THREADS },
     { "ucx", "tcp", 3, { "PENSTOCK_UCX_TLS=tcp,self" }, NULL, ANYHOW },
     { "ucx", "shared memory", 3, { "PENSTOCK_UCX_TLS=posix,cma,self" }, NULL, ANYHOW },
     { "ucx",
