@@ -199,7 +199,7 @@ static unsigned take_arrived(ofi_link *link, ofi_arrival *arrivals, unsigned mos
 static unsigned hand_or_stash(ofi_link *link, const ofi_arrival *arrival, unsigned lanes)
 {
     const pen_lane lane = (pen_lane)arrival->word.lane;
-    const bool is_asked = (lanes & PEN_LANE_BIT(lane)) != 0 && link->stash.first[lane] == NULL;
+    const bool is_asked = (lanes & PEN_LANE_BIT(lane)) != 0;
     if (pen_likely(is_asked && (uintptr_t)arrival->data % PEN_NET_ALIGN == 0)) {
         pen_net_hand(link->base.host, &arrival->word, arrival->data);
         return 1;
