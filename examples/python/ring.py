@@ -37,4 +37,6 @@ while not heard:
 pen.gex_Event_Wait(c_void_p(pen.gex_Coll_BarrierNB(team, 0)))
 mine = c_uint64.from_address(pen.gex_Segment_QueryAddr(segment)).value
 print(f"rank {rank} of {size}: heard {heard[0]}, mine {mine}, back {back.value}", flush=True)
+# A rank that calls gasnet_exit ends the ranks that are still in a barrier, so all print before.
+pen.gex_Event_Wait(c_void_p(pen.gex_Coll_BarrierNB(team, 0)))
 pen.gasnet_exit((heard, mine, back.value) != ([before], 1000 + before, 1000 + rank))
