@@ -120,6 +120,21 @@ class Running(Case):
         self.assertGreater(net_count, 2 * shm)
         self.assertGreater(shm, 0)
 
+    def test_conduits_over_a_library_reach_other_hosts(self):
+        """By TCP, with shared memory inside each host. One rank of eight is on the same host as the sender."""
+        for conduit, variable, value in (("ucx", "PENSTOCK_UCX_TLS", "tcp,self"), ("ofi", "PENSTOCK_OFI_PROVIDER", "tcp"),
+                                         ("ofi", "PENSTOCK_OFI_PROVIDER", "net")):
+            if not os.path.exists(os.path.join(BUILD, "lib", "penstock", f"libpenstock-{conduit}.so")):
+                continue
+            with self.subTest(conduit=conduit, by=value):
+                done = self.good(run(os.path.join(EXAMPLES, "randomaccess"), "am", "-m", "14",
+                                     options=["--conduit", conduit, "--env", variable], **{variable: value}))
+                self.assertIn("randomaccess am: verified", done.stdout)
+                self.assertRegex(done.stdout, rf"(?m)^  conduit +{conduit}$")
+                shm, net_count = map(int, re.search(r"^  AMs +0 +(\d+) +(\d+)$", done.stdout, re.M).groups())
+                self.assertGreater(net_count, 2 * shm)
+                self.assertGreater(shm, 0)
+
     def test_a_program_that_was_built_for_smp_is_refused(self):
         folder = os.path.join(BUILD, "tests", "launch")
         done = run(os.path.join(folder, "built_for.smp"))
