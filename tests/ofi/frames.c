@@ -411,7 +411,7 @@ static void memory_of_frames_is_used_again(void **state)
         ofi_drain(&link);
     }
     assert_int_equal(fake.injects, 20 * 8);
-    assert_int_equal(fake.allocs, 9); /* what is injected needs memory only meanwhile */
+    assert_int_equal(fake.allocs, 9); /* an injected frame needs memory only for the call */
     link_end(&link);
 }
 

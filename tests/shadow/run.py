@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the shadow-memory checker in every constellation until enough operations are checked.
 
-    run.py <penstock> <folder of shadow.seq, .par and .everything> --ops N [--seed N] [--short] [--udp [--lossy] | --extoll]
+    run.py <penstock> <folder of shadow.seq, .par and .everything> --ops N [--seed N] [--short] [--udp [--lossy] | --extoll | --conduit NAME]
 
 Each constellation gets its share of N; all have to end well, and together they have to have checked
 N operations. --seed: the first of the seeds, one more for each run, so that the same command makes the
@@ -85,10 +85,13 @@ def main():
     parser.add_argument("--udp", action="store_true")
     parser.add_argument("--lossy", action="store_true")
     parser.add_argument("--extoll", action="store_true")
+    parser.add_argument("--conduit", help="a conduit without settings of its own here: the constellations of --udp")
     arguments = parser.parse_args()
     rows = THREADS_ONLY if arguments.threads_only else SHORT if arguments.short else CONSTELLATIONS
     if arguments.udp:
         rows = [row[:4] + (LOSSY if arguments.lossy else {},) for row in UDP]
+    if arguments.conduit:
+        rows = UDP
     if arguments.extoll:
         rows = EXTOLL
     shares = sum(row[3] for row in rows)
@@ -96,10 +99,9 @@ def main():
     for i, (program, ranks, options, share, impair) in enumerate(rows):
         ops = int(arguments.ops * share / shares) + 1
         command = [arguments.penstock, "run", "-n", str(ranks), "--timeout", str(int(patience(arguments.limit)))]
-        if arguments.udp:
-            command += ["--conduit", "udp"]
-        if arguments.extoll:
-            command += ["--conduit", "extoll"]
+        conduit = "udp" if arguments.udp else "extoll" if arguments.extoll else arguments.conduit
+        if conduit:
+            command += ["--conduit", conduit]
         for name, value in impair.items():
             command += ["--env", f"PENSTOCK_{'EXTOLL' if arguments.extoll else 'IMPAIR'}_{name}={value}"]
         command += [os.path.join(arguments.folder, f"shadow.{program}"), *options]
