@@ -10,6 +10,9 @@
 #include "os/lock.h"
 
 #include <string.h>
+#include <sys/resource.h>
+
+enum { DESCRIPTORS_OWN = 64 }; /* that a library needs beside those for peers */
 
 static uint32_t padded(uint32_t len)
 {
@@ -19,6 +22,32 @@ static uint32_t padded(uint32_t len)
 size_t pen_net_len(uint32_t head_len, uint32_t body_len)
 {
     return sizeof(pen_net_word) + padded(head_len) + (size_t)padded(body_len);
+}
+
+pen_status pen_net_check_limits(const pen_link_params *params, const char *conduit,
+                                const char *variable, int64_t window, unsigned each)
+{
+    const pen_host *host = params->host;
+    if (window < PEN_NET_WINDOW_LEAST || window > PEN_NET_WINDOW_MOST) {
+        host->log(host->ctx, PEN_LOG_ERROR, "cannot use %s=%lld: it has to be from 64K to 64M",
+                  variable, (long long)window);
+        return PEN_ERR_ARGUMENT;
+    }
+    const rlim_t needed = (rlim_t)params->peers * each + DESCRIPTORS_OWN;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return PEN_OK;
+    if (limit.rlim_max >= needed) {
+        limit.rlim_cur = needed;
+        if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+            return PEN_OK;
+    }
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot open the %s conduit: %llu descriptors are allowed, and %u peers may need "
+              "%llu; raise \"ulimit -n\"",
+              conduit, (unsigned long long)limit.rlim_max, params->peers,
+              (unsigned long long)needed);
+    return PEN_ERR_RESOURCE;
 }
 
 bool pen_net_open(pen_net *out, const pen_link_params *params, void *link, uint32_t token,

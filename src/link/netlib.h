@@ -3,10 +3,12 @@
  * the bytes of a frame, memory for frames on their way out, and peers that are lost. Such a link
  * copies every frame, and the library moves the copy.
  *
- * All functions but pen_net_hand need the lock of the link, which guards a pen_net. */
+ * All functions but pen_net_check_limits and pen_net_hand need the lock of the link, which guards a
+ * pen_net. */
 #ifndef PEN_LINK_NETLIB_H
 #define PEN_LINK_NETLIB_H
 
+#include "base/status.h"
 #include "conduit/conduit.h"
 #include "os/lock.h"
 
@@ -59,6 +61,14 @@ typedef struct pen_net {
     bool is_memory_out;             /* a frame was lost for want of memory */
     uint64_t bad_source, bad_frame; /* since pen_net_tell has counted them */
 } pen_net;
+
+enum { PEN_NET_WINDOW_LEAST = 64 * 1024, PEN_NET_WINDOW_MOST = 64 * 1024 * 1024 };
+
+/* Checks the window, which `variable` sets, and that the process may open the descriptors that the
+ * library needs, `each` for a peer and some by itself; raises the soft limit if need be. conduit:
+ * its name, for messages. Fails: the reason is logged. */
+pen_status pen_net_check_limits(const pen_link_params *params, const char *conduit,
+                                const char *variable, int64_t window, unsigned each);
 
 /* Fills *out. Returns false if there is no memory. */
 bool pen_net_open(pen_net *out, const pen_link_params *params, void *link, uint32_t token,

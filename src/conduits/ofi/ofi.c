@@ -15,14 +15,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
-enum {
-    WINDOW_LEAST = 64 * 1024,
-    WINDOW_MOST = 64 * 1024 * 1024,
-    DESCRIPTORS_EACH = 1, /* that a provider over TCP needs for a peer, and that it needs itself */
-    DESCRIPTORS_OWN = 64,
-};
+enum { DESCRIPTORS_EACH = 1 }; /* that a provider over TCP may need for a peer */
 
 static const pen_knob knobs[] = {
     { "PENSTOCK_OFI_LIBRARY", PEN_KNOB_STRING, "libfabric.so.1", offsetof(ofi_config, library),
@@ -148,31 +142,6 @@ static const pen_link_ops ofi_ops = {
     .poll = ofi_poll,
 };
 
-static pen_status check_limits(const ofi_link *link)
-{
-    const pen_host *host = link->base.host;
-    if (link->config.window < WINDOW_LEAST || link->config.window > WINDOW_MOST) {
-        host->log(host->ctx, PEN_LOG_ERROR,
-                  "cannot use PENSTOCK_OFI_WINDOW=%lld: it has to be from 64K to 64M",
-                  (long long)link->config.window);
-        return PEN_ERR_ARGUMENT;
-    }
-    const rlim_t needed = (rlim_t)link->net.peers * DESCRIPTORS_EACH + DESCRIPTORS_OWN;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
-        return PEN_OK;
-    if (limit.rlim_max >= needed) {
-        limit.rlim_cur = needed;
-        if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
-            return PEN_OK;
-    }
-    host->log(host->ctx, PEN_LOG_ERROR,
-              "cannot open the ofi conduit: %llu descriptors are allowed, and %u peers may need "
-              "%llu; raise \"ulimit -n\"",
-              (unsigned long long)limit.rlim_max, link->net.peers, (unsigned long long)needed);
-    return PEN_ERR_RESOURCE;
-}
-
 static ofi_link *alloc_link(const pen_link_params *params)
 {
     const pen_host *host = params->host;
@@ -219,7 +188,8 @@ static pen_status ofi_open(const pen_link_params *params, pen_link **out)
         .inbox_len = (size_t)link->config.window * params->peers,
         .addr_len = sizeof(ofi_address),
     };
-    pen_status status = check_limits(link);
+    pen_status status = pen_net_check_limits(params, "ofi", "PENSTOCK_OFI_WINDOW",
+                                             link->config.window, DESCRIPTORS_EACH);
     if (status == PEN_OK)
         status = ofi_library_open(params->host, link->config.library, &link->ofi);
     if (status == PEN_OK)

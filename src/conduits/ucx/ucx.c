@@ -15,15 +15,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-enum {
-    WINDOW_LEAST = 64 * 1024,
-    WINDOW_MOST = 64 * 1024 * 1024,
-    DESCRIPTORS_EACH = 4, /* that UCX may need for a peer, and that it needs by itself */
-    DESCRIPTORS_OWN = 64,
-};
+enum { DESCRIPTORS_EACH = 4 }; /* that UCX may need for a peer */
 
 static const pen_knob knobs[] = {
     { "PENSTOCK_UCX_LIBRARY", PEN_KNOB_STRING, "libucp.so.0", offsetof(ucx_config, library),
@@ -168,31 +162,6 @@ static const pen_link_ops ucx_ops = {
     .poll = ucx_poll,
 };
 
-static pen_status check_limits(const ucx_link *link)
-{
-    const pen_host *host = link->base.host;
-    if (link->config.window < WINDOW_LEAST || link->config.window > WINDOW_MOST) {
-        host->log(host->ctx, PEN_LOG_ERROR,
-                  "cannot use PENSTOCK_UCX_WINDOW=%lld: it has to be from 64K to 64M",
-                  (long long)link->config.window);
-        return PEN_ERR_ARGUMENT;
-    }
-    const rlim_t needed = (rlim_t)link->net.peers * DESCRIPTORS_EACH + DESCRIPTORS_OWN;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
-        return PEN_OK;
-    if (limit.rlim_max >= needed) {
-        limit.rlim_cur = needed;
-        if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
-            return PEN_OK;
-    }
-    host->log(host->ctx, PEN_LOG_ERROR,
-              "cannot open the ucx conduit: %llu descriptors are allowed, and %u peers may need "
-              "%llu; raise \"ulimit -n\"",
-              (unsigned long long)limit.rlim_max, link->net.peers, (unsigned long long)needed);
-    return PEN_ERR_RESOURCE;
-}
-
 static pen_status open_context(ucx_link *link)
 {
     ucp_config_t *config = NULL;
@@ -302,7 +271,8 @@ static pen_status ucx_open(const pen_link_params *params, pen_link **out)
     if (link == NULL)
         return PEN_ERR_MEMORY;
     set_caps(link);
-    pen_status status = check_limits(link);
+    pen_status status = pen_net_check_limits(params, "ucx", "PENSTOCK_UCX_WINDOW",
+                                             link->config.window, DESCRIPTORS_EACH);
     if (status == PEN_OK)
         status = ucx_library_open(params->host, link->config.library, &link->ucx);
     if (status == PEN_OK)
