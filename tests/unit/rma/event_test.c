@@ -207,7 +207,7 @@ static void *finish_and_free(void *ctx)
 static void one_thread_may_free_what_another_takes(void **state)
 {
     fixture *f = *state;
-    handover over = { 0 };
+    handover over = { .slot = { NULL } };
     pthread_t other;
     assert_int_equal(pthread_create(&other, NULL, finish_and_free, &over), 0);
     for (uint32_t i = 0; i < HANDED;) {
