@@ -61,8 +61,8 @@ void check_rank(const eng_world *world, uint32_t self)
                     atomic_load(&port->backlog.queued));
     if (!world->is_talking) /* not all may have begun */
         return;
-    sim_dice dice = { world->network.now_ns + self };
-    uint32_t peer = sim_below(&dice, world->plan.ranks);
+    pen_sim_dice dice = { world->network.now_ns + self };
+    uint32_t peer = pen_sim_below(&dice, world->plan.ranks);
     check_pair(world, self, peer, false);
     check_pair(world, peer, self, false);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* conduit.c: the conduit of a simulated world, over the network of ../sim/network.h. */
+/* conduit.c: the conduit of a simulated world, over the network of sim/network.h. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -11,16 +11,16 @@ static eng_rank *rank_of(pen_link *link) { return pen_container_of(link, eng_ran
 
 /* ---- the network's end ----------------------------------------------------------------------- */
 
-void conduit_arrive(void *ctx, sim_datagram *datagram)
+void conduit_arrive(void *ctx, pen_sim_datagram *datagram)
 {
     eng_world *world = ctx;
     eng_rank *to = &world->ranks[datagram->to];
     if (to->phase >= RANK_DEAD || to->inbox.count == INBOX_MAX) {
         world->overflows += to->inbox.count == INBOX_MAX;
-        sim_datagram_free(&world->network, datagram);
+        pen_sim_datagram_free(&world->network, datagram);
         return;
     }
-    sim_queue_add(&to->inbox, datagram);
+    pen_sim_queue_add(&to->inbox, datagram);
     world_rouse(to);
 }
 
@@ -46,11 +46,11 @@ static pen_post link_post(pen_link *link, pen_peer to, pen_lane lane, const pen_
                           pen_op *op)
 {
     eng_rank *from = rank_of(link);
-    sim_network *network = &from->world->network;
-    if (!sim_is_sound(&network->way, frame))
+    pen_sim_network *network = &from->world->network;
+    if (!pen_sim_is_sound(&network->way, frame))
         engine_fail(from->world, "a frame of %u and %u bytes is posted", frame->head_len,
                     frame->body_len);
-    pen_post result = sim_send(network, from->job.rank, to, lane, frame, op);
+    pen_post result = pen_sim_send(network, from->job.rank, to, lane, frame, op);
     from->is_restless |= result == PEN_POST_AGAIN;
     return result;
 }
@@ -72,11 +72,11 @@ static unsigned link_poll(pen_link *link, unsigned lanes, unsigned budget)
     const pen_host *host = link->host;
     unsigned count = report_left(mine);
     (void)lanes; /* the reliable link sorts them */
-    for (sim_datagram *first; count < budget && (first = sim_queue_take(&mine->inbox)) != NULL;
-         count++) {
+    for (pen_sim_datagram *first;
+         count < budget && (first = pen_sim_queue_take(&mine->inbox)) != NULL; count++) {
         host->deliver(host->ctx, first->from, first->lane, first->head, first->head_len,
                       first->body_len != 0 ? first->body : NULL, first->body_len);
-        sim_datagram_free(&mine->world->network, first);
+        pen_sim_datagram_free(&mine->world->network, first);
     }
     if (count != 0) {
         mine->idle_polls = 0;
@@ -92,7 +92,7 @@ static void link_close(pen_link *link)
 {
     eng_rank *mine = rank_of(link);
     (void)report_left(mine);
-    sim_forget(&mine->world->network, mine->job.rank); /* their memory is about to be freed */
+    pen_sim_forget(&mine->world->network, mine->job.rank); /* their memory is about to be freed */
 }
 
 static pen_status link_address(pen_link *link, void *blob)
@@ -127,7 +127,7 @@ static int conduit_score(pen_peer peers, const char **why_not)
 static pen_status conduit_open(const pen_link_params *params, pen_link **out)
 {
     eng_rank *mine = params->host->ctx; /* its job, whose first field it is */
-    const sim_way *way = &mine->world->network.way;
+    const pen_sim_way *way = &mine->world->network.way;
     bool may_defer = way->defer != 0;
     mine->link = (pen_link){ .ops = &link_ops,
                              .host = params->host,

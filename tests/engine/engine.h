@@ -6,7 +6,7 @@
  * control sockets.
  *
  * Everything follows from a seed. Each rank sends active messages of every kind, puts and gets and
- * joins collectives, while the network behaves as ../sim/network.h describes; ranks stop, or one
+ * joins collectives, while the network behaves as sim/network.h describes; ranks stop, or one
  * dies. Checked: each message, and each answer, is handled once and equals the one that was sent;
  * memory read is memory written; credits hold between every two ranks at any time and are
  * conserved at the end; copies and backlogs are bounded; after the last fault the job ends in
@@ -14,17 +14,16 @@
 #ifndef PEN_TESTS_ENGINE_ENGINE_H
 #define PEN_TESTS_ENGINE_ENGINE_H
 
-#include "../sim/network.h"
-
 #include "job/job.h"
 #include "launch/exit_rule.h"
 #include "reliable/reliable.h"
+#include "sim/dice.h"
+#include "sim/fibers.h"
+#include "sim/network.h"
 
-#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <ucontext.h>
 
 enum { RANKS_MAX = 1024, MESSAGES_LEAST = 1000, BUFFER_LEN = 1 << 15 };
 
@@ -35,7 +34,7 @@ typedef struct eng_plan {
     bool has_death, near_wrap;
     double idle;
     uint64_t compute_ns, look_ns; /* interval at which a waiting rank looks */
-    sim_way way;
+    pen_sim_way way;
 } eng_plan;
 
 eng_plan plan_of(uint64_t seed, uint32_t ranks); /* ranks 0: the seed decides */
@@ -43,9 +42,9 @@ eng_plan plan_of(uint64_t seed, uint32_t ranks); /* ranks 0: the seed decides */
 typedef struct eng_world eng_world;
 typedef struct eng_rank eng_rank;
 
-#define NAP_NS_MIN (2 * SIM_US)
+#define NAP_NS_MIN (2 * PEN_SIM_US)
 
-enum { EVENT_DIE = SIM_OWN, EVENT_SUPERVISE };
+enum { EVENT_DIE = PEN_SIM_OWN, EVENT_SUPERVISE };
 
 /* The state of a rank while it does not run. */
 typedef enum rank_phase { RANK_WAITS, RANK_COMPUTES, RANK_DEAD, RANK_OVER } rank_phase;
@@ -58,11 +57,8 @@ struct eng_rank {
     pen_job job; /* first */
     eng_world *world;
     pen_turns turns;
-    pen_link link;      /* the network's link, below the reliable one */
-    ucontext_t context; /* its first context, and ... */
-    jmp_buf here;       /* ... its place when it handed over */
-    bool has_begun;
-    char *stack;
+    pen_link link; /* the network's link, below the reliable one */
+    pen_sim_fiber fiber;
     rank_phase phase;
     int status;          /* once over */
     uint64_t wake_at_ns; /* while it waits */
@@ -70,11 +66,11 @@ struct eng_rank {
     uint64_t nap_ns;     /* delay before its next attempt */
     bool is_restless;    /* an attempt is due: the network had no room, for example */
     unsigned idle_polls;
-    sim_queue inbox;
+    pen_sim_queue inbox;
     eng_left *left; /* bodies that the network has read, to be reported */
     uint32_t left_count, left_max;
-    int control;   /* the supervisor's end */
-    sim_dice dice; /* its own choices; the network has other dice */
+    int control;       /* the supervisor's end */
+    pen_sim_dice dice; /* its own choices; the network has other dice */
     /* traffic */
     char *segment;
     uint64_t *segments; /* addresses of all ranks, as this rank sees them */
@@ -85,11 +81,10 @@ struct eng_rank {
 
 struct eng_world {
     eng_plan plan;
-    sim_network network;
+    pen_sim_network network;
     uint64_t events;
     eng_rank *ranks, *running;
-    ucontext_t context; /* context of the thread itself */
-    jmp_buf here;
+    pen_sim_stage stage;
     uint32_t over, boot_generation;
     char *arena;
     size_t arena_len;
@@ -128,7 +123,7 @@ void world_talk_begins(eng_world *world);
 
 /* conduit.c */
 extern const pen_conduit engine_conduit;
-void conduit_arrive(void *world, sim_datagram *datagram);
+void conduit_arrive(void *world, pen_sim_datagram *datagram);
 void conduit_left(void *world, uint32_t from, pen_op *op);
 
 /* supervisor.c */

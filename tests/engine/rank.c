@@ -30,8 +30,8 @@ static eng_rank *rank_of(void *token) { return (eng_rank *)((pen_token *)token)-
 
 static uint64_t hash_of(uint64_t value)
 {
-    sim_dice dice = { value };
-    return sim_next(&dice);
+    pen_sim_dice dice = { value };
+    return pen_sim_next(&dice);
 }
 
 static uint32_t sender_of(const eng_world *world, uint32_t id) { return id / world->plan.messages; }
@@ -163,7 +163,7 @@ static void send_message(eng_rank *mine, uint32_t peer)
     bool has_body = is_long || hash_of(id) % 8 >= 5;
     size_t most = is_long ? mine->world->plan.stripe_len / 2
                           : sizeof mine->buffer; /* length of a Medium: more than a frame */
-    size_t len = has_body ? (size_t)sim_log_uniform(&mine->dice, 1, most) : 0;
+    size_t len = has_body ? (size_t)pen_sim_log_uniform(&mine->dice, 1, most) : 0;
     fill(mine->buffer, len, hash_of(id));
     if (is_long) {
         mine->longs[peer] = id + 1;
@@ -181,8 +181,8 @@ static void send_message(eng_rank *mine, uint32_t peer)
 static void put_and_get(eng_rank *mine, uint32_t peer)
 {
     size_t half = mine->world->plan.stripe_len / 2;
-    size_t len = (size_t)sim_log_uniform(&mine->dice, 1, half);
-    uint64_t what = sim_next(&mine->dice);
+    size_t len = (size_t)pen_sim_log_uniform(&mine->dice, 1, half);
+    uint64_t what = pen_sim_next(&mine->dice);
     char *there = stripe_of(mine, peer) + half;
     pen_thread *thread = &mine->job.first_thread;
     fill(mine->buffer, len, what);
@@ -311,13 +311,13 @@ static void talk(eng_rank *mine)
     const uint32_t turn_len = plan->messages / TURNS + 1;
     world_talk_begins(mine->world);
     for (uint32_t i = 0; i < plan->messages; i++) {
-        send_message(mine, sim_below(&mine->dice, mine->job.size));
-        if (plan->idle != 0 && sim_hits(&mine->dice, plan->idle))
-            world_compute(mine, sim_next(&mine->dice) % plan->compute_ns);
+        send_message(mine, pen_sim_below(&mine->dice, mine->job.size));
+        if (plan->idle != 0 && pen_sim_hits(&mine->dice, plan->idle))
+            world_compute(mine, pen_sim_next(&mine->dice) % plan->compute_ns);
         if (i % 8 == 0)
             (void)pen_progress_poll(&mine->job.progress);
-        if (sim_below(&mine->dice, 32) == 0)
-            put_and_get(mine, sim_below(&mine->dice, mine->job.size));
+        if (pen_sim_below(&mine->dice, 32) == 0)
+            put_and_get(mine, pen_sim_below(&mine->dice, mine->job.size));
         if (i % turn_len == turn_len - 1) {
             add_up(mine, i);
             broadcast(mine, i % mine->job.size);
@@ -409,7 +409,7 @@ void rank_open(eng_world *world, uint32_t self)
     mine->control = ends[0];
     mine->turns = (pen_turns){ turn_wait, mine };
     mine->dice.state = hash_of(world->plan.seed) + self;
-    sim_queue_init(&mine->inbox);
+    pen_sim_queue_init(&mine->inbox);
     mine->segments = calloc(world->plan.ranks, sizeof *mine->segments);
     mine->longs = calloc(world->plan.ranks, sizeof *mine->longs);
     if (mine->segments == NULL || mine->longs == NULL)
@@ -431,8 +431,8 @@ void rank_open(eng_world *world, uint32_t self)
 
 void rank_close(eng_rank *mine)
 {
-    for (sim_datagram *first; (first = sim_queue_take(&mine->inbox)) != NULL;)
-        sim_datagram_free(&mine->world->network, first);
+    for (pen_sim_datagram *first; (first = pen_sim_queue_take(&mine->inbox)) != NULL;)
+        pen_sim_datagram_free(&mine->world->network, first);
     if (mine->segment != NULL)
         (void)munmap(mine->segment,
                      pen_align_up((size_t)mine->world->plan.ranks * mine->world->plan.stripe_len,

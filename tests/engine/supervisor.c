@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 enum { HEARD_AT_ONCE = 64 };
-#define EXIT_TIMEOUT_NS (1000 * SIM_SECOND) /* a rank that exceeds it hangs */
+#define EXIT_TIMEOUT_NS (1000 * PEN_SIM_SECOND) /* a rank that exceeds it hangs */
 /* A waiting rank checks ten times a second whether it is told to end (wait.c). It gets twice that
  * time. */
-#define HEARING_NS (200 * SIM_MS)
+#define HEARING_NS (200 * PEN_SIM_MS)
 
 void supervisor_open(eng_world *world)
 {
@@ -62,9 +62,9 @@ static void kill_rest(eng_world *world)
     for (uint32_t rank = 0; rank < world->plan.ranks; rank++) {
         if (world->rule_ranks[rank].gone)
             continue;
-        if (!sim_was_stopped(&world->network, rank, world->network.now_ns - HEARING_NS))
+        if (!pen_sim_was_stopped(&world->network, rank, world->network.now_ns - HEARING_NS))
             engine_fail(world, "rank %u has to be killed, since it does not end", rank);
-        sim_schedule(&world->network, world->network.now_ns, EVENT_DIE, rank, NULL);
+        pen_sim_schedule(&world->network, world->network.now_ns, EVENT_DIE, rank, NULL);
     }
 }
 

@@ -13,59 +13,60 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STACK_LEN = 256 << 10 };
-#define NAP_NS_MAX   (20 * SIM_MS)
-#define SLEEP_NS_MAX (200 * SIM_MS) /* longest interval between looks at other ranks' work */
-#define HEALING_NS   (300 * SIM_SECOND)
+#define NAP_NS_MAX   (20 * PEN_SIM_MS)
+#define SLEEP_NS_MAX (200 * PEN_SIM_MS) /* longest interval between looks at other ranks' work */
+#define HEALING_NS   (300 * PEN_SIM_SECOND)
 #define EVENTS_MAX   UINT64_C(40000) /* for each rank, plus a hundred for each of its messages */
-#define SUPERVISE_NS (20 * SIM_MS)
+#define SUPERVISE_NS (20 * PEN_SIM_MS)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 eng_plan plan_of(uint64_t seed, uint32_t ranks)
 {
-    sim_dice dice = { seed * 2 + (ranks != 0) };
-    eng_plan plan = { .seed = seed, .messages = MESSAGES_LEAST + sim_below(&dice, 200) };
-    plan.ranks = (uint32_t)sim_log_uniform(&dice, 2, 64);
+    pen_sim_dice dice = { seed * 2 + (ranks != 0) };
+    eng_plan plan = { .seed = seed, .messages = MESSAGES_LEAST + pen_sim_below(&dice, 200) };
+    plan.ranks = (uint32_t)pen_sim_log_uniform(&dice, 2, 64);
     if (ranks != 0)
         plan.ranks = ranks;
     plan.stripe_len = plan.ranks <= 6 ? 2 * BUFFER_LEN : plan.ranks <= 16 ? 8192 : 1024;
-    plan.way = sim_way_draw(&dice);
-    plan.has_death = sim_below(&dice, 12) == 0;
-    plan.near_wrap = sim_below(&dice, 2) == 0;
-    plan.idle = sim_chance(&dice, 0.2);
-    plan.compute_ns = sim_log_uniform(&dice, SIM_US, 200 * SIM_US);
-    plan.look_ns = sim_log_uniform(&dice, SIM_US, 20 * SIM_US);
+    plan.way = pen_sim_way_draw(&dice);
+    plan.has_death = pen_sim_below(&dice, 12) == 0;
+    plan.near_wrap = pen_sim_below(&dice, 2) == 0;
+    plan.idle = pen_sim_chance(&dice, 0.2);
+    plan.compute_ns = pen_sim_log_uniform(&dice, PEN_SIM_US, 200 * PEN_SIM_US);
+    plan.look_ns = pen_sim_log_uniform(&dice, PEN_SIM_US, 20 * PEN_SIM_US);
     return plan;
 }
 
-static sim_fault *plan_fault(eng_world *world, sim_fault_kind kind, uint64_t latest_ns)
+static pen_sim_fault *plan_fault(eng_world *world, pen_sim_fault_kind kind, uint64_t latest_ns)
 {
-    static const uint64_t longest_ns[] = { [SIM_PARTITION] = 2 * SIM_SECOND,
-                                           [SIM_STOPPED] = 60 * SIM_SECOND,
-                                           [SIM_NARROW] = SIM_NARROW_NS_MAX,
-                                           [SIM_DEAD] = 2 * SIM_MS };
-    return sim_fault_draw(&world->network, kind, latest_ns, longest_ns[kind]);
+    static const uint64_t longest_ns[] = { [PEN_SIM_PARTITION] = 2 * PEN_SIM_SECOND,
+                                           [PEN_SIM_STOPPED] = 60 * PEN_SIM_SECOND,
+                                           [PEN_SIM_NARROW] = PEN_SIM_NARROW_NS_MAX,
+                                           [PEN_SIM_DEAD] = 2 * PEN_SIM_MS };
+    return pen_sim_fault_draw(&world->network, kind, latest_ns, longest_ns[kind]);
 }
 
 static void plan_faults(eng_world *world)
 {
-    sim_dice *dice = &world->network.dice;
-    for (uint32_t more = sim_below(dice, SIM_FAULTS_MAX - 1); more != 0; more--)
-        (void)plan_fault(world, (sim_fault_kind)sim_below(dice, SIM_DEAD), 20 * SIM_MS);
+    pen_sim_dice *dice = &world->network.dice;
+    for (uint32_t more = pen_sim_below(dice, PEN_SIM_FAULTS_MAX - 1); more != 0; more--)
+        (void)plan_fault(world, (pen_sim_fault_kind)pen_sim_below(dice, PEN_SIM_DEAD),
+                         20 * PEN_SIM_MS);
     if (!world->plan.has_death)
         return;
-    const sim_fault *death = plan_fault(world, SIM_DEAD, 20 * SIM_MS);
-    sim_schedule(&world->network, death->from_ns, EVENT_DIE, death->rank, NULL);
+    const pen_sim_fault *death = plan_fault(world, PEN_SIM_DEAD, 20 * PEN_SIM_MS);
+    pen_sim_schedule(&world->network, death->from_ns, EVENT_DIE, death->rank, NULL);
 }
 
 /* Adds a fault that the ranks are certain to feel. Start-up may have outlasted all earlier faults,
  * and a frame may be under way for longer than this fault was to last. */
 void world_talk_begins(eng_world *world)
 {
-    sim_fault_kind kind = (sim_fault_kind)sim_below(&world->network.dice, SIM_NARROW);
+    pen_sim_fault_kind kind =
+        (pen_sim_fault_kind)pen_sim_below(&world->network.dice, PEN_SIM_NARROW);
     if (!world->is_talking)
-        plan_fault(world, kind, 20 * SIM_US)->is_certain = true;
+        plan_fault(world, kind, 20 * PEN_SIM_US)->is_certain = true;
     world->is_talking = true;
 }
 
@@ -74,44 +75,12 @@ void world_talk_begins(eng_world *world)
 static void wake_at(eng_rank *rank, uint64_t at_ns)
 {
     rank->wake_at_ns = at_ns;
-    sim_wake(&rank->world->network, rank->job.rank, at_ns);
-}
-
-/* swapcontext asks the kernel for the signal mask each time; _setjmp does not. AddressSanitizer
- * knows of the former only. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { BY_CONTEXT = 1 };
-#else
-enum { BY_CONTEXT = 0 };
-#endif
-
-static void to_world(eng_rank *rank)
-{
-    if (BY_CONTEXT) {
-        if (swapcontext(&rank->context, &rank->world->context) != 0)
-            abort();
-    } else if (_setjmp(rank->here) == 0) {
-        _longjmp(rank->world->here, 1);
-    }
-}
-
-static void to_rank(eng_world *world, eng_rank *rank)
-{
-    bool begins = !rank->has_begun;
-    rank->has_begun = true;
-    if (BY_CONTEXT) {
-        if (swapcontext(&world->context, &rank->context) != 0)
-            abort();
-    } else if (_setjmp(world->here) == 0) {
-        if (begins)
-            (void)setcontext(&rank->context);
-        _longjmp(rank->here, 1);
-    }
+    pen_sim_wake(&rank->world->network, rank->job.rank, at_ns);
 }
 
 void world_leave(eng_rank *rank)
 {
-    to_world(rank);
+    pen_sim_fiber_yield(&rank->fiber);
     abort(); /* the fiber is never resumed */
 }
 
@@ -150,47 +119,30 @@ void world_hand_over(eng_rank *rank)
     rank->is_restless = false;
     rank->phase = RANK_WAITS;
     wake_at(rank, at_ns);
-    to_world(rank);
+    pen_sim_fiber_yield(&rank->fiber);
 }
 
 void world_compute(eng_rank *rank, uint64_t ns)
 {
     rank->phase = RANK_COMPUTES;
     wake_at(rank, rank->world->network.now_ns + ns);
-    to_world(rank);
+    pen_sim_fiber_yield(&rank->fiber);
 }
 
 /* Wakes a waiting rank, which polls all the time, after a short delay; several events may have
  * arrived by then. */
 void world_rouse(eng_rank *rank)
 {
-    sim_network *network = &rank->world->network;
-    uint64_t soon_ns = network->now_ns + 100 + sim_next(&network->dice) % rank->world->plan.look_ns;
+    pen_sim_network *network = &rank->world->network;
+    uint64_t soon_ns =
+        network->now_ns + 100 + pen_sim_next(&network->dice) % rank->world->plan.look_ns;
     if (rank->phase != RANK_WAITS || rank->wake_at_ns <= soon_ns)
         return;
     rank->nap_ns = NAP_NS_MIN;
     wake_at(rank, soon_ns);
 }
 
-static void fiber_begin(unsigned low, unsigned high)
-{
-    eng_rank *rank = (eng_rank *)(uintptr_t)((uint64_t)high << 32 | low);
-    rank_main(rank);
-    abort(); /* its fiber ends in the last hand-over */
-}
-
-static void fiber_make(eng_rank *rank)
-{
-    rank->stack = mmap(NULL, STACK_LEN, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rank->stack == MAP_FAILED || getcontext(&rank->context) != 0)
-        abort();
-    rank->context.uc_stack.ss_sp = rank->stack;
-    rank->context.uc_stack.ss_size = STACK_LEN;
-    uint64_t address = (uint64_t)(uintptr_t)rank;
-    makecontext(&rank->context, (void (*)(void))fiber_begin, 2, (unsigned)address,
-                (unsigned)(address >> 32));
-}
+static void fiber_main(void *rank) { rank_main(rank); }
 
 /* A rank that joins a meeting of start-up wakes the ranks that wait for it, since they look at
  * memory. */
@@ -210,13 +162,13 @@ static void look_at_page(eng_world *world, eng_rank *rank)
 
 static void resume(eng_world *world, eng_rank *rank)
 {
-    uint64_t stopped_ns = sim_stopped_until(&world->network, rank->job.rank);
+    uint64_t stopped_ns = pen_sim_stopped_until(&world->network, rank->job.rank);
     if (stopped_ns != 0) {
         wake_at(rank, stopped_ns);
         return;
     }
     world->running = rank;
-    to_rank(world, rank);
+    pen_sim_fiber_resume(&rank->fiber);
     world->running = NULL;
     look_at_page(world, rank);
     if (rank->phase < RANK_DEAD && rank->job.progress.port_count != 0)
@@ -230,24 +182,24 @@ static void die(eng_world *world, eng_rank *rank)
     if (rank->phase >= RANK_DEAD)
         return;
     rank->phase = RANK_DEAD;
-    sim_forget(&world->network, rank->job.rank);
+    pen_sim_forget(&world->network, rank->job.rank);
     world->over++;
     supervisor_tell_death(world, rank->job.rank);
 }
 
-static void handle(eng_world *world, const sim_event *event)
+static void handle(eng_world *world, const pen_sim_network_event *event)
 {
     eng_rank *rank = &world->ranks[event->rank];
-    if (event->kind == SIM_WAKE && rank->phase < RANK_DEAD)
+    if (event->kind == PEN_SIM_WAKE && rank->phase < RANK_DEAD)
         resume(world, rank);
     else if (event->kind == EVENT_DIE)
         die(world, rank);
     else if (event->kind == EVENT_SUPERVISE) {
         supervisor_look(world);
-        sim_schedule(&world->network, world->network.now_ns + SUPERVISE_NS, EVENT_SUPERVISE, 0,
-                     NULL);
-    } else if (event->kind < SIM_WAKE)
-        sim_handle(&world->network, event);
+        pen_sim_schedule(&world->network, world->network.now_ns + SUPERVISE_NS, EVENT_SUPERVISE, 0,
+                         NULL);
+    } else if (event->kind < PEN_SIM_WAKE)
+        pen_sim_handle(&world->network, event);
 }
 
 static void run(eng_world *world)
@@ -256,7 +208,7 @@ static void run(eng_world *world)
     const uint64_t events_max =
         world->plan.ranks * (EVENTS_MAX + 100 * (uint64_t)world->plan.messages);
     while (world->over < world->plan.ranks) {
-        sim_event event = sim_next_event(&world->network);
+        pen_sim_network_event event = pen_sim_next_event(&world->network);
         if (world->network.now_ns > end_ns || world->events++ > events_max)
             engine_fail(
                 world,
@@ -293,18 +245,19 @@ static void world_open(eng_world *world)
     page->exchange_off = page_len;
     for (uint32_t self = 0; self < ranks; self++) {
         rank_open(world, self);
-        fiber_make(&world->ranks[self]);
+        pen_sim_fiber_make(&world->ranks[self].fiber, &world->stage, fiber_main,
+                           &world->ranks[self]);
         world->ranks[self].nap_ns = NAP_NS_MIN;
-        wake_at(&world->ranks[self], sim_next(&world->network.dice) % (100 * SIM_US));
+        wake_at(&world->ranks[self], pen_sim_next(&world->network.dice) % (100 * PEN_SIM_US));
     }
     supervisor_open(world);
-    sim_schedule(&world->network, SUPERVISE_NS, EVENT_SUPERVISE, 0, NULL);
+    pen_sim_schedule(&world->network, SUPERVISE_NS, EVENT_SUPERVISE, 0, NULL);
 }
 
 static void world_close(eng_world *world)
 {
     for (uint32_t self = 0; self < world->plan.ranks; self++) {
-        munmap(world->ranks[self].stack, STACK_LEN);
+        pen_sim_fiber_free(&world->ranks[self].fiber);
         rank_close(&world->ranks[self]);
     }
     supervisor_close(world);
@@ -312,7 +265,7 @@ static void world_close(eng_world *world)
     munmap(world->arena, world->arena_len);
     free(world->handled);
     free(world->answered);
-    sim_network_close(&world->network);
+    pen_sim_network_close(&world->network);
 }
 
 /* Counts the properties of the seed that ran. */
@@ -346,7 +299,7 @@ static void count(eng_world *world, eng_totals *totals)
 void engine_run(const eng_plan *plan, eng_totals *totals)
 {
     eng_world world = { .plan = *plan };
-    sim_network_open(&world.network, &plan->way, plan->seed, plan->ranks);
+    pen_sim_network_open(&world.network, &plan->way, plan->seed, plan->ranks);
     world.network.ctx = &world;
     world.network.arrive = conduit_arrive;
     world.network.left = conduit_left;

@@ -55,7 +55,7 @@ struct sim_rank {
     bool has_next, is_blocked;
     uint64_t blocked_ns;
     reply *backlog_first, **backlog_last;
-    sim_queue inbox;
+    pen_sim_queue inbox;
     uint64_t poll_at_ns;           /* UINT64_MAX: no poll is due */
     unsigned lanes;                /* lanes of the running poll */
     uint32_t (*on_way)[PEN_LANES]; /* to each peer: charged, posted and not taken */
@@ -75,7 +75,7 @@ static const unsigned char *body_of(pen_peer from, uint32_t serial)
     static uint64_t noise[(BODY_PLACES + BODY_LEN_MAX) / 8];
     if (noise[0] == 0)
         for (size_t i = 0; i < sizeof noise / sizeof noise[0]; i++)
-            noise[i] = sim_next(&(sim_dice){ i });
+            noise[i] = pen_sim_next(&(pen_sim_dice){ i });
     return (const unsigned char *)noise + (serial * 7 + from * 31) % BODY_PLACES;
 }
 
@@ -170,9 +170,9 @@ static bool try_post(sim_rank *rank, const sim_message *message)
 
 static uint32_t some_body_len(sim_world *world)
 {
-    if (sim_below(world->dice, 5) < 3)
+    if (pen_sim_below(world->dice, 5) < 3)
         return 0;
-    return (uint32_t)sim_log_uniform(world->dice, 1, world->plan.body_max);
+    return (uint32_t)pen_sim_log_uniform(world->dice, 1, world->plan.body_max);
 }
 
 static void make_next(sim_rank *rank)
@@ -180,9 +180,10 @@ static void make_next(sim_rank *rank)
     sim_world *world = rank->world;
     uint32_t honest = world->plan.ranks - world->plan.has_hostile;
     rank->next =
-        (sim_message){ .to = sim_below(world->dice, honest),
-                       .lane = sim_below(world->dice, 8) == 0 ? PEN_LANE_CONTROL : PEN_LANE_REQUEST,
-                       .head_len = 8 + 8 * sim_below(world->dice, PEN_FRAME_HEAD_MAX / 8),
+        (sim_message){ .to = pen_sim_below(world->dice, honest),
+                       .lane =
+                           pen_sim_below(world->dice, 8) == 0 ? PEN_LANE_CONTROL : PEN_LANE_REQUEST,
+                       .head_len = 8 + 8 * pen_sim_below(world->dice, PEN_FRAME_HEAD_MAX / 8),
                        .body_len = some_body_len(world) };
     rank->has_next = true;
 }
@@ -201,7 +202,7 @@ static void post_some(sim_rank *rank)
             rank->backlog_last = &rank->backlog_first;
         free(first);
     }
-    for (uint32_t burst = sim_below(rank->world->dice, 16); burst != 0 && rank->left != 0;
+    for (uint32_t burst = pen_sim_below(rank->world->dice, 16); burst != 0 && rank->left != 0;
          burst--) {
         if (!rank->has_next)
             make_next(rank);
@@ -250,7 +251,7 @@ static void answer(sim_rank *rank, pen_peer to)
     sim_world *world = rank->world;
     sim_message message = { .to = to,
                             .lane = PEN_LANE_REPLY,
-                            .head_len = 8 + 8 * sim_below(world->dice, 6),
+                            .head_len = 8 + 8 * pen_sim_below(world->dice, 6),
                             .body_len = some_body_len(world) };
     if (rank->backlog_first == NULL && try_post(rank, &message))
         return;
@@ -274,7 +275,7 @@ static void take(sim_rank *rank, const pen_rel_delivery *in)
     posted->delivered = true;
     world->delivered++;
     world->ranks[in->from].on_way[rank->self][in->lane] -= charge_of(&world->plan, posted);
-    if (in->lane == PEN_LANE_REQUEST && sim_below(world->dice, 10) < 7)
+    if (in->lane == PEN_LANE_REQUEST && pen_sim_below(world->dice, 10) < 7)
         answer(rank, in->from);
 }
 
@@ -285,23 +286,23 @@ static void poll_at(sim_rank *rank, uint64_t at_ns)
     if (at_ns >= rank->poll_at_ns)
         return;
     rank->poll_at_ns = at_ns;
-    sim_wake(&rank->world->network, rank->self, at_ns);
+    pen_sim_wake(&rank->world->network, rank->self, at_ns);
 }
 
 static uint64_t soon(sim_rank *rank)
 {
-    return rank->world->network.now_ns + 200 + sim_below(rank->world->dice, POLL_GAP_NS);
+    return rank->world->network.now_ns + 200 + pen_sim_below(rank->world->dice, POLL_GAP_NS);
 }
 
-void sim_rank_arrive(void *ctx, sim_datagram *datagram)
+void sim_rank_arrive(void *ctx, pen_sim_datagram *datagram)
 {
     sim_world *world = (sim_world *)ctx;
     sim_rank *rank = &world->ranks[datagram->to];
     if (rank->is_hostile || rank->inbox.count == INBOX_MAX) {
-        sim_datagram_free(&world->network, datagram);
+        pen_sim_datagram_free(&world->network, datagram);
         return;
     }
-    sim_queue_add(&rank->inbox, datagram);
+    pen_sim_queue_add(&rank->inbox, datagram);
     rank->blocked_ns = BLOCKED_NS_MIN;
     poll_at(rank, soon(rank));
 }
@@ -327,8 +328,9 @@ static void take_held(sim_rank *rank, uint32_t *room)
 static void read_inbox(sim_rank *rank, uint32_t *room)
 {
     pen_rel_delivery in;
-    sim_datagram *first;
-    for (uint32_t i = 0; i < POLL_FRAMES && (first = sim_queue_take(&rank->inbox)) != NULL; i++) {
+    pen_sim_datagram *first;
+    for (uint32_t i = 0; i < POLL_FRAMES && (first = pen_sim_queue_take(&rank->inbox)) != NULL;
+         i++) {
         pen_frame frame = { first->head, first->body_len != 0 ? first->body : NULL, first->head_len,
                             first->body_len };
         if (pen_rel_receive(&rank->core, rank->world->network.now_ns, first->from, &frame,
@@ -337,7 +339,7 @@ static void read_inbox(sim_rank *rank, uint32_t *room)
             pen_rel_consumed(&rank->core, rank->world->network.now_ns, &in);
             --*room;
         }
-        sim_datagram_free(&rank->world->network, first);
+        pen_sim_datagram_free(&rank->world->network, first);
     }
 }
 
@@ -349,7 +351,7 @@ static void check_bounds(sim_rank *rank)
         rank->bytes > fixed + 2 * plan->memory_max)
         sim_fail(rank->world, "rank %u has %zu bytes, of these %zu and %zu for frames", rank->self,
                  rank->bytes, rank->core.record_bytes, rank->core.kept.len);
-    const pen_rel_peer *peer = &rank->core.peers[sim_below(rank->world->dice, plan->ranks)];
+    const pen_rel_peer *peer = &rank->core.peers[pen_sim_below(rank->world->dice, plan->ranks)];
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
         if (pen_rel_after(peer->lanes[lane].sent, peer->lanes[lane].limit))
             sim_fail(rank->world, "rank %u has sent more than its credit", rank->self);
@@ -391,41 +393,41 @@ static void plan_poll(sim_rank *rank)
 static void send_nonsense(sim_rank *rank)
 {
     sim_world *world = rank->world;
-    sim_dice *dice = world->dice;
-    pen_peer to = sim_below(dice, world->plan.ranks - 1);
+    pen_sim_dice *dice = world->dice;
+    pen_peer to = pen_sim_below(dice, world->plan.ranks - 1);
     _Alignas(8) unsigned char bytes[PEN_FRAME_HEAD_MAX] = { 0 };
-    pen_rel_head head = { .kind = 1 + sim_below(dice, 2),
-                          .lane = sim_below(dice, PEN_LANES + 1),
-                          .flags = sim_below(dice, 8),
-                          .head_len = 8 * sim_below(dice, 14),
+    pen_rel_head head = { .kind = 1 + pen_sim_below(dice, 2),
+                          .lane = pen_sim_below(dice, PEN_LANES + 1),
+                          .flags = pen_sim_below(dice, 8),
+                          .head_len = 8 * pen_sim_below(dice, 14),
                           .session = world->ranks[to].core.config.session,
                           .sequence = world->ranks[to].core.peers[rank->self].window.base +
-                                      sim_below(dice, 2000) - 500,
-                          .transmission = (uint32_t)sim_next(dice) };
-    head.ack.base = (uint32_t)sim_next(dice) >> sim_below(dice, 32);
-    head.ack.transmission = (uint32_t)sim_next(dice) >> sim_below(dice, 32);
+                                      pen_sim_below(dice, 2000) - 500,
+                          .transmission = (uint32_t)pen_sim_next(dice) };
+    head.ack.base = (uint32_t)pen_sim_next(dice) >> pen_sim_below(dice, 32);
+    head.ack.transmission = (uint32_t)pen_sim_next(dice) >> pen_sim_below(dice, 32);
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
-        head.ack.limit[lane] = (uint32_t)sim_next(dice);
-    head.ack.range_count = sim_below(dice, 5);
+        head.ack.limit[lane] = (uint32_t)pen_sim_next(dice);
+    head.ack.range_count = pen_sim_below(dice, 5);
     for (uint32_t i = 0; i < head.ack.range_count; i++)
-        head.ack.ranges[i] =
-            (pen_rel_range){ (uint16_t)sim_below(dice, 1100), (uint16_t)sim_below(dice, 1100) };
+        head.ack.ranges[i] = (pen_rel_range){ (uint16_t)pen_sim_below(dice, 1100),
+                                              (uint16_t)pen_sim_below(dice, 1100) };
     size_t len = pen_rel_encode(&head, bytes);
-    pen_frame frame = { bytes, bytes, (uint32_t)len + 8 * sim_below(dice, 2) + head.head_len,
-                        sim_below(dice, PEN_FRAME_HEAD_MAX) };
+    pen_frame frame = { bytes, bytes, (uint32_t)len + 8 * pen_sim_below(dice, 2) + head.head_len,
+                        pen_sim_below(dice, PEN_FRAME_HEAD_MAX) };
     if (frame.head_len > PEN_FRAME_HEAD_MAX)
         frame.head_len = PEN_FRAME_HEAD_MAX;
     _Alignas(16) unsigned char body[PEN_FRAME_HEAD_MAX] = { 0 };
     frame.body = body;
     pen_rel_sum_write(bytes, pen_rel_sum(bytes, frame.head_len, body, frame.body_len));
-    (void)sim_send(&world->network, rank->self, to, PEN_LANE_REQUEST, &frame, NULL);
+    (void)pen_sim_send(&world->network, rank->self, to, PEN_LANE_REQUEST, &frame, NULL);
 }
 
 void sim_rank_poll(sim_world *world, pen_peer self)
 {
     sim_rank *rank = &world->ranks[self];
     rank->poll_at_ns = UINT64_MAX;
-    uint64_t stopped_ns = sim_stopped_until(&world->network, self);
+    uint64_t stopped_ns = pen_sim_stopped_until(&world->network, self);
     if (stopped_ns != 0) {
         poll_at(rank, stopped_ns);
         return;
@@ -433,14 +435,14 @@ void sim_rank_poll(sim_world *world, pen_peer self)
     if (rank->is_hostile) {
         send_nonsense(rank);
         if (--rank->left != 0)
-            poll_at(rank, world->network.now_ns + sim_next(world->dice) % SIM_MS + 1);
+            poll_at(rank, world->network.now_ns + pen_sim_next(world->dice) % PEN_SIM_MS + 1);
         return;
     }
-    uint32_t room = 1 + sim_below(world->dice, POLL_FRAMES);
+    uint32_t room = 1 + pen_sim_below(world->dice, POLL_FRAMES);
     bool is_idle = rank->inbox.first == NULL;
     rank->lanes = PEN_LANES_ALL;
-    if (sim_hits(world->dice, world->plan.unasked))
-        rank->lanes = sim_below(world->dice, PEN_LANES_ALL + 1);
+    if (pen_sim_hits(world->dice, world->plan.unasked))
+        rank->lanes = pen_sim_below(world->dice, PEN_LANES_ALL + 1);
     if (rank->backlog_first != NULL)
         rank->lanes &= ~PEN_LANE_BIT(PEN_LANE_REQUEST);
     take_held(rank, &room);
@@ -461,17 +463,17 @@ void sim_rank_poll(sim_world *world, pen_peer self)
 static pen_post rank_send(void *ctx, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op)
 {
     sim_rank *rank = (sim_rank *)ctx;
-    sim_network *network = &rank->world->network;
-    if (!sim_is_sound(&network->way, frame))
+    pen_sim_network *network = &rank->world->network;
+    if (!pen_sim_is_sound(&network->way, frame))
         sim_fail(rank->world, "a frame of %u and %u bytes is posted", frame->head_len,
                  frame->body_len);
-    return sim_send(network, rank->self, to, lane, frame, op);
+    return pen_sim_send(network, rank->self, to, lane, frame, op);
 }
 
 static void *rank_alloc(void *ctx, size_t len, size_t align)
 {
     sim_rank *rank = (sim_rank *)ctx;
-    if (sim_below(rank->world->dice, 200) == 0 && rank->core.peers != NULL)
+    if (pen_sim_below(rank->world->dice, 200) == 0 && rank->core.peers != NULL)
         return NULL;
     size_t before = rank->world->allocated;
     void *memory = sim_alloc(rank->world, len, align);
@@ -499,14 +501,14 @@ static void rank_open(sim_world *world, sim_rank *rank, pen_peer self)
                               .memory_max = plan->memory_max,
                               .borrow_len = plan->borrow_len,
                               .intact = plan->way.intact,
-                              .session = (uint32_t)sim_next(world->dice) };
+                              .session = (uint32_t)pen_sim_next(world->dice) };
     pen_rel_out out = { rank, rank_send, rank_alloc, rank_release };
     *rank = (sim_rank){ .world = world,
                         .self = self,
                         .poll_at_ns = UINT64_MAX,
                         .blocked_ns = BLOCKED_NS_MIN,
                         .left = plan->messages };
-    sim_queue_init(&rank->inbox);
+    pen_sim_queue_init(&rank->inbox);
     rank->backlog_last = &rank->backlog_first;
     rank->is_hostile = plan->has_hostile && self == plan->ranks - 1;
     if (rank->is_hostile)

@@ -10,7 +10,7 @@
 #ifndef PEN_TESTS_SIM_SIM_H
 #define PEN_TESTS_SIM_SIM_H
 
-#include "network.h"
+#include "sim/network.h"
 
 #include "reliable/protocol.h"
 
@@ -30,7 +30,7 @@ typedef struct sim_plan {
     size_t memory_max;
     bool near_wrap, has_hostile;
     double unasked; /* polls that ask for some lanes only */
-    sim_way way;
+    pen_sim_way way;
 } sim_plan;
 
 sim_plan sim_plan_of(uint64_t seed, bool is_long);
@@ -40,8 +40,8 @@ typedef struct sim_rank sim_rank;
 
 struct sim_world {
     sim_plan plan;
-    sim_network network;
-    sim_dice *dice; /* the network's */
+    pen_sim_network network;
+    pen_sim_dice *dice; /* the network's */
     sim_rank *ranks;
     uint64_t posted, delivered, ops_open, events;
     size_t allocated;
@@ -63,7 +63,7 @@ void sim_release(sim_world *world, void *memory);
 /* rank.c */
 void sim_ranks_open(sim_world *world);
 void sim_ranks_close(sim_world *world);
-void sim_rank_arrive(void *world, sim_datagram *datagram);
+void sim_rank_arrive(void *world, pen_sim_datagram *datagram);
 void sim_rank_left(void *world, pen_peer self, pen_op *op);
 void sim_rank_poll(sim_world *world, pen_peer rank);
 bool sim_ranks_are_done(const sim_world *world);
