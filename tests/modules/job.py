@@ -164,7 +164,8 @@ class Falling(unittest.TestCase):
         self.assertIn("no conduit opens on all ranks: rank 0 can use udp, rank 2 relay;", job.stderr)
 
     def test_the_reason_of_the_last_conduit_is_told(self):
-        job = self.run_job(PENSTOCK_RELAY_FAILS="0-3", PENSTOCK_UDP_ADDRESS="203.0.113.9", PENSTOCK_UCX_TLS="nonsense")
+        job = self.run_job(PENSTOCK_RELAY_FAILS="0-3", PENSTOCK_UDP_ADDRESS="203.0.113.9", PENSTOCK_UCX_TLS="nonsense",
+                           PENSTOCK_OFI_PROVIDER="nonsense")
         self.assertEqual(job.returncode, 1)
         self.assertIn("no conduit opens on all ranks: rank 0 can use no conduit", job.stderr)
         self.assertRegex(job.stderr, r"rank 0 host \S+ \S+ error: (?!no conduit)")
