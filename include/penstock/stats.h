@@ -27,7 +27,7 @@ typedef struct pen_stats {
  * Context: any. Does not poll. */
 PEN_API int pen_stats_read(pen_stats *out, size_t len);
 
-/* Counters of one peer, from a conduit that has its own credits (extoll); see
+/* Counters of one peer, from a conduit that has its own credits (extoll, ofi, portals, ucx); see
  * docs/design/credits.md. */
 typedef struct pen_peer_stats {
     uint64_t packets_sent;     /* to the peer */
@@ -47,8 +47,9 @@ typedef struct pen_peer_stats {
  *   out      receives the counters
  *   len      sizeof(pen_peer_stats), so that later releases can add counters
  * Returns GASNET_OK; GASNET_ERR_NOT_INIT before the job has started; GASNET_ERR_BAD_ARG if the rank
- * does not exist; GASNET_ERR_RESOURCE for this process itself, and if the conduit has no counters
- * of peers. On an error nothing is written. Context: any. Does not poll. */
+ * does not exist; GASNET_ERR_RESOURCE for this process itself, if the conduit has no counters of
+ * peers, and if another thread kept the conduit busy for about a second. On an error nothing is
+ * written. Context: any but a signal handler. Does not poll. */
 PEN_API int pen_peer_stats_read(uint32_t jobrank, pen_peer_stats *out, size_t len);
 
 /* Returns the name of the conduit that carries this process's traffic, as `penstock info` prints

@@ -12,6 +12,7 @@
 #include <penstock/stats.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 int pen_stats_read(pen_stats *out, size_t len)
@@ -37,15 +38,20 @@ int pen_stats_read(pen_stats *out, size_t len)
     return GASNET_OK;
 }
 
-/* Returns true and the counters. For a moment, another thread may still be counting a send. */
+/* Returns true and the counters. A link refuses while another thread has its lock, which may have
+ * lost its processor: so first yields, then naps of 100 microseconds, for about a second. */
 static bool read_peer(pen_job *job, uint32_t jobrank, pen_peer_counters *out)
 {
-    enum { TRIES = 1000 };
+    enum { YIELDS = 1000, NAPS = 10000 };
+    const struct timespec nap = { .tv_nsec = 100 * 1000 };
     pen_link *link = job->routes[jobrank].port->link;
-    for (unsigned i = 0; link->count != NULL && jobrank != job->rank && i < TRIES; i++) {
+    for (unsigned i = 0; link->count != NULL && jobrank != job->rank && i < YIELDS + NAPS; i++) {
         if (link->count->peer(link, job->routes[jobrank].peer, out))
             return true;
-        sched_yield();
+        if (i < YIELDS)
+            sched_yield();
+        else
+            (void)nanosleep(&nap, NULL);
     }
     return false;
 }
