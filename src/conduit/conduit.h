@@ -470,6 +470,9 @@ extern const pen_conduit *const pen_builtin_conduits[]; /* made by the build; en
 
 enum { PEN_CONDUITS_MAX = 32 }; /* built in and in modules */
 
+/* Returns the built-in conduit with this name; NULL if there is none. */
+const pen_conduit *pen_conduit_find_builtin(const char *name);
+
 /* Returns the conduit with this name, built in or in a module; NULL if there is none. */
 const pen_conduit *pen_conduit_find(const char *name);
 

@@ -66,13 +66,22 @@ static bool own_file(bool is_privileged, char out[PEN_MODULE_PATHS_MAX])
     return len > 0;
 }
 
+static bool ends_in(const char *text, int len, const char *end)
+{
+    const int end_len = (int)strlen(end);
+    return len >= end_len && memcmp(text + len - end_len, end, (size_t)end_len) == 0;
+}
+
 void pen_module_paths(bool is_privileged, char out[PEN_MODULE_PATHS_MAX])
 {
     char file[PEN_MODULE_PATHS_MAX];
     out[0] = '\0';
-    /* the shared library lies in lib/, the command and statically linked programs in bin/ */
+    /* the shared library lies in lib/, the checked one in lib/penstock/checked/, the command and
+     * statically linked programs in bin/ */
     if (own_file(is_privileged, file) && strrchr(file, '/') != NULL) {
         int folder_len = (int)(strrchr(file, '/') - file);
+        if (ends_in(file, folder_len, "/penstock/checked"))
+            path_add(out, "%.*s/..", folder_len, file);
         path_add(out, "%.*s/penstock", folder_len, file);
         path_add(out, "%.*s/../" PEN_LIBDIR_NAME "/penstock", folder_len, file);
     }
@@ -160,7 +169,11 @@ bool pen_module_open(const char *paths, const char *name, pen_module *out)
         *out = (pen_module){ .conduit = NULL };
         (void)snprintf(out->name, sizeof out->name, "%s", name);
         memcpy(out->file, file, sizeof file);
-        file_open(out);
+        if (pen_conduit_find_builtin(name) != NULL)
+            refuse(out, "its module is not opened: Penstock itself contains a conduit of that name",
+                   "");
+        else
+            file_open(out);
         return true;
     }
     return false;

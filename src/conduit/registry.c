@@ -41,10 +41,15 @@ static const pen_conduit *find_module(const char *name, pen_module *module)
     return pen_module_open(paths, name, module) ? module->conduit : NULL;
 }
 
+const pen_conduit *pen_conduit_find_builtin(const char *name)
+{
+    return find_among(pen_builtin_conduits, name);
+}
+
 const pen_conduit *pen_conduit_find(const char *name)
 {
     pen_module module;
-    const pen_conduit *found = find_among(pen_builtin_conduits, name);
+    const pen_conduit *found = pen_conduit_find_builtin(name);
     return found != NULL ? found : find_module(name, &module);
 }
 
@@ -56,17 +61,13 @@ size_t pen_conduit_list(pen_log *log, const pen_conduit *out[PEN_CONDUITS_MAX])
     for (const pen_conduit *const *at = pen_builtin_conduits;
          *at != NULL && count < PEN_CONDUITS_MAX - PEN_MODULES_MAX; at++)
         out[count++] = *at;
-    const size_t builtin_count = count;
     pen_module_paths(pen_is_privileged(), paths);
     size_t module_count = pen_modules_open(paths, modules);
     for (size_t i = 0; i < module_count; i++) {
         if (modules[i].conduit == NULL && log != NULL)
             pen_log_info(log, "conduit %s is not considered: %s (%s)", modules[i].name,
                          modules[i].why_not, modules[i].file);
-        bool is_new = modules[i].conduit != NULL;
-        for (size_t k = 0; is_new && k < builtin_count; k++)
-            is_new = strcmp(out[k]->name, modules[i].name) != 0;
-        if (is_new)
+        if (modules[i].conduit != NULL)
             out[count++] = modules[i].conduit;
     }
     return count;
@@ -185,8 +186,7 @@ pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers,
     const bool has_wish = wanted != NULL && wanted[0] != '\0';
     pen_module module;
     const pen_conduit *const named[] = {
-        has_wish && find_among(pen_builtin_conduits, wanted) == NULL ? find_module(wanted, &module)
-                                                                     : NULL,
+        has_wish && pen_conduit_find_builtin(wanted) == NULL ? find_module(wanted, &module) : NULL,
         NULL,
     };
     return pen_conduit_choose_among(log, named[0] != NULL ? named : pen_builtin_conduits, wanted,

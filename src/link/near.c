@@ -40,34 +40,31 @@ static void offer_add(pen_near_offers *to, const pen_conduit *conduit, int score
     to->count += is_full ? 0 : 1;
 }
 
-/* Reduces the offers to the conduit that the user has named. */
-static pen_status keep_wanted(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
-                              pen_near_offers *offers)
+/* Offers the conduit that the user has named. Modules of further conduits stay closed: the library
+ * of a network may register functions that run at exit. */
+static pen_status offer_wanted(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
+                               pen_near_offers *out)
 {
-    const pen_conduit *table[PEN_NEAR_OFFERS_MAX + 1] = { NULL }, *found = NULL;
-    const pen_conduit *known = pen_conduit_find(wanted);
-    if (known != NULL && pen_conduit_shared_len(known, peers) != 0) {
+    const pen_conduit *const table[] = { pen_conduit_find(wanted), NULL };
+    const pen_conduit *const *among = table[0] != NULL ? table : pen_builtin_conduits;
+    const pen_conduit *found = NULL;
+    if (table[0] != NULL && pen_conduit_shared_len(table[0], peers) != 0) {
         pen_log_error(log,
                       "cannot use conduit %s: it connects the ranks of one host, and this job is "
                       "on %u; leave the choice to Penstock",
                       wanted, hosts);
         return PEN_ERR_UNUSABLE;
     }
-    for (size_t i = 0; i < offers->count; i++) /* for names to suggest */
-        table[i] = offers->conduits[i];
-    if (known != NULL) {
-        table[0] = known;
-        table[1] = NULL;
-        wanted = known->name;
-    }
-    pen_status status = pen_conduit_choose_among(log, table, wanted, peers, &found);
-    *offers = (pen_near_offers){ { found }, { 1 }, 1, true };
+    pen_status status = pen_conduit_choose_among(log, among, wanted, peers, &found);
+    *out = (pen_near_offers){ { found }, { 1 }, 1, true };
     return status;
 }
 
 pen_status pen_near_list_far(pen_log *log, const char *wanted, pen_peer peers, uint32_t hosts,
                              pen_near_offers *out)
 {
+    if (wanted != NULL && wanted[0] != '\0')
+        return offer_wanted(log, wanted, peers, hosts, out);
     const pen_conduit *all[PEN_CONDUITS_MAX], *unused;
     const size_t count = pen_conduit_list(log, all);
     *out = (pen_near_offers){ .count = 0 };
@@ -76,8 +73,6 @@ pen_status pen_near_list_far(pen_log *log, const char *wanted, pen_peer peers, u
         if (score > 0)
             offer_add(out, all[i], score);
     }
-    if (wanted != NULL && wanted[0] != '\0')
-        return keep_wanted(log, wanted, peers, hosts, out);
     if (out->count > 0)
         return PEN_OK;
     return pen_conduit_choose_among(log, (const pen_conduit *const[]){ NULL }, NULL, peers,

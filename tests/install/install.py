@@ -325,6 +325,8 @@ class Launchers(Installed):
             program = self.build("client.c", *Names.flags(self, name, "seq"), name=name + "_client")
             said = run([self.in_tree("bin/gasnetrun_" + name), "-n", "2", program])
             self.assertIn(f"rank 1 of 2 on {name.upper()}: good", said)
+            said = run([self.in_tree("bin/penstock"), "run", "-n", "2", "--checked", "--conduit", name, program])
+            self.assertIn(f"rank 1 of 2 on {name.upper()}: good", said)
 
     def test_hand_on_the_status_of_the_job(self):
         for launcher in (("gasnetrun_smp", "-n", "2"), ("amudprun", "-np", "2")):

@@ -138,6 +138,12 @@ class Falling(unittest.TestCase):
             self.assertRegex(job.stderr, r"conduit (?!relay)\S+ is chosen between hosts: it is the best that all ranks can")
             self.assertNotIn("error", job.stderr)
 
+    def test_a_named_conduit_opens_no_module_but_its_own(self):
+        for name in ("relay", "udp"):
+            job = self.run_job("--conduit", name, PENSTOCK_LOG="info")
+            self.passes(job)
+            self.assertNotIn("is not considered", job.stderr)  # as each module that is opened and refused
+
     def test_falling_back_is_silent_by_default(self):
         job = self.run_job(PENSTOCK_RELAY_FAILS="2")
         self.passes(job)

@@ -52,6 +52,7 @@ static void each_bad_module_has_a_reason(void **state)
         { "nameless", "contains no pen_conduit_nameless" },
         { "liar", "a conduit of another name: relay" },
         { "greedy", "wants memory of the launcher" },
+        { "smp", "is not opened: Penstock itself contains a conduit of that name" },
         { "lost", "does not open: " }, /* it needs a library that does not exist */
         { "text", "does not open: " },
         { "folder", "does not open: " },
@@ -97,13 +98,13 @@ static void the_first_folder_wins(void **state)
 static void all_modules_are_listed_once(void **state)
 {
     (void)state;
-    static const char *const wanted[] = { "folder",   "greedy", "liar",  "lost",
-                                          "nameless", "relay",  "stale", "text" };
+    static const char *const wanted[] = { "folder", "greedy", "liar",  "lost", "nameless",
+                                          "relay",  "smp",    "stale", "text" };
     char paths[2 * PEN_MODULE_PATHS_MAX];
     pen_module modules[PEN_MODULES_MAX];
     (void)snprintf(paths, sizeof paths, "%s:%s:/nonexistent", folder, folder);
-    assert_int_equal(pen_modules_open(paths, modules), 8);
-    for (unsigned i = 0; i < 8; i++) {
+    assert_int_equal(pen_modules_open(paths, modules), 9);
+    for (unsigned i = 0; i < 9; i++) {
         assert_string_equal(modules[i].name, wanted[i]);
         assert_int_equal(modules[i].conduit != NULL, strcmp(wanted[i], "relay") == 0);
     }
