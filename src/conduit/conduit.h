@@ -178,7 +178,8 @@ typedef struct pen_host {
      * use the view, because the link around it has work of its own. */
     pen_poll_view *poll_view;
     /* Optional (NULL): the rank's counters. A link that drops datagrams of strangers counts them
-     * there, by reason. Written from poll() only. */
+     * there, by reason, from poll() only. A link that registers local memory counts puts and gets
+     * there, with the post lock. */
     pen_counters *counters;
 } pen_host;
 

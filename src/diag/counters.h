@@ -31,6 +31,9 @@
     X(net_bad_frame, "frames dropped: sealed but malformed")             \
     X(net_no_room, "frames dropped: sent without credit")                \
     X(net_send_failed, "datagrams that the kernel did not send")         \
+    X(local_known, "puts and gets whose local memory the card knew")     \
+    X(local_registered, "puts and gets that registered local memory")    \
+    X(local_copied, "puts and gets whose data the link copied")          \
     X(again_room, "posts that had to wait for room at the peer")         \
     X(again_backlog, "replies queued because the peer had no room")      \
     X(wait_yield, "times a waiting rank gave its core away")             \

@@ -34,7 +34,7 @@ struct pen_firehose {
     entry *entries;
     idle idle; /* newer: the entry that was used the longest time ago */
     pen_firehose_counters counters;
-    pen_link *link;
+    pen_firehose_device device;
     size_t pages_max, region_pages_max; /* limits */
     size_t pages_registered;
     uint32_t entries_max;
@@ -89,7 +89,7 @@ static void drop(pen_firehose *f, entry *e)
 {
     if (!e->is_forgotten)
         pen_pages_remove(&f->pages, index_of(f, e), e->begin, e->end);
-    f->link->rma->deregister_region(f->link, e->public.region);
+    f->device.leave(f->device.ctx, e->public.region);
     f->pages_registered -= e->end - e->begin;
     f->counters.regions--;
     spare_give(f, e);
@@ -178,9 +178,9 @@ static pen_status enter(pen_firehose *f, uintptr_t begin, uintptr_t end, entry *
     size_t len = (end - begin) << f->page_shift;
     if (!room_make(f, end - begin))
         return PEN_ERR_RESOURCE;
-    pen_status status = f->link->rma->register_region(f->link, addr, len, &region);
+    pen_status status = f->device.enter(f->device.ctx, addr, len, &region);
     while (status == PEN_ERR_RESOURCE && evict(f))
-        status = f->link->rma->register_region(f->link, addr, len, &region);
+        status = f->device.enter(f->device.ctx, addr, len, &region);
     if (status != PEN_OK)
         return status;
     entry *e = spare_take(f);
@@ -217,20 +217,20 @@ static PEN_COLD pen_status miss(pen_firehose *f, uintptr_t begin, uintptr_t end,
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-pen_status pen_firehose_open(pen_link *link, const pen_firehose_limits *limits, size_t page_len,
-                             pen_concurrency concurrency, pen_firehose **out)
+pen_status pen_firehose_open(const pen_firehose_device *device, const pen_firehose_limits *limits,
+                             size_t page_len, pen_concurrency concurrency, pen_firehose **out)
 {
     unsigned shift = (unsigned)__builtin_ctzll(page_len);
     size_t pages_max = limits->memory_len >> shift, region_pages = limits->region_len >> shift;
     if (pages_max > UINT32_MAX - 1)
         pages_max = UINT32_MAX - 1;
-    if (pages_max == 0 || region_pages == 0 || limits->regions == 0 || link->rma == NULL)
+    if (pages_max == 0 || region_pages == 0 || limits->regions == 0)
         return PEN_ERR_ARGUMENT;
     pen_firehose *f = calloc(1, sizeof *f);
     if (f == NULL)
         return PEN_ERR_MEMORY;
     pen_lock_init(&f->lock, concurrency);
-    f->link = link;
+    f->device = *device;
     f->page_shift = shift;
     f->pages_max = pages_max;
     f->region_pages_max = region_pages < pages_max ? region_pages : pages_max;

@@ -49,16 +49,25 @@ typedef struct pen_firehose_counters {
 
 typedef struct pen_firehose pen_firehose;
 
+/* How the cache registers memory. */
+typedef struct pen_firehose_device {
+    void *ctx; /* first argument of both calls, which are made while the cache is locked */
+    /* Errors: PEN_ERR_RESOURCE if the device has no room; the cache then makes some, and tries
+     * again. Any other error: the device refuses this memory. */
+    pen_status (*enter)(void *ctx, void *addr, size_t len, pen_region **out);
+    void (*leave)(void *ctx, pen_region *region);
+} pen_firehose_device;
+
 /* A region in use. It stays registered until it is released. */
 typedef struct pen_firehose_region {
-    pen_region *region; /* as the link returned it */
+    pen_region *region; /* as the device returned it */
     uintptr_t begin, end;
 } pen_firehose_region;
 
 /* page_len: bytes of a page, a power of two. Errors: PEN_ERR_ARGUMENT if the limits do not allow
  * one region of one page, PEN_ERR_MEMORY. */
-pen_status pen_firehose_open(pen_link *link, const pen_firehose_limits *limits, size_t page_len,
-                             pen_concurrency concurrency, pen_firehose **out);
+pen_status pen_firehose_open(const pen_firehose_device *device, const pen_firehose_limits *limits,
+                             size_t page_len, pen_concurrency concurrency, pen_firehose **out);
 /* Deregisters everything. No region is in use. NULL is allowed. */
 void pen_firehose_close(pen_firehose *firehose);
 
@@ -69,7 +78,7 @@ const pen_firehose_region *pen_firehose_find(pen_firehose *firehose, const void 
 /* Does the same, and registers memory if need be. Errors, after which *out is unchanged:
  * PEN_ERR_ARGUMENT: the request has more pages than a region may have;
  * PEN_ERR_RESOURCE: all room is in use; the request succeeds after some releases;
- * any other status: the link refused this memory. */
+ * any other status: the device refused this memory. */
 pen_status pen_firehose_use(pen_firehose *firehose, const void *addr, size_t len,
                             const pen_firehose_region **out);
 
@@ -90,7 +99,29 @@ typedef struct pen_firehose_config { /* 0: unset */
     bool is_verbose;
 } pen_firehose_config;
 
-extern const pen_knob pen_firehose_knobs[]; /* for a pen_firehose_config */
+/* Rows of a table of variables, for a config struct that has a pen_firehose_config `member`. */
+#define PEN_FIREHOSE_KNOB(config, member, field, NAME, TYPE, FALLBACK, SUMMARY) \
+    { "GASNET_FIREHOSE_" NAME, TYPE, FALLBACK, offsetof(config, member.field), SUMMARY },
+#define PEN_FIREHOSE_KNOBS(config, member)                                                       \
+    PEN_FIREHOSE_KNOB(                                                                           \
+        config, member, memory, "M", PEN_KNOB_BYTES, "0",                                        \
+        "Memory that a network device may know for its peers. A cache of local "                 \
+        "memory adds it to GASNET_FIREHOSE_MAXVICTIM_M. 0: the limit of the device.")            \
+    PEN_FIREHOSE_KNOB(config, member, victim_memory, "MAXVICTIM_M", PEN_KNOB_BYTES, "0",         \
+                      "Local memory that may stay registered while no transfer uses it. 0: the " \
+                      "limit of the device, or 1 GiB.")                                          \
+    PEN_FIREHOSE_KNOB(config, member, regions, "R", PEN_KNOB_INT, "0",                           \
+                      "Regions that a network device may know for its peers, used like "         \
+                      "GASNET_FIREHOSE_M.")                                                      \
+    PEN_FIREHOSE_KNOB(config, member, victim_regions, "MAXVICTIM_R", PEN_KNOB_INT, "0",          \
+                      "Local regions that may stay registered while no transfer uses them. 0: "  \
+                      "the limit of the device, or 1024.")                                       \
+    PEN_FIREHOSE_KNOB(config, member, region_len, "MAXREGION_SIZE", PEN_KNOB_BYTES, "0",         \
+                      "Longest region that is registered at once. 0: the memory divided by the " \
+                      "regions, at least 128 KiB.")                                              \
+    PEN_FIREHOSE_KNOB(config, member, is_verbose, "VERBOSE", PEN_KNOB_BOOL, "no",                \
+                      "Whether each rank logs the limits of the cache at its start, and its "    \
+                      "counters at its end.")
 
 /* Limits for a cache that serves local memory only, from the variables and from what the device
  * and this process may hold (each 0: unknown). */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* limits.c: how much a cache may register, from variables and from the device. */
+/* limits.c: the amount that a cache may register, from variables and from the device. */
 #include "firehose/firehose.h"
-#include "knob/knob.h"
 
 /* MEMORY_DEFAULT: what is used if neither the device nor a variable says anything. The two least
  * values are those of the paper's authors for a cache that serves local memory only. */
@@ -9,29 +8,6 @@
 #define MEMORY_LEAST       ((size_t)16 << 20)
 #define REGION_LEN_DEFAULT ((size_t)128 << 10)
 enum { REGIONS_DEFAULT = 1024, REGIONS_LEAST = 32 };
-
-const pen_knob pen_firehose_knobs[] = {
-    { "GASNET_FIREHOSE_M", PEN_KNOB_BYTES, "0", offsetof(pen_firehose_config, memory),
-      "Memory that a network device may know for its peers. A cache of local memory adds it to "
-      "GASNET_FIREHOSE_MAXVICTIM_M. 0: what the device allows." },
-    { "GASNET_FIREHOSE_MAXVICTIM_M", PEN_KNOB_BYTES, "0",
-      offsetof(pen_firehose_config, victim_memory),
-      "Local memory that may stay registered while no transfer uses it. 0: what the device "
-      "allows." },
-    { "GASNET_FIREHOSE_R", PEN_KNOB_INT, "0", offsetof(pen_firehose_config, regions),
-      "Regions that a network device may know for its peers, used like GASNET_FIREHOSE_M." },
-    { "GASNET_FIREHOSE_MAXVICTIM_R", PEN_KNOB_INT, "0",
-      offsetof(pen_firehose_config, victim_regions),
-      "Local regions that may stay registered while no transfer uses them. 0: what the device "
-      "allows, or 1024." },
-    { "GASNET_FIREHOSE_MAXREGION_SIZE", PEN_KNOB_BYTES, "0",
-      offsetof(pen_firehose_config, region_len),
-      "Longest region that is registered at once. 0: what the device allows, at least 128 KiB." },
-    { "GASNET_FIREHOSE_VERBOSE", PEN_KNOB_BOOL, "no", offsetof(pen_firehose_config, is_verbose),
-      "Whether each rank prints the limits of the cache at its start, and its counters at its "
-      "end." },
-    { 0 },
-};
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t most(size_t a, size_t b) { return a > b ? a : b; }

@@ -235,8 +235,8 @@ static pen_region *local_region(pen_link *link, void *local, size_t len)
     return region;
 }
 
-static void transfer(struct job *job, bool is_put, pen_peer to, const struct region *region,
-                     uint64_t offset, char *local, size_t len)
+static void transfer_piece(struct job *job, bool is_put, pen_peer to, const struct region *region,
+                           uint64_t offset, char *local, size_t len)
 {
     pen_link *link = job->ranks[0].link;
     uint64_t until = pen_now_ns() + UINT64_C(10000000000);
@@ -258,6 +258,19 @@ static void transfer(struct job *job, bool is_put, pen_peer to, const struct reg
     }
     if (own != NULL)
         link->rma->deregister_region(link, own);
+}
+
+/* Splits what the link does not take at once, as the engine does. */
+static void transfer(struct job *job, bool is_put, pen_peer to, const struct region *region,
+                     uint64_t offset, char *local, size_t len)
+{
+    const pen_caps *caps = &job->ranks[0].link->caps;
+    const size_t most = is_put ? caps->put_max : caps->get_max;
+    CHECK(most != 0);
+    for (size_t done = 0, step; done < len; done += step) {
+        step = len - done < most ? len - done : most;
+        transfer_piece(job, is_put, to, region, offset + done, local + done, step);
+    }
 }
 
 static void put_and_get_move_memory(struct job *job)

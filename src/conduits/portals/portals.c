@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
+#include "firehose/firehose.h"
 #include "knob/knob.h"
 #include "link/host.h"
 #include "link/window.h"
@@ -26,7 +27,12 @@ static const pen_knob knobs[] = {
       "Bytes of frames that a rank may have under way to a peer that does not poll, 64K to 1M." },
     { "PENSTOCK_PORTALS_TOKENS", PEN_KNOB_INT, "64", offsetof(portals_config, tokens),
       "Frames of each kind (requests, replies, control) that wait to leave a rank, 4 to 4096." },
-    { 0 },
+    { "PENSTOCK_PORTALS_LOCAL", PEN_KNOB_STRING, "all", offsetof(portals_config, local),
+      "How the card knows the local memory of puts and gets outside of segments: all (one "
+      "descriptor "
+      "of all memory), firehose (registered when it is used first), temporary (registered for each "
+      "operation), bounce (copied)." },
+    PEN_FIREHOSE_KNOBS(portals_config, firehose){ 0 },
 };
 
 typedef struct portals_address { /* of a rank */
@@ -63,6 +69,8 @@ static void portals_close(pen_link *base)
     portals_link *link = portals_of(base);
     const pen_host *host = base->host;
     if (link->device != NULL) {
+        if (link->tokens != NULL)
+            portals_local_close(link);
         portals_device_use(link->device);
         if (link->has_interface)
             PtlFini(); /* closes the interface and all that belongs to it */
@@ -142,17 +150,25 @@ static void *alloc_zeroed(const pen_host *host, size_t len)
 
 static size_t buffer_len(void) { return pen_align_up(PORTALS_LONGEST, PEN_CACHE_LINE); }
 
+/* Buffers of frames, then those of puts and gets that are copied. */
+static size_t buffers_len(const portals_link *link)
+{
+    size_t copies =
+        link->way == PORTALS_LOCAL_BOUNCE ? (size_t)PORTALS_OPS * PORTALS_BOUNCE_LEN : 0;
+    return portals_frames(link) * buffer_len() + copies;
+}
+
 static bool open_tables(portals_link *link)
 {
     const pen_host *host = link->base.host;
-    uint32_t lane_tokens = (uint32_t)link->config.tokens, frames = PEN_LANES * lane_tokens;
+    uint32_t lane_tokens = (uint32_t)link->config.tokens, frames = portals_frames(link);
     /* Frames lie in a row of blocks; the first of them and the last may be full in part. */
     link->blocks_lane = (uint32_t)(portals_inbox(link) / (PORTALS_BLOCK_LEN - PORTALS_LONGEST)) + 3;
     size_t blocks = (size_t)PEN_LANES * link->blocks_lane;
     link->peer = alloc_zeroed(host, link->peers * sizeof *link->peer);
     link->blocks = alloc_zeroed(host, blocks * sizeof *link->blocks);
     link->tokens = alloc_zeroed(host, (frames + PORTALS_OPS) * sizeof *link->tokens);
-    link->buffers = host->alloc(host->ctx, frames * buffer_len(), PEN_CACHE_LINE);
+    link->buffers = host->alloc(host->ctx, buffers_len(link), PEN_CACHE_LINE);
     link->block_memory = host->alloc(host->ctx, blocks * PORTALS_BLOCK_LEN, PEN_CACHE_LINE);
     if (link->peer == NULL || link->blocks == NULL || link->tokens == NULL ||
         link->buffers == NULL || link->block_memory == NULL)
@@ -161,7 +177,11 @@ static bool open_tables(portals_link *link)
         portals_token *token = &link->tokens[i];
         uint32_t kind = i / lane_tokens;
         token->kind = kind < PEN_LANES ? (uint8_t)kind : PORTALS_MEMORY;
-        token->buffer = i < frames ? link->buffers + i * buffer_len() : NULL;
+        if (i < frames)
+            token->buffer = link->buffers + i * buffer_len();
+        else if (link->way == PORTALS_LOCAL_BOUNCE)
+            token->buffer =
+                link->buffers + frames * buffer_len() + (size_t)(i - frames) * PORTALS_BOUNCE_LEN;
         token->next = link->free_tokens[token->kind];
         link->free_tokens[token->kind] = token;
     }
@@ -169,25 +189,27 @@ static bool open_tables(portals_link *link)
 }
 
 /* Returns a result of the interface. */
-static int open_interface(portals_link *link)
+static int open_interface(portals_link *link, pen_concurrency concurrency)
 {
-    size_t frames = PEN_LANES * (size_t)link->config.tokens;
+    ptl_ni_limits_t limits;
     int result = PtlInit();
     if (result != PTL_OK)
         return result;
     link->has_interface = true;
     result = PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL,
-                       NULL, &link->ni);
+                       &limits, &link->ni);
     if (result == PTL_OK)
-        result = PtlEQAlloc(link->ni, frames + 2 * (size_t)PORTALS_OPS, &link->ended);
+        result = PtlEQAlloc(link->ni, portals_frames(link) + 2 * (size_t)PORTALS_OPS, &link->ended);
     if (result == PTL_OK)
         result = PtlPTAlloc(link->ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &link->portal[PORTALS_MEMORY]);
     if (result == PTL_OK)
         result = portals_receive_open(link);
+    if (result == PTL_OK)
+        result = portals_local_open(link, concurrency, (uint32_t)limits.max_mds);
     if (result != PTL_OK)
         return result;
     ptl_md_t md = { .start = link->buffers,
-                    .length = frames * buffer_len(),
+                    .length = buffers_len(link),
                     .eq_handle = link->ended,
                     .ct_handle = PTL_CT_NONE };
     result = PtlMDBind(link->ni, &md, &link->frames_md);
@@ -198,7 +220,7 @@ static int open_interface(portals_link *link)
     return PtlMDBind(link->ni, &md, &link->memory_md);
 }
 
-static pen_status open_steps(portals_link *link)
+static pen_status open_steps(portals_link *link, pen_concurrency concurrency)
 {
     const pen_host *host = link->base.host;
     if (!open_tables(link)) {
@@ -212,7 +234,7 @@ static pen_status open_steps(portals_link *link)
     if (status != PEN_OK)
         return status;
     portals_device_use(link->device);
-    int result = open_interface(link);
+    int result = open_interface(link, concurrency);
     portals_device_use(NULL);
     if (result != PTL_OK) {
         host->log(host->ctx, PEN_LOG_ERROR,
@@ -228,6 +250,8 @@ static void init_link(portals_link *link, const pen_link_params *params)
 {
     link->peers = params->peers;
     memcpy(&link->config, params->config, sizeof link->config);
+    (void)portals_local_parse(link->config.local, &link->way);
+    link->counters = params->host->counters != NULL ? params->host->counters : &link->own_counters;
     link->fenced = !pen_membarrier_register();
     atomic_init(&link->always, 1);
     pen_lock_init(&link->lock, params->concurrency);
@@ -264,6 +288,15 @@ static pen_status portals_open(const pen_link_params *params, pen_link **out)
                   params->peers, PORTALS_RANKS_MAX);
         return PEN_ERR_ARGUMENT;
     }
+    portals_local_way way;
+    if (!portals_local_parse(config->local, &way)) {
+        host->log(
+            host->ctx, PEN_LOG_ERROR,
+            "cannot open the portals conduit: PENSTOCK_PORTALS_LOCAL is '%s'; it must be all, "
+            "firehose, temporary or bounce",
+            config->local);
+        return PEN_ERR_ARGUMENT;
+    }
     portals_link *link = alloc_zeroed(host, sizeof *link);
     if (link == NULL) {
         host->log(host->ctx, PEN_LOG_ERROR,
@@ -273,7 +306,7 @@ static pen_status portals_open(const pen_link_params *params, pen_link **out)
         return PEN_ERR_MEMORY;
     }
     init_link(link, params);
-    pen_status status = open_steps(link);
+    pen_status status = open_steps(link, params->concurrency);
     if (status != PEN_OK)
         portals_close(&link->base);
     else

@@ -14,14 +14,16 @@
  * delivered. Nothing is dropped, because the link declares an inbox, so that the window around it
  * bounds the bytes under way, and the blocks and the event queues hold that many.
  *
- * Locks: `lock` guards tokens and the number of keys. No call of the interface and no call of the
- * host is made while it is held. The interface has a lock of its own. The rest belongs to the
- * caller of poll. */
+ * Locks: `lock` guards tokens, the number of keys, and the list of segments. No call of the
+ * interface and no call of the host is made while it is held. The interface has a lock of its own.
+ * The rest belongs to the caller of poll. */
 #ifndef PEN_CONDUITS_PORTALS_PORTALS_H
 #define PEN_CONDUITS_PORTALS_PORTALS_H
 
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "diag/counters.h"
+#include "firehose/firehose.h"
 #include "os/lock.h"
 #include "softnic/portals/portals4.h"
 
@@ -39,29 +41,59 @@ enum {
     PORTALS_GRAIN = 64,
     PORTALS_BLOCK_LEN = 65536,
     PORTALS_TOKENS_MAX = 4096,
-    PORTALS_OPS = 256, /* puts and gets under way */
+    PORTALS_OPS = 256,         /* puts and gets under way */
+    PORTALS_BOUNCE_LEN = 4096, /* longest put or get that is copied */
     PORTALS_MEMORY =
         PEN_LANES, /* index of the portal of memory, and of the tokens of puts and gets */
     PORTALS_KINDS = PEN_LANES + 1,
 };
 _Static_assert(PORTALS_LONGEST % PORTALS_ALIGN == 0, "frames in a block stay aligned");
 
+/* Local memory of puts and gets, if it lies in no registered segment: the card knows all memory,
+ * or memory is registered and stays so, or it is registered for one operation, or it is copied. */
+typedef enum portals_local_way {
+    PORTALS_LOCAL_ALL,
+    PORTALS_LOCAL_FIREHOSE,
+    PORTALS_LOCAL_TEMPORARY,
+    PORTALS_LOCAL_BOUNCE
+} portals_local_way;
+
 typedef struct portals_config {
     uint64_t window;
     int64_t tokens;
+    const char *local;
+    pen_firehose_config firehose;
 } portals_config;
 
 typedef struct pen_portals portals_device; /* the card in software */
 
 typedef struct portals_token { /* a frame, a put or a get under way */
     struct portals_token *next;
-    char *buffer; /* room for a frame; NULL if the token is for puts and gets */
+    char *buffer; /* room for a frame, or for a put or get that is copied; otherwise NULL */
     pen_op *op;   /* the client operation, if the token is for a put or a get */
     pen_peer peer;
     uint8_t kind;   /* lane, or PORTALS_MEMORY */
     uint8_t events; /* events that the token waits for */
     bool is_source_done;
+    bool is_temporary;                /* md ends with the operation */
+    ptl_handle_md_t md;               /* describes the local memory of a put or a get */
+    ptl_size_t at;                    /* place of the memory in md */
+    const pen_firehose_region *known; /* in use while the operation is under way, or NULL */
+    void *copy_to;                    /* memory of a get that is copied, or NULL */
+    size_t copy_len;
 } portals_token;
+
+/* A segment, which peers and local operations use; or a region of the firehose, which has md only.
+ */
+struct pen_region {
+    ptl_handle_md_t md;
+    ptl_handle_me_t entry;
+    uint64_t key;
+    uintptr_t begin;
+    size_t len;
+    bool is_known; /* it has an md, and is in the list of segments */
+    pen_region *next;
+};
 
 typedef struct portals_block {
     char *memory;
@@ -93,14 +125,24 @@ typedef struct portals_link {
     portals_block *blocks;
     uint32_t blocks_lane; /* blocks of each lane */
     char *block_memory, *buffers;
-    portals_token *tokens;
+    portals_token *tokens; /* first those of frames */
+    portals_local_way way;
+    pen_firehose *firehose; /* NULL: not in use */
+    pen_counters *counters, own_counters;
     pen_lock lock; /* guards all below */
     portals_token *free_tokens[PORTALS_KINDS];
-    uint32_t pending, lost;
+    uint32_t pending, lost, segment_count;
     uint64_t last_key;
+    pen_region *segments; /* local operations use them */
 } portals_link;
 
 static inline portals_link *portals_of(pen_link *link) { return (portals_link *)(void *)link; }
+
+/* Tokens of frames. */
+static inline uint32_t portals_frames(const portals_link *link)
+{
+    return PEN_LANES * (uint32_t)link->config.tokens;
+}
 
 static inline uint32_t portals_padded(uint32_t len)
 {
@@ -136,6 +178,29 @@ void portals_mark_lost(portals_link *link, pen_peer peer);
 void portals_wake(portals_link *link, pen_peer peer);
 pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                       pen_op *op);
+
+/* ---- local memory (portals_local.c) ----------------------------------------------------------
+ */
+
+bool portals_local_parse(const char *text, portals_local_way *out);
+
+/* Gets ready for the link's way, and bounds puts and gets by what it can serve. mds_max:
+ * descriptors that the interface has. Returns a result of the interface. */
+int portals_local_open(portals_link *link, pen_concurrency concurrency, uint32_t mds_max);
+void portals_local_close(portals_link *link);
+
+/* Lets local operations use a segment, and ends that. */
+void portals_local_add(portals_link *link, pen_region *region);
+void portals_local_remove(portals_link *link, pen_region *region);
+
+/* Finds or makes the descriptor of the local memory of a put or a get: sets md and at of its token.
+ * Returns a result of the interface; PTL_NO_SPACE: there is room when operations have ended. */
+int portals_local_begin(portals_link *link, portals_token *token, void *local, size_t len,
+                        bool is_put);
+/* The data of a get has come. */
+void portals_local_arrive(portals_token *token);
+/* The token waits for no more events. Giving a token back does this. */
+void portals_local_end(portals_link *link, portals_token *token);
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 

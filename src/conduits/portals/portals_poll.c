@@ -16,6 +16,8 @@ static void end_op(portals_link *link, portals_token *token, ptl_event_kind_t ty
     bool has_ended = type != PTL_EVENT_SEND, is_last = --token->events == 0;
     bool frees_source = !token->is_source_done;
     token->is_source_done = true;
+    if (type == PTL_EVENT_REPLY)
+        portals_local_arrive(token);
     if (is_last)
         portals_token_give(link, token);
     if (frees_source)

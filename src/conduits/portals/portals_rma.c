@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* portals_rma.c: memory of peers. A region is a match entry; its match bits are the key. The local
- * side is one descriptor of all memory, so it needs no registration. */
+/* portals_rma.c: memory of peers. A region is a match entry; its match bits are the key. */
 #include "base/status.h"
 #include "conduit/conduit.h"
 #include "conduits/portals/portals.h"
@@ -10,11 +9,6 @@
 
 #include <string.h>
 
-struct pen_region {
-    ptl_handle_me_t entry;
-    uint64_t key;
-};
-
 static pen_status register_region(pen_link *base, void *addr, size_t len, pen_region **out)
 {
     portals_link *link = portals_of(base);
@@ -22,6 +16,7 @@ static pen_status register_region(pen_link *base, void *addr, size_t len, pen_re
     pen_region *region = host->alloc(host->ctx, sizeof *region, _Alignof(pen_region));
     if (region == NULL)
         return PEN_ERR_MEMORY;
+    *region = (pen_region){ .begin = (uintptr_t)addr, .len = len };
     pen_lock_take(&link->lock);
     region->key = ++link->last_key;
     pen_lock_drop(&link->lock);
@@ -40,6 +35,7 @@ static pen_status register_region(pen_link *base, void *addr, size_t len, pen_re
                              NULL, &region->entry);
     portals_device_use(NULL);
     if (result == PTL_OK) {
+        portals_local_add(link, region);
         *out = region;
         return PEN_OK;
     }
@@ -54,6 +50,7 @@ static pen_status register_region(pen_link *base, void *addr, size_t len, pen_re
 static void deregister_region(pen_link *base, pen_region *region)
 {
     portals_link *link = portals_of(base);
+    portals_local_remove(link, region);
     portals_device_use(link->device);
     (void)PtlMEUnlink(region->entry);
     portals_device_use(NULL);
@@ -79,26 +76,49 @@ static void release_region(pen_link *base, pen_peer peer, pen_rkey key)
     (void)base, (void)peer, (void)key;
 }
 
+/* Takes a token, and finds a descriptor for the local memory. Returns NULL and the answer if that
+ * is not possible now. */
+static portals_token *begin(portals_link *link, pen_peer peer, void *local, size_t len, bool is_put,
+                            pen_op *op, pen_post *answer)
+{
+    bool is_lost;
+    portals_token *token = portals_token_take(link, PORTALS_MEMORY, peer, is_put ? 2 : 1, &is_lost);
+    *answer = is_lost ? PEN_POST_FAILED : PEN_POST_AGAIN;
+    if (token == NULL)
+        return NULL;
+    token->op = op;
+    int result = portals_local_begin(link, token, local, len, is_put);
+    if (result == PTL_OK)
+        return token;
+    *answer = portals_posted(link, token, result);
+    return NULL;
+}
+
+/* Ends a call of the interface that has begun a put or a get. */
+static pen_post begun(portals_link *link, portals_token *token, pen_peer peer, int result)
+{
+    pen_post answer = portals_posted(link, token, result);
+    if (answer != PEN_POST_DONE)
+        return answer;
+    portals_wake(link, peer);
+    return PEN_POST_PENDING;
+}
+
 static pen_post put(pen_link *base, pen_peer to, uint64_t offset, pen_rkey key, const void *local,
                     pen_region *region, size_t len, pen_op *op)
 {
     (void)region;
     portals_link *link = portals_of(base);
     const portals_peer *peer = &link->peer[to];
-    bool is_lost;
-    portals_token *token = portals_token_take(link, PORTALS_MEMORY, to, 2, &is_lost);
+    pen_post answer;
+    portals_token *token = begin(link, to, (void *)(uintptr_t)local, len, true, op, &answer);
     if (token == NULL)
-        return is_lost ? PEN_POST_FAILED : PEN_POST_AGAIN;
-    token->op = op;
-    portals_device_use(link->device);
-    int result = PtlPut(link->memory_md, (ptl_size_t)(uintptr_t)local, len, PTL_ACK_REQ,
-                        peer->process, peer->portal[PORTALS_MEMORY], key, offset, token, 0);
-    portals_device_use(NULL);
-    pen_post answer = portals_posted(link, token, result);
-    if (answer != PEN_POST_DONE)
         return answer;
-    portals_wake(link, to);
-    return PEN_POST_PENDING;
+    portals_device_use(link->device);
+    int result = PtlPut(token->md, token->at, len, PTL_ACK_REQ, peer->process,
+                        peer->portal[PORTALS_MEMORY], key, offset, token, 0);
+    portals_device_use(NULL);
+    return begun(link, token, to, result);
 }
 
 static pen_post get(pen_link *base, pen_peer from, uint64_t offset, pen_rkey key, void *local,
@@ -107,20 +127,15 @@ static pen_post get(pen_link *base, pen_peer from, uint64_t offset, pen_rkey key
     (void)region;
     portals_link *link = portals_of(base);
     const portals_peer *peer = &link->peer[from];
-    bool is_lost;
-    portals_token *token = portals_token_take(link, PORTALS_MEMORY, from, 1, &is_lost);
+    pen_post answer;
+    portals_token *token = begin(link, from, local, len, false, op, &answer);
     if (token == NULL)
-        return is_lost ? PEN_POST_FAILED : PEN_POST_AGAIN;
-    token->op = op;
-    portals_device_use(link->device);
-    int result = PtlGet(link->memory_md, (ptl_size_t)(uintptr_t)local, len, peer->process,
-                        peer->portal[PORTALS_MEMORY], key, offset, token);
-    portals_device_use(NULL);
-    pen_post answer = portals_posted(link, token, result);
-    if (answer != PEN_POST_DONE)
         return answer;
-    portals_wake(link, from);
-    return PEN_POST_PENDING;
+    portals_device_use(link->device);
+    int result = PtlGet(token->md, token->at, len, peer->process, peer->portal[PORTALS_MEMORY], key,
+                        offset, token);
+    portals_device_use(NULL);
+    return begun(link, token, from, result);
 }
 
 const pen_rma_ops portals_rma = {

@@ -30,6 +30,7 @@ portals_token *portals_token_take(portals_link *link, unsigned kind, pen_peer to
 
 void portals_token_give(portals_link *link, portals_token *token)
 {
+    portals_local_end(link, token);
     pen_lock_take(&link->lock);
     link->peer[token->peer].pending--;
     link->pending--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* device.h: a link whose device keeps a list of the memory that is registered with it, and refuses
- * what a device may refuse. */
+/* device.h: a device that keeps a list of the memory that is registered with it, and refuses what a
+ * device may refuse. */
 #ifndef PEN_TEST_FIREHOSE_DEVICE_H
 #define PEN_TEST_FIREHOSE_DEVICE_H
 
@@ -16,7 +16,7 @@ struct pen_region {
 };
 
 typedef struct device {
-    pen_link link; /* first */
+    pen_firehose_device ops;
     struct pen_region regions[DEVICE_REGIONS_MAX];
     uint32_t count, calls;
     size_t len;
@@ -24,9 +24,9 @@ typedef struct device {
     uintptr_t hole;     /* memory that is not mapped: PEN_ERR_ARGUMENT; 0: there is none */
 } device;
 
-static pen_status device_register(pen_link *link, void *addr, size_t len, pen_region **out)
+static pen_status device_register(void *ctx, void *addr, size_t len, pen_region **out)
 {
-    device *d = (device *)(void *)link;
+    device *d = ctx;
     uintptr_t begin = (uintptr_t)addr;
     d->calls++;
     if (d->hole != 0 && d->hole >= begin && d->hole < begin + len)
@@ -45,9 +45,9 @@ static pen_status device_register(pen_link *link, void *addr, size_t len, pen_re
     return PEN_OK;
 }
 
-static void device_deregister(pen_link *link, pen_region *region)
+static void device_deregister(void *ctx, pen_region *region)
 {
-    device *d = (device *)(void *)link;
+    device *d = ctx;
     if (region->end == 0)
         abort(); /* twice */
     d->count--;
@@ -55,13 +55,10 @@ static void device_deregister(pen_link *link, pen_region *region)
     region->end = 0;
 }
 
-static const pen_rma_ops device_rma = { .register_region = device_register,
-                                        .deregister_region = device_deregister };
-
 static inline void device_open(device *d)
 {
     memset(d, 0, sizeof *d);
-    d->link.rma = &device_rma;
+    d->ops = (pen_firehose_device){ d, device_register, device_deregister };
     d->count_max = DEVICE_REGIONS_MAX;
 }
 

@@ -24,7 +24,7 @@ static void bench_open(bench *b)
                                          .region_len = (size_t)REGION_PAGES * PAGE_LEN,
                                          .regions = REGIONS };
     device_open(&b->device);
-    assert_int_equal(pen_firehose_open(&b->device.link, &limits, PAGE_LEN, PEN_ALONE, &b->cache),
+    assert_int_equal(pen_firehose_open(&b->device.ops, &limits, PAGE_LEN, PEN_ALONE, &b->cache),
                      PEN_OK);
 }
 
@@ -304,7 +304,7 @@ static void limits_of_nothing_are_refused(void **state)
         { .memory_len = PAGE_LEN, .region_len = PAGE_LEN, .regions = 0 },
     };
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(pen_firehose_open(&d.link, &bad[i], PAGE_LEN, PEN_ALONE, &cache),
+        assert_int_equal(pen_firehose_open(&d.ops, &bad[i], PAGE_LEN, PEN_ALONE, &cache),
                          PEN_ERR_ARGUMENT);
     assert_null(cache);
     pen_firehose_close(NULL);

@@ -84,8 +84,8 @@ static void random_requests_keep_the_rules(void **state)
             .regions = (uint32_t)(1 + dice(&p.seed) % 20),
         };
         p.device.count_max = 1 + (uint32_t)(dice(&p.seed) % 24);
-        assert_int_equal(
-            pen_firehose_open(&p.device.link, &p.limits, PAGE_LEN, PEN_ALONE, &p.cache), PEN_OK);
+        assert_int_equal(pen_firehose_open(&p.device.ops, &p.limits, PAGE_LEN, PEN_ALONE, &p.cache),
+                         PEN_OK);
         for (unsigned i = 0; i < STEPS; i++) {
             step(&p);
             check(&p);
@@ -124,7 +124,7 @@ static void threads_use_the_same_pages(void **state)
     pen_firehose *cache = NULL;
     pthread_t threads[THREADS];
     device_open(&d);
-    assert_int_equal(pen_firehose_open(&d.link, &limits, PAGE_LEN, PEN_CONCURRENT, &cache), PEN_OK);
+    assert_int_equal(pen_firehose_open(&d.ops, &limits, PAGE_LEN, PEN_CONCURRENT, &cache), PEN_OK);
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, one_thread, cache), 0);
     for (unsigned i = 0; i < THREADS; i++)

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* play.c: the functions of the interface, and the host of the link. */
+#include "portals/play.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct fake fake;
+
+int PtlPut(ptl_handle_md_t md, ptl_size_t local, ptl_size_t len, ptl_ack_req_t ack,
+           ptl_process_t to, ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_size_t offset,
+           void *user, ptl_hdr_data_t data)
+{
+    (void)len, (void)ack, (void)to, (void)portal, (void)offset, (void)user, (void)data;
+    fake.last_md = md;
+    fake.last_at = local;
+    fake.puts++;
+    fake.last_key = bits;
+    return fake.result;
+}
+
+int PtlGet(ptl_handle_md_t md, ptl_size_t local, ptl_size_t len, ptl_process_t from,
+           ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_size_t offset, void *user)
+{
+    (void)len, (void)from, (void)portal, (void)offset, (void)user;
+    fake.last_md = md;
+    fake.last_at = local;
+    fake.gets++;
+    fake.last_key = bits;
+    return fake.result;
+}
+
+int PtlMDBind(ptl_handle_ni_t ni, const ptl_md_t *md, ptl_handle_md_t *out)
+{
+    (void)ni;
+    if (fake.bind_result != PTL_OK)
+        return fake.bind_result;
+    assert_true(fake.binds < MDS_MAX);
+    assert_int_equal(md->eq_handle, QUEUE_ENDED);
+    fake.mds[fake.binds].start = md->start;
+    fake.mds[fake.binds].len = md->length;
+    fake.mds[fake.binds].is_bound = true;
+    *out = (ptl_handle_md_t)fake.binds++;
+    fake.bound++;
+    return PTL_OK;
+}
+
+int PtlMDRelease(ptl_handle_md_t md)
+{
+    assert_true(md < fake.binds && fake.mds[md].is_bound);
+    fake.mds[md].is_bound = false;
+    fake.bound--;
+    return PTL_OK;
+}
+
+int PtlMEAppend(ptl_handle_ni_t ni, ptl_pt_index_t portal, const ptl_me_t *entry, ptl_list_t list,
+                void *user, ptl_handle_me_t *out)
+{
+    (void)ni, (void)portal, (void)list, (void)user;
+    fake.appends++;
+    *out = (ptl_handle_me_t){ 0 };
+    if (entry->ignore_bits == 0)
+        fake.keys[fake.key_count++] = entry->match_bits;
+    return fake.appends_fail ? PTL_NO_SPACE : PTL_OK;
+}
+
+int PtlMEUnlink(ptl_handle_me_t entry)
+{
+    (void)entry;
+    fake.unlinks++;
+    return PTL_OK;
+}
+
+int PtlEQGet(ptl_handle_eq_t queue, ptl_event_t *out)
+{
+    const unsigned i = (unsigned)queue;
+    if (fake.queues[i].first == fake.queues[i].count)
+        return PTL_EQ_EMPTY;
+    *out = fake.queues[i].events[fake.queues[i].first++];
+    return PTL_OK;
+}
+
+int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_handle_eq_t *out)
+{
+    (void)ni, (void)count;
+    *out = (ptl_handle_eq_t){ 0 };
+    return PTL_OK;
+}
+
+int PtlPTAlloc(ptl_handle_ni_t ni, unsigned options, ptl_handle_eq_t queue, ptl_pt_index_t wish,
+               ptl_pt_index_t *out)
+{
+    (void)ni, (void)options, (void)queue, (void)wish;
+    *out = 0;
+    return PTL_OK;
+}
+
+void portals_device_use(portals_device *device) { (void)device; }
+
+size_t portals_inbox(const portals_link *link)
+{
+    (void)link;
+    return 0;
+}
+
+void event_add(unsigned queue, ptl_event_t event)
+{
+    if (fake.queues[queue].first == fake.queues[queue].count)
+        fake.queues[queue].first = fake.queues[queue].count = 0;
+    assert_true(fake.queues[queue].count < QUEUE_MAX);
+    fake.queues[queue].events[fake.queues[queue].count++] = event;
+}
+
+static void *take(void *ctx, size_t len, size_t align)
+{
+    (void)ctx;
+    return aligned_alloc(align, (len + align - 1) / align * align);
+}
+
+static void give(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+static void deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len)
+{
+    (void)ctx, (void)head, (void)body;
+    assert_int_equal(head_len, HEAD_LEN);
+    assert_int_equal(body_len, BODY_LEN);
+    fake.from = from;
+    fake.lane = lane;
+    fake.delivered++;
+}
+
+static void peer_lost(void *ctx, pen_peer peer, pen_status why)
+{
+    (void)ctx, (void)why;
+    if (peer == PEN_PEER_ANY)
+        fake.lost_any++;
+    else
+        fake.lost[peer]++;
+}
+
+static void say(void *ctx, int level, const char *format, ...)
+{
+    (void)ctx, (void)level, (void)format;
+}
+
+static void wake(void *ctx, pen_peer peer)
+{
+    (void)ctx;
+    fake.wakes[peer]++;
+}
+
+static uint64_t now_ns(void *ctx)
+{
+    (void)ctx;
+    return 1000;
+}
+
+static const pen_host host = { .alloc = take,
+                               .release = give,
+                               .deliver = deliver,
+                               .peer_lost = peer_lost,
+                               .log = say,
+                               .wake = wake,
+                               .now_ns = now_ns };
+
+static portals_peer peers[PEERS];
+static portals_token tokens[PORTALS_KINDS * TOKENS];
+static char buffers[PORTALS_KINDS * TOKENS][256];
+char block_memory[PORTALS_BLOCK_LEN];
+portals_block block;
+static _Atomic uint32_t asleep = 1;
+
+void link_init(portals_link *link)
+{
+    fake = (struct fake){ .result = PTL_OK };
+    *link = (portals_link){ .peers = PEERS,
+                            .peer = peers,
+                            .ended = QUEUE_ENDED,
+                            .memory_md = MEMORY_MD,
+                            .frames_md = FRAMES_MD,
+                            .buffers = (char *)buffers };
+    link->counters = &link->own_counters;
+    link->base.host = &host;
+    block = (portals_block){ .memory = block_memory, .lane = PEN_LANE_REPLY };
+    for (unsigned lane = 0; lane < PEN_LANES; lane++)
+        link->arrived[lane] = (ptl_handle_eq_t)lane;
+    for (unsigned i = 0; i < PEERS; i++)
+        peers[i] =
+            (portals_peer){ .process.phys = { .nid = 5, .pid = 100 + i }, .sleeping = &asleep };
+    for (unsigned i = 0; i < PORTALS_KINDS * TOKENS; i++) {
+        const unsigned kind = i / TOKENS;
+        tokens[i] = (portals_token){ .next = link->free_tokens[kind],
+                                     .buffer = buffers[i],
+                                     .kind = (uint8_t)kind };
+        link->free_tokens[kind] = &tokens[i];
+    }
+    pen_lock_init(&link->lock, PEN_ALONE);
+}
+
+portals_token *next_token(const portals_link *link, unsigned kind)
+{
+    return link->free_tokens[kind];
+}
+
+void end(portals_link *link, portals_token *token, ptl_event_kind_t type)
+{
+    event_add(QUEUE_ENDED, (ptl_event_t){ .type = type, .user_ptr = token });
+    (void)portals_poll(&link->base, 0, 9);
+}
+
+pen_op new_op(void)
+{
+    pen_op op = { .source_busy = 1, .incomplete = 1 };
+    return op;
+}
+
+void expect_put(const pen_op *op, unsigned source_busy, unsigned incomplete)
+{
+    assert_int_equal(op->source_busy, source_busy);
+    assert_int_equal(op->incomplete, incomplete);
+}
