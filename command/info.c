@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "boot/boot.h"
+#include "boot/copies.h"
 #include "command/command.h"
 #include "command/place.h"
 #include "conduit/conduit.h"
@@ -154,6 +155,18 @@ static void gather_pmix(info *out)
     (void)snprintf(out->pmix_text, sizeof(out->pmix_text), "%s", out->pmix ? version : why);
 }
 
+/* Measures as the process that starts a job's ranks does. A value that the processor has not stays
+ * a text. */
+static void gather_copies(info *out)
+{
+    const char *wish = pen_knob_from_process(NULL, "PENSTOCK_COPIES");
+    out->copies_wish = wish != NULL ? wish : PEN_COPIES_MEASURED;
+    uint64_t begun_ns = pen_now_ns();
+    if (pen_copies_known(out->copies_wish))
+        pen_copies_choose(out->copies_wish, out->cores_allowed, &out->copies);
+    out->copies_ns = pen_now_ns() - begun_ns;
+}
+
 void info_gather(info *out, uint32_t ranks)
 {
     *out = (info){ .ranks = ranks };
@@ -168,6 +181,7 @@ void info_gather(info *out, uint32_t ranks)
     out->memory_available = pen_memory_available();
     out->cma = siblings_reach();
     out->membarrier = pen_membarrier_register();
+    gather_copies(out);
     gather_pmix(out);
     gather_launcher(out);
     info_tables(out);

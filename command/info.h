@@ -4,6 +4,7 @@
 #define PEN_COMMAND_INFO_H
 
 #include "api/config.h"
+#include "base/copy.h"
 #include "command/topology.h"
 #include "conduit/modules.h"
 #include "knob/knob.h"
@@ -45,6 +46,9 @@ typedef struct info {
     topology topology;
     uint64_t memory_physical, memory_available;
     bool cma, membarrier;
+    const char *copies_wish; /* PENSTOCK_COPIES, or its default */
+    uint64_t copies_ns;      /* time that measuring took */
+    pen_copy_table copies;
     char launcher[256];            /* "none", or what was found */
     bool pmix;                     /* launchers that speak it can be joined */
     char pmix_text[INFO_PMIX_LEN]; /* its version, or why not */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info_print.c: `penstock info` as text for people and as one JSON object for programs. */
 #include "command/info.h"
+
+#include "base/copy.h"
+#include "boot/copies.h"
 #include "command/paint.h"
 #include "conduit/modules.h"
 
@@ -113,6 +116,44 @@ static void text_machine(FILE *out, const info *from)
     fprintf(out, "  PMIx       %s%s\n", from->pmix ? "" : "no: ", from->pmix_text);
 }
 
+static bool has_same_copies(const info *from, unsigned class)
+{
+    const pen_copy_table *table = &from->copies;
+    return class > 0 && table->own[class] == table->own[class - 1] &&
+           table->other[class] == table->other[class - 1] &&
+           table->past[class] == table->past[class - 1];
+}
+
+static bool names_copies(const char *word)
+{
+    return contains("copies", word) || contains("PENSTOCK_COPIES", word);
+}
+
+static void text_copies(FILE *out, const info *from, const char *word)
+{
+    if (!names_copies(word))
+        return;
+    heading(out, "copies:");
+    if (!pen_copies_known(from->copies_wish)) {
+        fprintf(out, "  PENSTOCK_COPIES=%s: this processor has no such way\n", from->copies_wish);
+        return;
+    }
+    fprintf(out, "  %s", from->copies_wish);
+    if (strcmp(from->copies_wish, PEN_COPIES_MEASURED) == 0)
+        fprintf(out, " in %.1f ms", (double)from->copies_ns / 1e6);
+    fputs("; this processor has", out);
+    for (unsigned way = 0; way < PEN_COPY_WAYS; way++)
+        if (pen_copy_usable((pen_copy_way)way))
+            fprintf(out, "%s %s", way > 0 ? "," : "", pen_copies_word((pen_copy_way)way));
+    fputs("\n  length from  in a core's caches      read by a different core\n", out);
+    for (unsigned class = 0; class < PEN_COPY_CLASSES; class ++)
+        if (!has_same_copies(from, class))
+            fprintf(out, "  %4zu KiB     %-22s  %s%s\n", (PEN_COPY_LONG_MIN << class) >> 10,
+                    pen_copies_text((pen_copy_way)from->copies.own[class]),
+                    pen_copies_text((pen_copy_way)from->copies.other[class]),
+                    from->copies.past[class] ? "; past the caches if that core is far" : "");
+}
+
 static bool is_shown(const pen_knob *row, const char *owner, const info_view *view)
 {
     return (view->all || !pen_knob_is_for_tests(row)) &&
@@ -179,17 +220,17 @@ bool info_print_text(FILE *out, const info *from, const info_view *view)
     bool conduits = names_a_conduit(from, view->word), host = contains("host", view->word);
     for (size_t i = 0; i < from->table_count; i++)
         shown += count_shown(&from->tables[i], view);
-    bool modules = names_a_module(from, view->word);
-    if (!conduits && !modules && !host && shown == 0)
+    bool modules = names_a_module(from, view->word), copies = names_copies(view->word);
+    if (!conduits && !modules && !host && !copies && shown == 0)
         return false;
     if (view->word == NULL)
         text_build(out, from);
     if (conduits)
         text_conduits(out, from, view->word);
-    if (modules)
-        text_modules(out, from, view->word);
+    text_modules(out, from, view->word);
     if (host)
         text_machine(out, from);
+    text_copies(out, from, view->word);
     const size_t count = text_tables(out, from, view);
     if (count > shown)
         fprintf(out, "\n%zu variables that serve tests are not shown: penstock info --all\n",
@@ -289,6 +330,29 @@ static void json_machine(FILE *out, const info *from)
     json_field(out, "  ", "pmix", from->pmix ? from->pmix_text : NULL);
 }
 
+static void json_ways(FILE *out, const char *name, const uint8_t *ways)
+{
+    fprintf(out, "\"%s\": [", name);
+    for (unsigned class = 0; class < PEN_COPY_CLASSES; class ++)
+        fprintf(out, "%s\"%s\"", class > 0 ? ", " : "", pen_copies_word((pen_copy_way)ways[class]));
+    fputs("], ", out);
+}
+
+/* By class of length; a class ends where the next one begins. */
+static void json_copies(FILE *out, const info *from)
+{
+    const pen_copy_table *table = &from->copies;
+    fputs("  \"copies\": { \"wish\": ", out);
+    json_text(out, from->copies_wish);
+    fprintf(out, ", \"ns\": %" PRIu64 ", \"first\": %zu, ", from->copies_ns, PEN_COPY_LONG_MIN);
+    json_ways(out, "own", table->own);
+    json_ways(out, "other", table->other);
+    fputs("\"past\": [", out);
+    for (unsigned class = 0; class < PEN_COPY_CLASSES; class ++)
+        fprintf(out, "%s%s", class > 0 ? ", " : "", json_bool(table->past[class]));
+    fputs("] },\n", out);
+}
+
 static void json_knob(FILE *out, const char *owner, const pen_knob *row)
 {
     bool is_default;
@@ -334,6 +398,7 @@ void info_print_json(FILE *out, const info *from)
     json_conduits(out, from);
     json_modules(out, from);
     json_machine(out, from);
+    json_copies(out, from);
     json_knobs(out, from);
     fputs("}\n", out);
 }

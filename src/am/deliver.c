@@ -207,7 +207,7 @@ static void am_run_long(pen_job *job, const am_frame *frame)
         return;
     }
     if (frame->body_len != 0)
-        pen_copy(dest, frame->body, len);
+        pen_copy(&job->copies, dest, frame->body, len);
     am_run(job, frame, PEN_AM_LONG, dest, len);
 }
 

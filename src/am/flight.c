@@ -280,7 +280,8 @@ static void flight_keep_copy(pen_am_flight *flight, char *copy)
         return;
     }
     flight->copy_at = flight->posted;
-    pen_copy(copy, flight_source(flight), flight->message.len - flight->posted);
+    pen_copy(&flight->message.job->copies, copy, flight_source(flight),
+             flight->message.len - flight->posted);
     flight->copy = copy;
     if (flight->op != NULL) {
         pen_am_op_drop(flight->op);
@@ -400,7 +401,7 @@ static void on_piece(pen_token *token, const int32_t *args, unsigned arg_count, 
         pen_am_drop(token->job);
         return;
     }
-    pen_copy(dest, body, body_len);
+    pen_copy(&job->copies, dest, body, body_len);
     pen_lane lane = token->is_request ? PEN_LANE_REPLY : PEN_LANE_CONTROL;
     (void)pen_am_send_internal(job, token->from, lane, PEN_AM_INT_LONG_ACK, ACK_ARGS, args, NULL,
                                0);

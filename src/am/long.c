@@ -98,7 +98,7 @@ void pen_am_no_memory(const pen_am_long *message)
 static void long_store(const pen_am_long *message, char *alias)
 {
     if (alias != message->source) /* a Long onto itself only notifies */
-        pen_copy(alias, message->source, message->len);
+        pen_copy(&message->job->copies, alias, message->source, message->len);
 }
 
 /* Chooses the way to a destination that is not mapped. */

@@ -102,7 +102,8 @@ static pen_am_parts *parts_find(pen_job *job, const pen_token *token, pen_lane l
 }
 
 /* Returns false if the part does not fit the message. */
-static bool parts_add(pen_am_parts *parts, int32_t off, const void *body, uint32_t len)
+static bool parts_add(const pen_job *job, pen_am_parts *parts, int32_t off, const void *body,
+                      uint32_t len)
 {
     if (off == PARTS_HEAD) {
         if (parts->head_len != 0 || len == 0 || len > PARTS_HEAD_ROOM || len % 8 != 0)
@@ -114,7 +115,7 @@ static bool parts_add(pen_am_parts *parts, int32_t off, const void *body, uint32
     if (off < 0 || len == 0 || (uint32_t)off > parts->len || len > parts->len - (uint32_t)off ||
         len > parts->len - parts->got)
         return false;
-    pen_copy(parts->bytes + PARTS_HEAD_ROOM + off, body, len);
+    pen_copy(&job->copies, parts->bytes + PARTS_HEAD_ROOM + off, body, len);
     parts->got += len;
     return true;
 }
@@ -145,7 +146,7 @@ static bool parts_take(pen_job *job, const pen_token *token, pen_lane lane, cons
     if (args[1] <= 0 || (size_t)args[1] > am->medium_long_max)
         return false;
     pen_am_parts *parts = parts_find(job, token, lane, args[0], (uint32_t)args[1]);
-    if (parts == NULL || !parts_add(parts, args[2], part->body, part->body_len))
+    if (parts == NULL || !parts_add(job, parts, args[2], part->body, part->body_len))
         return false;
     if (parts->head_len != 0 && parts->got == parts->len) {
         parts_unlink(am, parts);

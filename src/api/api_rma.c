@@ -100,7 +100,8 @@ void pen_api_copy(void *to, const void *from, size_t len)
                         ? &pen_stores
                         : &pen_poll.stores;
     *left = weight < (size_t)(*left > 0 ? *left : 0) ? *left - (int32_t)weight : 0;
-    pen_copy(to, from, len);
+    static const pen_copy_table no_job;
+    pen_copy(pen_api_root.job != NULL ? &pen_api_root.job->copies : &no_job, to, from, len);
 }
 
 /* ---- with an event --------------------------------------------------------------------------- */

@@ -1,54 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy.c: copies of 2 KiB to 1 MiB, with the moves that suit the processor and the reader. */
+/* copy.c: copies of 2 KiB to 1 MiB, by the ways that the processor has. */
 #include "base/copy.h"
 
 #if PEN_COPY_PACED
 
 #    include <x86intrin.h>
 
-typedef long long wide __attribute__((vector_size(32), aligned(1), may_alias));
+/* The compiler makes one move or two of it, as the function's target says. */
+typedef long long wide __attribute__((vector_size(64), aligned(1), may_alias));
 
 enum { WIDE_LEN = sizeof(wide), TURN_LEN = 4 * sizeof(wide) };
 
-/* Moves four at a time to aligned places. The first move overlaps the start of these, and four
- * moves at the end overlap their end. */
-static __attribute__((target("avx"))) void move_wide(char *to, const char *from, size_t len)
+static inline __attribute__((always_inline)) void move_turn(char *to, const char *from)
+{
+    const wide *source = (const wide *)from;
+    const wide part0 = source[0], part1 = source[1], part2 = source[2], part3 = source[3];
+    wide *dest = (wide *)to;
+    dest[0] = part0;
+    dest[1] = part1;
+    dest[2] = part2;
+    dest[3] = part3;
+}
+
+/* Moves to aligned places. The first move overlaps the start of these, and the last turn overlaps
+ * their end. */
+static inline __attribute__((always_inline)) void move_all(char *to, const char *from, size_t len)
 {
     char *const last = to + len - TURN_LEN;
-    const wide first = *(const wide *)from;
-    const wide *tail = (const wide *)(from + len - TURN_LEN);
-    const wide tail0 = tail[0], tail1 = tail[1], tail2 = tail[2], tail3 = tail[3];
+    const char *const last_from = from + len - TURN_LEN;
     const size_t skipped = WIDE_LEN - ((uintptr_t)to & (WIDE_LEN - 1));
-    *(wide *)to = first;
+    *(wide *)to = *(const wide *)from;
     from += skipped;
-    for (to += skipped; to < last; to += TURN_LEN, from += TURN_LEN) {
-        const wide *source = (const wide *)from;
-        const wide part0 = source[0], part1 = source[1], part2 = source[2], part3 = source[3];
-        wide *dest = (wide *)to;
-        dest[0] = part0;
-        dest[1] = part1;
-        dest[2] = part2;
-        dest[3] = part3;
-    }
-    wide *dest = (wide *)last;
-    dest[0] = tail0;
-    dest[1] = tail1;
-    dest[2] = tail2;
-    dest[3] = tail3;
+    for (to += skipped; to < last; to += TURN_LEN, from += TURN_LEN)
+        move_turn(to, from);
+    move_turn(last, last_from);
 }
 
-void pen_copy_wide(void *to, const void *from, size_t len)
+static __attribute__((target("avx"))) void move_32(char *to, const char *from, size_t len)
 {
-    if (__builtin_cpu_supports("avx"))
-        move_wide(to, from, len);
-    else
-        memcpy(to, from, len);
+    move_all(to, from, len);
 }
 
-void pen_copy_long(void *to, const void *from, size_t len)
+static __attribute__((target("avx512f"))) void move_64(char *to, const char *from, size_t len)
 {
-    if (__builtin_cpu_is("amd"))
-        pen_copy_wide(to, from, len);
+    move_all(to, from, len);
+}
+
+static void move_string(void *to, const void *from, size_t len)
+{
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(len) : : "memory");
+}
+
+bool pen_copy_usable(pen_copy_way way)
+{
+    return way == PEN_COPY_LIBC || way == PEN_COPY_STRING ||
+           (way == PEN_COPY_MOVES_32 && __builtin_cpu_supports("avx")) ||
+           (way == PEN_COPY_MOVES_64 && __builtin_cpu_supports("avx512f"));
+}
+
+void pen_copy_by(pen_copy_way way, void *to, const void *from, size_t len)
+{
+    if (way == PEN_COPY_MOVES_32 && __builtin_cpu_supports("avx"))
+        move_32(to, from, len);
+    else if (way == PEN_COPY_MOVES_64 && __builtin_cpu_supports("avx512f"))
+        move_64(to, from, len);
+    else if (way == PEN_COPY_STRING)
+        move_string(to, from, len);
     else
         memcpy(to, from, len);
 }
@@ -76,13 +93,24 @@ void pen_copy_stream(void *to, const void *from, size_t len)
 
 /* PERIOD: copies from one timed copy to the next. BYTES_PER_TICK: if a timed copy moves fewer bytes
  * per tick of the time stamp counter, the lines were not in this core's caches. A tick is 0.25 to
- * 0.5 ns. */
-enum { PERIOD = 16, BYTES_PER_TICK = 5 };
+ * 0.5 ns. FARTHER: if a timed copy takes more than this multiple of the measured
+ * ticks, the reader is farther away than when the host was measured. */
+enum { PERIOD = 16, BYTES_PER_TICK = 5, FARTHER = 2 };
 
-pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)
+pen_copy_piece pen_copy_begin_paced(const pen_copy_table *table, pen_copy_pace *pace, size_t len)
 {
     bool timed = pace->count++ % PERIOD == 0;
-    return (pen_copy_piece){ pace, len, timed ? __rdtsc() : 0, !timed && pace->streams };
+    return (pen_copy_piece){ table, pace, len, timed ? __rdtsc() : 0, !timed && pace->streams };
+}
+
+static bool is_slow(const pen_copy_piece *piece, uint64_t ticks)
+{
+    if (ticks * BYTES_PER_TICK <= piece->len)
+        return false;
+    if (!pen_copy_is_long(piece->len))
+        return true;
+    const unsigned class = pen_copy_class(piece->len);
+    return piece->table->past[class] || ticks > (uint64_t)FARTHER * piece->table->ticks[class];
 }
 
 void pen_copy_end_paced(const pen_copy_piece *piece)
@@ -90,22 +118,30 @@ void pen_copy_end_paced(const pen_copy_piece *piece)
     if (piece->streams)
         _mm_sfence();
     else if (piece->begun != 0)
-        piece->pace->streams = (__rdtsc() - piece->begun) * BYTES_PER_TICK > piece->len;
+        piece->pace->streams = is_slow(piece, __rdtsc() - piece->begun);
 }
+
+uint64_t pen_copy_ticks(void) { return __rdtsc(); }
 
 #else
 
+bool pen_copy_usable(pen_copy_way way) { return way == PEN_COPY_LIBC; }
+
+void pen_copy_by(pen_copy_way way, void *to, const void *from, size_t len)
+{
+    (void)way;
+    memcpy(to, from, len);
+}
+
 void pen_copy_stream(void *to, const void *from, size_t len) { memcpy(to, from, len); }
 
-pen_copy_piece pen_copy_begin_paced(pen_copy_pace *pace, size_t len)
+pen_copy_piece pen_copy_begin_paced(const pen_copy_table *table, pen_copy_pace *pace, size_t len)
 {
-    return (pen_copy_piece){ pace, len, 0, false };
+    return (pen_copy_piece){ table, pace, len, 0, false };
 }
 
 void pen_copy_end_paced(const pen_copy_piece *piece) { (void)piece; }
 
-void pen_copy_wide(void *to, const void *from, size_t len) { memcpy(to, from, len); }
-
-void pen_copy_long(void *to, const void *from, size_t len) { memcpy(to, from, len); }
+uint64_t pen_copy_ticks(void) { return 0; }
 
 #endif

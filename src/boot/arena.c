@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "boot/copies.h"
 #include "boot/departed.h"
 #include "boot/knobs.h"
 #include "boot/remedy.h"
@@ -193,6 +194,7 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
                            .flags = flags,
                            .memory_physical = pen_memory_physical(),
                            .memory_available = pen_memory_available() };
+    pen_copies_choose(config.copies, ranks, &page.copies);
     size_t environment_len = environment_measure(environment);
     size_t conduit_len =
         needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;

@@ -3,6 +3,7 @@
 #include "boot/knobs.h"
 
 #include "base/status.h"
+#include "boot/copies.h"
 #include "diag/log.h"
 #include "knob/knob.h"
 
@@ -24,6 +25,10 @@ const pen_knob pen_boot_knobs[] = {
     { "PENSTOCK_LEAVE_TIMEOUT", PEN_KNOB_SECONDS, "60", offsetof(pen_boot_config, leave_timeout),
       "How long a job waits for the other ranks once one has exited or returned from main with 0; "
       "then they are ended by force and the job fails. 0: without a limit." },
+    { "PENSTOCK_COPIES", PEN_KNOB_STRING, PEN_COPIES_MEASURED, offsetof(pen_boot_config, copies),
+      "How memory of 2 KiB to 1 MiB is copied: measured, in the ways that were the fastest when "
+      "the "
+      "job's host was measured at its start; or always by one of libc, moves32, moves64, string." },
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 
@@ -65,6 +70,13 @@ pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out)
     pen_status status = pen_knob_read(log, pen_boot_knobs, out, NULL, NULL);
     if (status == PEN_OK)
         status = pen_knob_read(log, supervisor_knobs, out, NULL, NULL);
+    if (status == PEN_OK && !pen_copies_known(out->copies)) {
+        pen_log_error(log,
+                      "PENSTOCK_COPIES=%s: this processor has no such way; give measured, libc, or "
+                      "a way that `penstock info copies` lists",
+                      out->copies);
+        status = PEN_ERR_ARGUMENT;
+    }
     return status;
 }
 

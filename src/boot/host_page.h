@@ -6,13 +6,14 @@
 #define PEN_BOOT_HOST_PAGE_H
 
 #include "base/compiler.h"
+#include "base/copy.h"
 #include "boot/wait_state.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_HOST_PAGE_MAGIC 0x50454e34u
+#define PEN_HOST_PAGE_MAGIC 0x50454e35u
 #define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
 #define PEN_HOST_KEY_LEN    32 /* bytes of a job's key */
 #define PEN_HOST_SHARES     64 /* shares of scratch per rank, which the rank lends to teams */
@@ -58,6 +59,7 @@ typedef struct pen_host_page {
     /* Bytes of memory that the kernel and control groups report to the supervisor, so that ranks
      * need not read those files. All offsets and these fields are written once. */
     uint64_t memory_physical, memory_available;
+    pen_copy_table copies; /* ways of copying, measured by the supervisor; written once */
     uint64_t exchange_off; /* arena offset of 2 * job_size * PEN_BOOT_BLOB_MAX bytes */
     uint64_t environment_off,
         environment_len; /* the console's environment: NUL-terminated strings */

@@ -17,6 +17,7 @@ typedef struct pen_boot_config {
     bool alone;                   /* PENSTOCK_ALONE */
     int64_t block_most;           /* GASNET_SUPERNODE_MAXSIZE; 0: no bound */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */
+    const char *copies;           /* PENSTOCK_COPIES */
     /* GASNET_EXITTIMEOUT; 0: not set, computed from the three below */
     double exit_timeout;
     double leave_timeout; /* PENSTOCK_LEAVE_TIMEOUT; 0: no limit */

@@ -219,7 +219,7 @@ static bool step_receive(pen_job *job, pen_coll_step *step, uint32_t piece, cons
     if (step->done > offset || (step->done != offset && !piece_mark(job, step, piece)))
         return false;
     if (body_len != 0)
-        pen_copy(step->to + offset, body, body_len);
+        pen_copy(&job->copies, step->to + offset, body, body_len);
     if (step->done == offset)
         step->done += body_len;
     pieces_join(job, step);

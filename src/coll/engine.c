@@ -340,7 +340,7 @@ static void step_compute(const pen_coll_op *op, const pen_coll_step *step)
 {
     const pen_reduction *reduction = &op->reduction;
     if (step->action == PEN_COLL_COPY)
-        pen_copy(step->to, step->from, step->len);
+        pen_copy(&op->coll->job->copies, step->to, step->from, step->len);
     else if (reduction->function != NULL)
         pen_reduction_call(reduction, step->from, step->to, step->len / reduction->element_len);
     else

@@ -9,10 +9,10 @@
 
 enum { READ = 2 }; /* the phase of a member that has finished reading */
 
-static void copy(char *to, const char *from, size_t len)
+static void copy(const pen_shared *shared, char *to, const char *from, size_t len)
 {
     if (to != from && len != 0)
-        pen_copy(to, from, len);
+        pen_copy(&shared->job->copies, to, from, len);
 }
 
 static bool post_nothing(pen_shared *shared, const pen_shared_op *op)
@@ -56,7 +56,7 @@ bool pen_shared_broadcast(pen_shared *shared, pen_shared_op *op)
         if (!posted)
             return false;
         if (is_root)
-            copy(op->dest + op->offset, from, op->section_len);
+            copy(shared, op->dest + op->offset, from, op->section_len);
         op->step = 1;
     }
     if (!is_root)
@@ -97,7 +97,7 @@ static bool gather_begin(pen_shared *shared, const pen_shared_op *op, bool gives
     if (!gather_post(shared, op, gives))
         return false;
     if (takes)
-        copy(gather_dest(op) + shared->rank * op->len + op->offset, op->source + op->offset,
+        copy(shared, gather_dest(op) + shared->rank * op->len + op->offset, op->source + op->offset,
              op->section_len);
     return true;
 }
@@ -139,7 +139,7 @@ static bool post_parts(pen_shared *shared, const pen_shared_op *op)
     if (!pen_shared_room(shared, is_short ? 0 : all))
         return false;
     char *to = is_short ? (char *)words : pen_shared_body(shared, all, &place);
-    pen_copy_piece piece = pen_copy_begin(&shared->pace, all);
+    pen_copy_piece piece = pen_copy_begin(&shared->job->copies, &shared->pace, all);
     for (uint32_t rank = 0; rank < shared->size; rank++)
         if (rank != shared->rank && each != 0)
             pen_copy_part(&piece, to + rank * each, op->source + rank * op->len + op->offset, each);
@@ -165,7 +165,7 @@ bool pen_shared_scatter(pen_shared *shared, pen_shared_op *op)
         if (!posted)
             return false;
         if (is_root)
-            copy(dest, op->source + shared->rank * op->len + op->offset, op->section_len);
+            copy(shared, dest, op->source + shared->rank * op->len + op->offset, op->section_len);
         op->step = 1;
     }
     if (!is_root)
@@ -179,18 +179,18 @@ static bool post_exchange(pen_shared *shared, pen_shared_op *op)
     if (!op->direct) {
         if (!post_parts(shared, op))
             return false;
-        copy(op->dest + own, op->source + own, op->section_len);
+        copy(shared, op->dest + own, op->source + own, op->section_len);
         return true;
     }
     if (op->source == op->dest) { /* storing what we take would overwrite bytes that peers still
                                    * read */
         op->temp = pen_shared_memory(shared, all);
-        pen_copy(op->temp, op->source, all);
+        pen_copy(&shared->job->copies, op->temp, op->source, all);
         op->source = op->temp;
     }
     if (!post_buffer(shared, op, op->source))
         return false;
-    copy(op->dest + own, op->source + own, op->section_len);
+    copy(shared, op->dest + own, op->source + own, op->section_len);
     return true;
 }
 

@@ -115,7 +115,7 @@ static void join(reduce_pile *pile, char *out)
         pen_coll_combine_into(reduction, left->at, right.at, to, count);
     } else {
         if (to != right.at)
-            pen_copy(to, right.at, pile->len);
+            pen_copy(&pile->shared->job->copies, to, right.at, pile->len);
         pen_reduction_call(reduction, left->at, to, count);
     }
     block_give(pile, left->block);
@@ -146,7 +146,7 @@ static void combine_block(pen_shared *shared, pen_shared_op *op, uint32_t end, s
             join(&pile, pile.height == 2 ? out : NULL);
     }
     if (pile.ranges[0].at != out)
-        pen_copy(out, pile.ranges[0].at, len);
+        pen_copy(&shared->job->copies, out, pile.ranges[0].at, len);
 }
 
 /* Combines in blocks of at least one element. Blocks are larger if a system call reads them, and
@@ -233,7 +233,7 @@ bool pen_shared_reduce_whole(pen_shared *shared, pen_shared_op *op)
     if (!pen_shared_all_reached(shared, op, READ))
         return false;
     if (end != 0 && goes_aside(op))
-        pen_copy(op->dest + op->offset, op->temp_out, op->section_len);
+        pen_copy(&shared->job->copies, op->dest + op->offset, op->temp_out, op->section_len);
     return true;
 }
 
@@ -317,7 +317,7 @@ static bool slices_post(pen_shared *shared, pen_shared_op *op)
         words[0] = pen_shared_place_of(shared, op->made);
     } else {
         char *body = pen_shared_body(shared, operands_len + mine.len, &place);
-        pen_copy_out(&shared->pace, body, from, op->section_len);
+        pen_copy_out(&shared->job->copies, &shared->pace, body, from, op->section_len);
         op->made = body + operands_len;
         words[0] = place + operands_len;
     }
@@ -330,7 +330,7 @@ static void slice_make(pen_shared *shared, pen_shared_op *op)
     slice mine = slice_of(shared, op, shared->rank);
     combine(shared, op, shared->size, mine.offset, mine.len, op->made);
     if (gets_result(shared, op) && !op->direct && mine.len != 0)
-        pen_copy(op->dest + op->offset + mine.offset, op->made, mine.len);
+        pen_copy(&shared->job->copies, op->dest + op->offset + mine.offset, op->made, mine.len);
 }
 
 /* Copies the slices of all peers. */

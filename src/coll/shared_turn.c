@@ -121,7 +121,8 @@ bool pen_shared_post_bytes(pen_shared *shared, const pen_shared_op *op, const ch
     if (!pen_shared_room(shared, is_short ? 0 : len))
         return false;
     if (!is_short)
-        pen_copy_out(&shared->pace, pen_shared_body(shared, len, &place), from, len);
+        pen_copy_out(&shared->job->copies, &shared->pace, pen_shared_body(shared, len, &place),
+                     from, len);
     else if (len != 0)
         memcpy(words, from, len);
     pen_shared_post(shared, op, place, is_short ? words : NULL);
@@ -340,7 +341,7 @@ void pen_shared_copy(pen_shared *shared, uint32_t rank, const pen_shared_slot *s
         return;
     const char *from = pen_shared_see(shared, rank, slot, place, offset, len);
     if (from != NULL) {
-        pen_copy(to, from, len);
+        pen_copy(&shared->job->copies, to, from, len);
         return;
     }
     uintptr_t at = (uintptr_t)(place & PEN_SHARED_PLACE_MASK) + offset;

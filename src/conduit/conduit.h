@@ -26,6 +26,7 @@
 #ifndef PEN_CONDUIT_CONDUIT_H
 #define PEN_CONDUIT_CONDUIT_H
 
+#include "base/copy.h"
 #include "base/status.h"
 #include "diag/counters.h"
 #include "diag/log.h"
@@ -38,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 8 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 9 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -170,6 +171,9 @@ typedef struct pen_host {
      * whose library has a collective end asks this before it takes part in one.
      * Caller: the link, in close. */
     bool (*orderly)(void *ctx);
+    /* Optional (NULL): the ways of copying that were measured on this host. NULL: memcpy.
+     * Caller: the link, in open. The table does not change afterwards. */
+    const pen_copy_table *copies;
     /* Optional (NULL): lets the engine see without a poll that a poll would find nothing; see
      * pen_poll_view. A link that can keep the promise writes sum and all words but the last
      * whenever poll() or connect() may have changed the words that it waits for. The last word

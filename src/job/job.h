@@ -6,6 +6,7 @@
 #define PEN_JOB_JOB_H
 
 #include "base/compiler.h"
+#include "base/copy.h"
 #include "base/status.h"
 #include "boot/boot.h"
 #include "conduit/conduit.h"
@@ -72,10 +73,11 @@ struct pen_job {
     const pen_conduit *conduit;
     uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_clock clock;
-    bool is_orderly;      /* it closes because all ranks leave */
-    pen_host host;        /* callbacks lent to links; ctx is this job */
-    pen_host lent_host;   /* the conduit's: host, or the callbacks of the link around it */
-    pen_host window_host; /* the window's: host, or the reliable link's callbacks */
+    pen_copy_table copies; /* copied from the host page; zeros without a page */
+    bool is_orderly;       /* it closes because all ranks leave */
+    pen_host host;         /* callbacks lent to links; ctx is this job */
+    pen_host lent_host;    /* the conduit's: host, or the callbacks of the link around it */
+    pen_host window_host;  /* the window's: host, or the reliable link's callbacks */
     /* job_pair.c: the names in PENSTOCK_CONDUIT=A+B, and the second conduit, or NULL */
     char frames_wanted[16];
     const char *memory_wanted;

@@ -115,6 +115,8 @@ static bool host_orderly(void *ctx) { return ((const pen_job *)ctx)->is_orderly;
 
 void pen_job_fill_host(pen_job *job, const pen_job_params *params)
 {
+    if (job->boot.page != NULL)
+        job->copies = job->boot.page->copies;
     job->host = (pen_host){
         .ctx = job,
         .deliver = params->deliver,
@@ -128,6 +130,7 @@ void pen_job_fill_host(pen_job *job, const pen_job_params *params)
         .wake = host_wake,
         .sleeping = host_sleeping,
         .orderly = host_orderly,
+        .copies = &job->copies,
         .poll_view = params->poll_view,
         .counters = &job->counters,
     };

@@ -35,7 +35,7 @@
 
 /* Clients share words by 1-, 2-, 4- and 8-byte puts and expect single accesses, so these lengths
  * are single moves. */
-static void copy(void *to, const void *from, size_t len)
+static void copy(const pen_job *job, void *to, const void *from, size_t len)
 {
     switch (len) {
     case 1:
@@ -51,7 +51,7 @@ static void copy(void *to, const void *from, size_t len)
         memcpy(to, from, 8);
         break;
     default:
-        pen_copy(to, from, len);
+        pen_copy(&job->copies, to, from, len);
     }
 }
 
@@ -63,14 +63,14 @@ static void copy_for(const rma_call *call, char *target)
             pen_reach_by_device(call->ask.job, NULL, target, call->ask.device, call->ask.local,
                                 call->ask.len);
         else
-            copy(target, call->ask.local, call->ask.len);
+            copy(call->ask.job, target, call->ask.local, call->ask.len);
         break;
     case RMA_GET:
         if (pen_unlikely(call->ask.device != NULL))
             pen_reach_by_device(call->ask.job, call->ask.device, call->ask.local, NULL, target,
                                 call->ask.len);
         else
-            copy(call->ask.local, target, call->ask.len);
+            copy(call->ask.job, call->ask.local, target, call->ask.len);
         break;
     case RMA_SET:
         memset(target, call->value, call->ask.len);

@@ -353,7 +353,7 @@ static void handle_put(pen_token *token, const int32_t *args, unsigned arg_count
     else if (to != NULL && body_len == sizeof(uint64_t))
         memcpy(to, body, sizeof(uint64_t)); /* clients expect a single access of a word */
     else if (to != NULL && body_len != 0)
-        pen_copy(to, body, body_len);
+        pen_copy(&job->copies, to, body, body_len);
     answer_done(token, args, to != NULL);
 }
 
@@ -459,7 +459,7 @@ static void handle_data(pen_token *token, const int32_t *args, unsigned arg_coun
     if (pen_unlikely(transfer->device != NULL))
         device_write(job, transfer->device, transfer->local + at, body, body_len);
     else
-        pen_copy(transfer->local + at, body, body_len);
+        pen_copy(&job->copies, transfer->local + at, body, body_len);
     pen_op *op = transfer_answered(rma, transfer);
     pen_lock_drop(&rma->lock);
     if (op != NULL)

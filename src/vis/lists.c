@@ -92,10 +92,16 @@ bool vis_lists_move(vis_mover *mover)
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
+/* One run of a walk. */
+typedef struct contiguous {
+    const pen_copy_table *copies;
+    vis_run at;
+} contiguous;
+
 static inline __attribute__((always_inline)) void run_copy(const void *ctx, size_t len)
 {
-    const vis_run *run = ctx;
-    pen_copy(run->dest, run->source, len);
+    const contiguous *run = ctx;
+    pen_copy(run->copies, run->at.dest, run->at.source, len);
 }
 
 static void cursors_copy(const pen_vis_call *call, const pen_reach_range *range)
@@ -103,16 +109,17 @@ static void cursors_copy(const pen_vis_call *call, const pen_reach_range *range)
     const intptr_t dest_delta = vis_dest_delta(call, range);
     const intptr_t source_delta = vis_source_delta(call, range);
     list_cursor dest = { .side = &call->dest }, source = { .side = &call->source };
-    vis_run run;
-    while (next_run(&dest, &source, &run)) {
-        run.dest += dest_delta;
-        run.source += source_delta;
-        vis_specialise(run.len, run_copy, &run);
+    contiguous run = { .copies = &call->team->job->copies };
+    while (next_run(&dest, &source, &run.at)) {
+        run.at.dest += dest_delta;
+        run.at.source += source_delta;
+        vis_specialise(run.at.len, run_copy, &run);
     }
 }
 
 /* Copies pieces of one length, from list to list, or between a list and contiguous memory. */
 typedef struct pieces {
+    const pen_copy_table *copies;
     void *const *dest_list, *const *source_list;
     intptr_t dest_delta, source_delta; /* added to the address of an entry */
     size_t count;
@@ -128,7 +135,7 @@ static inline __attribute__((always_inline)) void scatter(const void *ctx, size_
     const pieces *p = ctx;
     const char *source = entry_at(p->source_list, 0, p->source_delta);
     for (size_t i = 0; i < p->count; i++, source += len)
-        pen_copy(entry_at(p->dest_list, i, p->dest_delta), source, len);
+        pen_copy(p->copies, entry_at(p->dest_list, i, p->dest_delta), source, len);
 }
 
 static inline __attribute__((always_inline)) void gather(const void *ctx, size_t len)
@@ -136,14 +143,14 @@ static inline __attribute__((always_inline)) void gather(const void *ctx, size_t
     const pieces *p = ctx;
     char *dest = entry_at(p->dest_list, 0, p->dest_delta);
     for (size_t i = 0; i < p->count; i++, dest += len)
-        pen_copy(dest, entry_at(p->source_list, i, p->source_delta), len);
+        pen_copy(p->copies, dest, entry_at(p->source_list, i, p->source_delta), len);
 }
 
 static inline __attribute__((always_inline)) void list_to_list(const void *ctx, size_t len)
 {
     const pieces *p = ctx;
     for (size_t i = 0; i < p->count; i++)
-        pen_copy(entry_at(p->dest_list, i, p->dest_delta),
+        pen_copy(p->copies, entry_at(p->dest_list, i, p->dest_delta),
                  entry_at(p->source_list, i, p->source_delta), len);
 }
 
@@ -151,7 +158,8 @@ static void indexed_copy(const pen_vis_call *call, const pen_reach_range *range)
 {
     const pen_vis_side *dest = &call->dest, *source = &call->source;
     const bool gathers = dest->count == 1;
-    const pieces p = { .dest_list = dest->list,
+    const pieces p = { .copies = &call->team->job->copies,
+                       .dest_list = dest->list,
                        .source_list = source->list,
                        .dest_delta = vis_dest_delta(call, range),
                        .source_delta = vis_source_delta(call, range),

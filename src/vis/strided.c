@@ -91,21 +91,23 @@ bool vis_box_of(const pen_vis_call *call, pen_job *job, vis_box *box)
 
 /* Runs of the same length on each side, two per round: a loop's overhead is as large as the copy of
  * a cache line. */
-static inline __attribute__((always_inline)) void level_copy(char *dest, const char *source,
+static inline __attribute__((always_inline)) void level_copy(const pen_copy_table *copies,
+                                                             char *dest, const char *source,
                                                              const vis_level *level, size_t len)
 {
     for (size_t pairs = level->count / 2; pairs > 0; pairs--) {
-        pen_copy(dest, source, len);
-        pen_copy(dest + level->dest, source + level->source, len);
+        pen_copy(copies, dest, source, len);
+        pen_copy(copies, dest + level->dest, source + level->source, len);
         dest += 2 * level->dest;
         source += 2 * level->source;
     }
     if (level->count % 2 != 0)
-        pen_copy(dest, source, len);
+        pen_copy(copies, dest, source, len);
 }
 
 /* Copies the innermost two levels. */
 typedef struct plane {
+    const pen_copy_table *copies;
     char *dest;
     const char *source;
     vis_level inner, outer;
@@ -118,7 +120,7 @@ static inline __attribute__((always_inline)) void plane_copy(const void *ctx, si
     const char *source = p->source;
     const vis_level inner = p->inner;
     for (size_t row = p->outer.count; row > 0; row--) {
-        level_copy(dest, source, &inner, len);
+        level_copy(p->copies, dest, source, &inner, len);
         dest += p->outer.dest;
         source += p->outer.source;
     }
@@ -129,7 +131,7 @@ static inline __attribute__((always_inline)) void line_copy(const void *ctx, siz
 {
     const plane *p = ctx;
     const vis_level inner = p->inner;
-    level_copy(p->dest, p->source, &inner, len);
+    level_copy(p->copies, p->dest, p->source, &inner, len);
 }
 
 /* Moves to the next position of the levels from `first` on; false: no position is left. */
@@ -191,7 +193,8 @@ bool vis_box_copy(const pen_vis_call *call, const vis_box *box, const pen_reach_
     if (!box_span(box, call->is_put, &low, &len) || !pen_reach_covers(range, (void *)low, len))
         return false;
     static const vis_level once = { 0, 0, 1 };
-    plane p = { .dest = box->dest + vis_dest_delta(call, range),
+    plane p = { .copies = &call->team->job->copies,
+                .dest = box->dest + vis_dest_delta(call, range),
                 .source = box->source + vis_source_delta(call, range),
                 .inner = box->level_count > 0 ? box->levels[0] : once,
                 .outer = box->level_count > 1 ? box->levels[1] : once };
@@ -265,7 +268,8 @@ bool vis_line_copy(const pen_vis_call *call)
     if (!line_span(count, len, stride, &span) ||
         !pen_reach_covers(&range, call->is_put ? call->dest.base : call->source.base, span))
         return false;
-    const plane p = { .dest = call->dest.base + vis_dest_delta(call, &range),
+    const plane p = { .copies = &call->team->job->copies,
+                      .dest = call->dest.base + vis_dest_delta(call, &range),
                       .source = call->source.base + vis_source_delta(call, &range),
                       .inner = { dest, source, count } };
     if (!line_copy_wide(&p, len))

@@ -71,6 +71,23 @@ class Info(LaunchTest):
         self.assertEqual((wrong.status, wrong.out), (2, ""))
         self.assertIn('no section and no variable has "nowhere" in its name', wrong.err)
 
+    def test_copies_are_measured_or_chosen_by_the_user(self):
+        told = json.loads(penstock("info", "--json").out)["copies"]
+        self.assertEqual((told["wish"], told["first"]), ("measured", 2048))
+        for kind in "own", "other", "past":
+            self.assertEqual(len(told[kind]), len(told["own"]))
+        self.assertGreater(told["ns"], 0)
+        fixed = json.loads(penstock("info", "--json", PENSTOCK_COPIES="libc").out)["copies"]
+        self.assertEqual(set(fixed["own"] + fixed["other"]), {"libc"})
+        self.assertFalse(any(fixed["past"]))
+        self.assertRegex(penstock("info", "copies").out, r"\A\ncopies:\n  measured in \d+\.\d ms; this processor has libc")
+        text = penstock("info", "copies", PENSTOCK_COPIES="libc").out
+        self.assertRegex(text, r"\n +2 KiB +the C library's memcpy +the C library's memcpy\n\nvariables of boot:")
+        self.assertIn("no such way", penstock("info", "copies", PENSTOCK_COPIES="fastest").out)
+        job = penstock("run", "-n", "2", "true", PENSTOCK_COPIES="fastest")
+        self.assertNotEqual(job.status, 0)
+        self.assertIn("PENSTOCK_COPIES=fastest: this processor has no such way", job.err)
+
     def test_terminals_get_colour_and_nothing_else_does(self):
         self.assertNotIn("\033", penstock("info").out)
         said = {name: self.on_terminal(**env) for name, env in

@@ -16,8 +16,8 @@ REORDER = {"PENSTOCK_IMPAIR_REORDER": "0.05"}
 PLANTS = [
     Plant(
         "put: the last byte of a long piece is not copied", "src/rma/rma_message.c",
-        "        pen_copy(to, body, body_len);\n",
-        "        pen_copy(to, body, body_len - (body_len > 4096));\n",
+        "        pen_copy(&job->copies, to, body, body_len);\n",
+        "        pen_copy(&job->copies, to, body, body_len - (body_len > 4096));\n",
         "seq", 2, OWN, {},
     ),
     Plant(
@@ -58,8 +58,8 @@ PLANTS = [
     ),
     Plant(
         "Medium: one over 4 KiB is cut to a multiple of 8 bytes", "src/conduits/shm/shm_send.c",
-        "        pen_copy_out(&peer->pace, to, frame->body, frame->body_len);\n",
-        "        pen_copy_out(&peer->pace, to, frame->body,\n"
+        "        pen_copy_out(&link->copies, &peer->pace, to, frame->body, frame->body_len);\n",
+        "        pen_copy_out(&link->copies, &peer->pace, to, frame->body,\n"
         "                     frame->body_len > 4096 ? frame->body_len & ~7u : frame->body_len);\n",
         "seq", 2, ARENA, {},
     ),

@@ -201,6 +201,8 @@ static pen_status shm_open(const pen_link_params *params, pen_link **out)
     if (link->channels > link->config.channels)
         link->channels = (uint32_t)link->config.channels;
     link->slice = slice;
+    if (host->copies != NULL)
+        link->copies = *host->copies;
     link->area = shm_area(&layout, slice, params->self);
     link->page = (shm_page *)(void *)link->area;
     link->fenced = link->config.fenced || !pen_membarrier_register();

@@ -104,9 +104,10 @@ struct shm_link {
     pen_peer peers;
     uint32_t channels; /* in use in this job, at most layout.channels */
     char *slice, *area;
-    shm_page *page; /* this rank's own */
-    bool fenced;    /* no membarrier here: each send needs a full fence */
-    shm_peer *to;   /* by peer */
+    pen_copy_table copies; /* the host's */
+    shm_page *page;        /* this rank's own */
+    bool fenced;           /* no membarrier here: each send needs a full fence */
+    shm_peer *to;          /* by peer */
     /* Defaults of tx.awake, tx.sleeping and tx.look: */
     _Atomic uint32_t always;    /* 1 */
     _Atomic uint32_t self_deaf; /* 1 while this rank's channel to itself is not polled */

@@ -195,12 +195,13 @@ void shm_send_inbox(shm_link *link, pen_peer to, pen_lane lane, const pen_frame 
 }
 
 /* Copies a body. A long one bypasses the caches if the reader is far. */
-static inline void write_body(shm_peer *peer, char *to, const pen_frame *frame)
+static inline void write_body(const shm_link *link, shm_peer *peer, char *to,
+                              const pen_frame *frame)
 {
     if (frame->body_len < PEN_COPY_OUT_MIN)
         memcpy(to, frame->body, frame->body_len);
     else
-        pen_copy_out(&peer->pace, to, frame->body, frame->body_len);
+        pen_copy_out(&link->copies, &peer->pace, to, frame->body, frame->body_len);
 }
 
 /* Puts a body that fits neither the slot nor the ring into a chunk. Returns false if all are
@@ -211,7 +212,7 @@ static bool place_in_chunk(const shm_link *link, shm_peer *peer, pen_lane lane,
     int chunk = shm_chunk_take(peer, lane);
     if (chunk < 0)
         return false;
-    write_body(peer, shm_chunk(&link->layout, peer->area, lane, (uint32_t)chunk), frame);
+    write_body(link, peer, shm_chunk(&link->layout, peer->area, lane, (uint32_t)chunk), frame);
     *body_word = shm_word_body(SHM_BODY_IN_CHUNK, frame->body_len, (uint32_t)chunk);
     return true;
 }
@@ -243,7 +244,7 @@ static bool place_in_ring(shm_link *link, shm_peer *peer, pen_lane lane, const p
     if (start < 0)
         return false;
     uint32_t offset = (uint32_t)start & (link->layout.ring_len - 1);
-    write_body(peer, tx->ring + offset, frame);
+    write_body(link, peer, tx->ring + offset, frame);
     tx->ring_next = (uint32_t)start + record;
     shm_tx_show_room(tx);
     *body_word = shm_word_body(SHM_BODY_IN_RING, frame->body_len, 0) |

@@ -463,6 +463,25 @@ static void print_counters(member *m)
     EXPECT(m, strstr(line, "frame_dropped") == NULL);
 }
 
+/* The job and its links copy by the host's table, not by one of their own. */
+static void look_at_copies(member *m)
+{
+    const pen_copy_table *host = &m->job.boot.page->copies;
+    EXPECT(m, host->own[0] == PEN_COPY_STRING);
+    EXPECT(m, memcmp(&m->job.copies, host, sizeof *host) == 0);
+    EXPECT(m, m->job.host.copies == &m->job.copies);
+    EXPECT(m, m->job.lent_host.copies == &m->job.copies);
+}
+
+static void ranks_copy_as_the_host_was_measured(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("PENSTOCK_COPIES", "string", 1), 0);
+    if (pen_copy_usable(PEN_COPY_STRING))
+        assert_int_equal(run(2, PEN_MODE_SEQ, look_at_copies), PEN_OK);
+    assert_int_equal(unsetenv("PENSTOCK_COPIES"), 0);
+}
+
 static void counters_that_are_not_zero_are_printed_in_one_line(void **state)
 {
     (void)state;
@@ -485,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_pair_is_made_once_and_sees_what_is_published),
         cmocka_unit_test(threads_are_counted_while_they_live),
         cmocka_unit_test(a_lost_peer_ends_the_job_with_one_line_unless_it_is_ending),
+        cmocka_unit_test(ranks_copy_as_the_host_was_measured),
         cmocka_unit_test(counters_that_are_not_zero_are_printed_in_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,15 @@ static void long_bodies_keep_the_pace_of_their_reader(void **state)
     shm_job_close(&job);
 }
 
+static void link_copies_as_its_host_says(void **state)
+{
+    (void)state;
+    shm_job_open(&job, RANKS, &config);
+    for (pen_peer rank = 0; rank < RANKS; rank++)
+        assert_memory_equal(&job.ranks[rank].link->copies, &shm_job_copies, sizeof shm_job_copies);
+    shm_job_close(&job);
+}
+
 static void short_ones_have_none(void **state)
 {
     (void)state;
@@ -74,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_bodies_keep_the_pace_of_their_reader),
+        cmocka_unit_test(link_copies_as_its_host_says),
         cmocka_unit_test(short_ones_have_none),
         cmocka_unit_test(what_goes_past_the_caches_arrives),
     };

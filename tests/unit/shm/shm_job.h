@@ -18,6 +18,10 @@ enum { SHM_JOB_RANKS_MAX = 64 };
 
 static const uint32_t shm_job_nothing;
 
+/* The ways of copying of these links' host. */
+static const pen_copy_table shm_job_copies = { .own = { PEN_COPY_MOVES_32 },
+                                               .other = { PEN_COPY_STRING, PEN_COPY_MOVES_32 } };
+
 typedef struct shm_job {
     pen_peer size;
     char *map, *slice;
@@ -124,6 +128,7 @@ static inline void shm_job_open(shm_job *job, pen_peer size, const shm_config *c
             .wake = shm_job_wake,
             .deliver_head = { shm_job_deliver_head, shm_job_deliver_head },
             .poll_view = &rank->view,
+            .copies = &shm_job_copies,
         };
         for (unsigned i = 0; i < PEN_POLL_WORDS; i++)
             rank->view.words[i] = &shm_job_nothing;
