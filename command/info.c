@@ -34,17 +34,7 @@ static info_conduit *row_add(info *out, const char *name, const char *summary)
 
 static void judge(info_conduit *row, const pen_conduit *conduit, uint32_t ranks)
 {
-    if (conduit->abi != PEN_CONDUIT_ABI)
-        row->why_not = "it was built for another version of Penstock";
-    else
-        row->score = conduit->score(ranks, &row->why_not);
-    if (row->score > 0) {
-        row->why_not = NULL;
-        return;
-    }
-    row->score = 0;
-    if (row->why_not == NULL)
-        row->why_not = "it did not say why";
+    row->score = pen_conduit_score(conduit, ranks, &row->why);
 }
 
 static bool has_row(const info *from, const char *name)
@@ -68,7 +58,7 @@ static void gather_modules(info *out)
             judge(row_add(out, module->name, module->conduit->summary), module->conduit,
                   out->ranks);
         else
-            row_add(out, module->name, "a module")->why_not = module->why_not;
+            row_add(out, module->name, "a module")->why = module->why_not;
     }
 }
 
@@ -80,7 +70,7 @@ static void gather_conduits(info *out)
          *entry != NULL && out->conduit_count < INFO_CONDUITS_MAX; entry++) {
         info_conduit *row = row_add(out, (*entry)->name, (*entry)->summary);
         judge(row, *entry, out->ranks);
-        if (row->score > 0 && (best == NULL || row->score > best->score))
+        if (row->score > PEN_SCORE_NAMED && (best == NULL || row->score > best->score))
             best = row;
     }
     if (best != NULL)

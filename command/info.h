@@ -22,8 +22,8 @@ enum {
 
 typedef struct info_conduit {
     const char *name, *summary;
-    int score;           /* 0: unusable */
-    const char *why_not; /* NULL when usable */
+    int score;       /* 0: unusable; PEN_SCORE_NAMED: it serves only if it is named */
+    const char *why; /* the reason for its score; may be NULL above PEN_SCORE_NAMED */
     bool chosen;
 } info_conduit;
 

@@ -5,6 +5,7 @@
 #include "base/copy.h"
 #include "boot/copies.h"
 #include "command/paint.h"
+#include "conduit/conduit.h"
 #include "conduit/modules.h"
 
 #include "knob/knob.h"
@@ -33,6 +34,22 @@ static void heading(FILE *out, const char *text)
     fprintf(out, "\n%s%s%s\n", paint_on(out, PAINT_HEADING), text, paint_off(out));
 }
 
+static void text_conduit(FILE *out, const info_conduit *row)
+{
+    if (row->score > PEN_SCORE_NAMED) {
+        fprintf(out, "  %-8s %sscore %-4d%s %s%s", row->name,
+                paint_on(out, row->chosen ? PAINT_GOOD : PAINT_FAINT), row->score, paint_off(out),
+                row->summary, row->chosen ? " (chosen)" : "");
+        if (row->why != NULL)
+            fprintf(out, ", because %s", row->why);
+        fputc('\n', out);
+        return;
+    }
+    fprintf(out, "  %-8s %s%-10s%s %s: %s\n", row->name,
+            paint_on(out, row->score == 0 ? PAINT_BAD : PAINT_FAINT),
+            row->score == 0 ? "unusable" : "if named", paint_off(out), row->summary, row->why);
+}
+
 static void text_conduits(FILE *out, const info *from, const char *word)
 {
     char title[64];
@@ -43,13 +60,7 @@ static void text_conduits(FILE *out, const info *from, const char *word)
         const info_conduit *row = &from->conduits[i];
         if (!contains("conduits", word) && !contains(row->name, word))
             continue;
-        if (row->score > 0)
-            fprintf(out, "  %-8s %sscore %-4d%s %s%s\n", row->name,
-                    paint_on(out, row->chosen ? PAINT_GOOD : PAINT_FAINT), row->score,
-                    paint_off(out), row->summary, row->chosen ? " (chosen)" : "");
-        else
-            fprintf(out, "  %-8s %sunusable%s   %s: %s\n", row->name, paint_on(out, PAINT_BAD),
-                    paint_off(out), row->summary, row->why_not);
+        text_conduit(out, row);
     }
     fputs("  between hosts, the first of these that opens on all ranks:", out);
     for (size_t i = 0; i < from->far.count; i++)
@@ -276,9 +287,11 @@ static void json_conduits(FILE *out, const info *from)
         json_text(out, row->name);
         fputs(", \"summary\": ", out);
         json_text(out, row->summary);
-        fprintf(out, ", \"score\": %d, \"chosen\": %s, \"why_not\": ", row->score,
+        fprintf(out, ", \"score\": %d, \"chosen\": %s, \"why\": ", row->score,
                 json_bool(row->chosen));
-        json_text(out, row->why_not);
+        json_text(out, row->score == 0 ? NULL : row->why);
+        fputs(", \"why_not\": ", out);
+        json_text(out, row->score == 0 ? row->why : NULL);
         fprintf(out, " }%s\n", i + 1 < from->conduit_count ? "," : "");
     }
     fputs("  ],\n  \"between_hosts\": [", out);

@@ -450,10 +450,13 @@ typedef struct pen_conduit {
     const pen_knob *knobs; /* environment variables it reads, or NULL */
     size_t config_len;     /* length of the struct the knobs fill, at most PEN_CONDUIT_CONFIG_MAX */
     /* How good a choice it is here for a job of `peers` ranks. It looks for hints only, is
-     * cheap, and has no side effects; only open can tell for certain.
+     * cheap, and has no side effects; only open can tell for certain. *why is NULL before.
+     * Returns more than PEN_SCORE_NAMED if the conduit may be chosen by its score; then *why may
+     * give the reason in words that follow "because", for example the card that was found.
+     * Returns PEN_SCORE_NAMED if it serves, but only if the user names it; *why gives the reason.
      * Caller: the launcher, the job, `penstock info`.
-     * Fails: returns 0; the conduit is unusable, and *why_not gives the reason in words. */
-    int (*score)(pen_peer peers, const char **why_not);
+     * Fails: returns 0; the conduit is unusable, and *why gives the reason in words. */
+    int (*score)(pen_peer peers, const char **why);
     /* Shared memory that it needs from the host arena for a job of `peers` ranks of one host,
      * all ranks together. If it is not 0, this conduit cannot span hosts.
      * Caller: the launcher and the job. */
@@ -467,7 +470,8 @@ typedef struct pen_conduit {
 } pen_conduit;
 
 #define PEN_CONDUIT_CONFIG_MAX 512
-#define PEN_JOB_KEY_LEN        32
+enum { PEN_SCORE_NAMED = 1 };
+#define PEN_JOB_KEY_LEN 32
 
 /* ---- registry -------------------------------------------------------------------------------- */
 
@@ -481,14 +485,17 @@ const pen_conduit *pen_conduit_find_builtin(const char *name);
 /* Returns the conduit with this name, built in or in a module; NULL if there is none. */
 const pen_conduit *pen_conduit_find(const char *name);
 
+/* Returns the conduit's score, at least 0. Up to PEN_SCORE_NAMED, *why is not NULL. */
+int pen_conduit_score(const pen_conduit *conduit, pen_peer peers, const char **why);
+
 /* Lists the conduits that are built in, then those of the modules that open (modules.h). Returns
  * their number. It opens all modules, which takes milliseconds. For each module that does not open,
  * it logs the reason at level info, unless log is NULL. */
 size_t pen_conduit_list(pen_log *log, const pen_conduit *out[PEN_CONDUITS_MAX]);
 
 /* Chooses the conduit called `wanted`, which may be in a module. For NULL or "" it chooses the
- * built-in one with the best score for a job of `peers` ranks. On failure logs the reason for every
- * conduit and returns PEN_ERR_UNUSABLE. */
+ * built-in one with the best score for a job of `peers` ranks, which is above PEN_SCORE_NAMED. On
+ * failure logs the reason for every conduit and returns PEN_ERR_UNUSABLE. */
 pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers,
                               const pen_conduit **out);
 

@@ -26,6 +26,8 @@ const pen_knob pen_conduit_knobs[] = {
     { "PENSTOCK_CONDUIT_PATH", PEN_KNOB_STRING, NULL, 0,
       "Further folders with modules of conduits (libpenstock-<name>.so), separated by colons. "
       "Programs with set-user-ID ignore it." },
+    { "PENSTOCK_DEVICE_ROOT", PEN_KNOB_STRING, "", sizeof(const char *),
+      "For tests: folder in which sys/ and dev/ are, where network cards are looked for." },
     { 0 },
 };
 

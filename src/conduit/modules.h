@@ -38,7 +38,7 @@ typedef struct pen_module {
     char why_not[PEN_MODULE_WHY_MAX]; /* the reason, if conduit is NULL */
 } pen_module;
 
-extern const pen_knob pen_conduit_knobs[]; /* for a struct with one const char * */
+extern const pen_knob pen_conduit_knobs[]; /* for a struct with two const char * */
 
 /* Writes the folders in which this process looks for modules, separated by colons. is_privileged:
  * the process has more rights than its user (pen_is_privileged). */

@@ -73,20 +73,19 @@ size_t pen_conduit_list(pen_log *log, const pen_conduit *out[PEN_CONDUITS_MAX])
     return count;
 }
 
-/* Returns the score, at least 0. If it is 0, *why_not is not NULL. */
-static int score_of(const pen_conduit *conduit, pen_peer peers, const char **why_not)
+int pen_conduit_score(const pen_conduit *conduit, pen_peer peers, const char **why)
 {
     if (conduit->abi != PEN_CONDUIT_ABI) {
-        *why_not = "it was built for another version of Penstock";
+        *why = "it was built for another version of Penstock";
         return 0;
     }
-    *why_not = NULL;
-    int score = conduit->score(peers, why_not);
-    if (score > 0)
+    *why = NULL;
+    int score = conduit->score(peers, why);
+    if (score > PEN_SCORE_NAMED)
         return score;
-    if (*why_not == NULL)
-        *why_not = "it gave no reason";
-    return 0;
+    if (*why == NULL)
+        *why = "it gave no reason";
+    return score < 0 ? 0 : score;
 }
 
 /* Adds "; text", or "text" if it is the first. Text that does not fit is left out. */
@@ -135,7 +134,7 @@ static pen_status choose_wanted(pen_log *log, const pen_conduit *const *table, c
         return PEN_ERR_UNUSABLE;
     }
     const char *why_not;
-    if (score_of(conduit, peers, &why_not) == 0) {
+    if (pen_conduit_score(conduit, peers, &why_not) == 0) {
         pen_log_error(log,
                       "cannot use conduit %s for %u ranks: %s; choose another with "
                       "PENSTOCK_CONDUIT, or leave the choice to Penstock",
@@ -150,16 +149,17 @@ static pen_status choose_best(pen_log *log, const pen_conduit *const *table, pen
                               const pen_conduit **out)
 {
     const pen_conduit *best = NULL;
-    int best_score = 0;
+    int best_score = PEN_SCORE_NAMED;
     char reasons[REASONS_LEN_MAX] = "";
     for (; *table != NULL; table++) {
         const char *why_not;
-        int score = score_of(*table, peers, &why_not);
+        int score = pen_conduit_score(*table, peers, &why_not);
         if (score > best_score) {
             best_score = score;
             best = *table;
-        } else if (score == 0) {
-            list_add(reasons, "; ", (*table)->name, ": ");
+        } else if (score <= PEN_SCORE_NAMED) {
+            list_add(reasons, "; ", (*table)->name,
+                     score == PEN_SCORE_NAMED ? " serves only if it is named: " : ": ");
             list_add(reasons, "", why_not, "");
         }
     }

@@ -13,13 +13,17 @@
  * Returns the score, or 0; the reason of a conduit that could cross hosts is then logged. */
 static int far_score(pen_log *log, const pen_conduit *conduit, pen_peer peers)
 {
-    const char *why_not = NULL;
+    const char *why = NULL;
     if (pen_conduit_shared_len(conduit, peers) != 0)
         return 0;
-    const int score = conduit->score(peers, &why_not);
-    if (score <= 0)
-        pen_log_info(log, "conduit %s is not considered: %s", conduit->name,
-                     why_not != NULL ? why_not : "it gave no reason");
+    const int score = pen_conduit_score(conduit, peers, &why);
+    if (score == 0)
+        pen_log_info(log, "conduit %s is not considered: %s", conduit->name, why);
+    else if (score == PEN_SCORE_NAMED)
+        pen_log_info(log, "conduit %s is not considered, because it serves only if it is named: %s",
+                     conduit->name, why);
+    else if (why != NULL)
+        pen_log_info(log, "conduit %s has the score %d, because %s", conduit->name, score, why);
     return score;
 }
 
@@ -70,7 +74,7 @@ pen_status pen_near_list_far(pen_log *log, const char *wanted, pen_peer peers, u
     *out = (pen_near_offers){ .count = 0 };
     for (size_t i = 0; i < count; i++) {
         const int score = far_score(log, all[i], peers);
-        if (score > 0)
+        if (score > PEN_SCORE_NAMED)
             offer_add(out, all[i], score);
     }
     if (out->count > 0)
@@ -82,10 +86,11 @@ pen_status pen_near_list_far(pen_log *log, const char *wanted, pen_peer peers, u
 const pen_conduit *pen_near_choose(pen_peer peers)
 {
     const pen_conduit *best = NULL;
-    int best_score = 0;
+    int best_score = PEN_SCORE_NAMED;
     for (const pen_conduit *const *at = pen_builtin_conduits; *at != NULL; at++) {
-        const char *why_not;
-        int score = pen_conduit_shared_len(*at, peers) != 0 ? (*at)->score(peers, &why_not) : 0;
+        const char *why;
+        int score =
+            pen_conduit_shared_len(*at, peers) != 0 ? pen_conduit_score(*at, peers, &why) : 0;
         if (score > best_score) {
             best_score = score;
             best = *at;

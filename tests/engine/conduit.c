@@ -121,7 +121,7 @@ static const pen_link_ops link_ops = {
 static int conduit_score(pen_peer peers, const char **why_not)
 {
     (void)peers, (void)why_not;
-    return 1;
+    return PEN_SCORE_NAMED + 1;
 }
 
 static pen_status conduit_open(const pen_link_params *params, pen_link **out)

@@ -157,7 +157,7 @@ class Tree(Installed):
         self.assertEqual(installed, [f"lib/penstock/libpenstock-{name}.so" for name in sorted(MODULES)])
         for name in MODULES:
             said = run([self.in_tree("bin/penstock"), "info", name])
-            self.assertRegex(said, rf"(?m)^  {name} +score \d")
+            self.assertRegex(said, rf"(?m)^  {name} +if named ")
             self.assertNotRegex(run(["readelf", "-d", self.in_tree(f"lib/penstock/libpenstock-{name}.so")]),
                                 "RPATH|RUNPATH")
 

@@ -184,6 +184,39 @@ class Falling(unittest.TestCase):
         self.assertEqual(order[:2], ["relay", "udp"])
         self.assertIn("between hosts, the first of these that opens on all ranks: relay, udp", call("info").stdout)
 
+    def test_network_cards_decide(self):
+        """The cards are folders that this test makes, so libfabric and UCX have no card to use and all fall back."""
+        built = [row["name"] for row in json.loads(call("info", "--json").stdout)["conduits"]]
+        root = os.path.join(os.path.dirname(self.ssh), "root")
+        os.makedirs(os.path.join(root, "sys/class/cxi/cxi0"))
+        os.makedirs(os.path.join(root, "sys/class/infiniband/mlx5_0/device"))
+        os.makedirs(os.path.join(root, "sys/class/infiniband/mlx5_0/ports/1"))
+        os.symlink("../mlx5_core", os.path.join(root, "sys/class/infiniband/mlx5_0/device/driver"))
+        with open(os.path.join(root, "sys/class/infiniband/mlx5_0/ports/1/state"), "w", encoding="utf-8") as file:
+            file.write("4: ACTIVE\n")
+        cards = {"ofi": (80, "this machine has a Slingshot card (in /sys/class/cxi)"),
+                 "ucx": (70, "this machine has an active card of Mellanox (in /sys/class/infiniband)")}  # fmt: skip
+        for name in set(cards) & set(built):
+            self.judge(name, *cards[name], PENSTOCK_DEVICE_ROOT=root)
+
+    def judge(self, name, score, why, **cards):
+        """One conduit: what `penstock info` says without and with cards, and what jobs do."""
+        self.assertRegex(call("info", "conduits").stdout, rf"(?m)^  {name} +if named +\w+: .*: this machine has no")
+        told = json.loads(call("info", "--json", **cards).stdout)
+        row = next(row for row in told["conduits"] if row["name"] == name)
+        self.assertEqual((row["score"], row["why"], row["why_not"]), (score, why, None))
+        self.assertLess(told["between_hosts"].index(name), told["between_hosts"].index("udp"))
+        self.assertIn(f", because {why}", call("info", "conduits", **cards).stdout)
+        job = self.run_job(PENSTOCK_LOG="info")
+        self.assertRegex(job.stderr, rf"conduit {name} is not considered, because it serves only if it is named: this")
+        job = self.run_job(PENSTOCK_LOG="info", **cards)
+        self.passes(job)
+        self.assertIn(f"conduit {name} has the score {score}, because {why}", job.stderr)
+        self.assertRegex(job.stderr, rf"conduit {name} is not used: it does not open here|info: .*cannot open the {name}")
+        job = self.run_job("--conduit", name, **cards)
+        self.assertEqual(job.returncode, 1)
+        self.assertIn(f"cannot open the {name} conduit: {why}, but", job.stderr)
+
     def test_a_named_conduit_does_not_fall_back(self):
         job = self.run_job("--conduit", "relay", PENSTOCK_RELAY_FAILS="2")
         self.assertEqual(job.returncode, 1)

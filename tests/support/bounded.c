@@ -222,8 +222,8 @@ static pen_status bounded_open(const pen_link_params *params, pen_link **out)
 
 static int bounded_score(pen_peer peers, const char **why_not)
 {
-    (void)why_not;
-    return peers != 0;
+    (void)peers, (void)why_not;
+    return PEN_SCORE_NAMED + 1;
 }
 
 static size_t bounded_shared_len(pen_peer peers, const void *config)

@@ -31,11 +31,11 @@ typedef struct extoll_address {
     uint8_t fenced, has_bounce, zero[2];
 } extoll_address;
 
-static int extoll_score(pen_peer peers, const char **why_not)
+static int extoll_score(pen_peer peers, const char **why)
 {
     if (peers <= EXTOLL_RANKS_MAX)
         return 2; /* a software card: never better than the shared memory under it */
-    *why_not = "the software card serves at most 16384 ranks of one host";
+    *why = "the software card serves at most 16384 ranks of one host";
     return 0;
 }
 

@@ -109,11 +109,11 @@ static unsigned loop_poll(pen_link *link, unsigned lanes, unsigned budget)
 
 /* ---- the registry entry --------------------------------------------------------------------- */
 
-static int loop_score(pen_peer peers, const char **why_not)
+static int loop_score(pen_peer peers, const char **why)
 {
     if (peers == 1)
-        return 1; /* lowest score: any other conduit also serves a job of one rank */
-    *why_not = "it moves frames within one process; it serves jobs of one rank only";
+        return 2; /* lowest score: any other conduit also serves a job of one rank */
+    *why = "it moves frames within one process; it serves jobs of one rank only";
     return 0;
 }
 

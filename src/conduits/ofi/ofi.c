@@ -8,6 +8,7 @@
 #include "conduit/conduit.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "link/evidence.h"
 #include "link/lanes.h"
 #include "link/netlib.h"
 #include "os/lock.h"
@@ -22,8 +23,9 @@ static const pen_knob knobs[] = {
     { "PENSTOCK_OFI_LIBRARY", PEN_KNOB_STRING, "libfabric.so.1", offsetof(ofi_config, library),
       "File of libfabric, version 1.12 or newer." },
     { "PENSTOCK_OFI_PROVIDER", PEN_KNOB_STRING, NULL, offsetof(ofi_config, provider),
-      "Provider of libfabric, for example cxi, efa, psm3 or tcp; `fi_info` lists them. Unset: the "
-      "first that libfabric offers, which FI_PROVIDER limits." },
+      "Provider of libfabric, for example cxi, efa, psm3 or tcp; `fi_info` lists them. Unset: that "
+      "of this machine's network card; without a card that Penstock knows, the first that "
+      "libfabric offers. FI_PROVIDER limits them." },
     { "PENSTOCK_OFI_DOMAIN", PEN_KNOB_STRING, NULL, offsetof(ofi_config, domain),
       "Domain (network card) of the provider, as `fi_info` names it. Unset: the first." },
     { "PENSTOCK_OFI_WINDOW", PEN_KNOB_BYTES, "256K", offsetof(ofi_config, window),
@@ -31,16 +33,19 @@ static const pen_knob knobs[] = {
     { 0 },
 };
 
-static int ofi_score(pen_peer peers, const char **why_not)
+static int ofi_score(pen_peer peers, const char **why)
 {
     (void)peers;
+    const pen_evidence *card = ofi_card(pen_evidence_look());
     const char *name = pen_knob_from_process(NULL, knobs[0].name);
     if (!ofi_library_exists(name != NULL && name[0] != '\0' ? name : knobs[0].fallback)) {
-        *why_not = "libfabric is not installed (libfabric.so.1 of version 1.12 or newer; package "
-                   "libfabric1), or PENSTOCK_OFI_LIBRARY names another file";
+        *why = "libfabric is not installed (libfabric.so.1 of version 1.12 or newer; package "
+               "libfabric1), or PENSTOCK_OFI_LIBRARY names another file";
         return 0;
     }
-    return 1; /* lower than udp's, because it was not tried on network hardware */
+    *why = card != NULL ? pen_evidence_words(card->network)
+                        : "this machine has no network card that libfabric drives";
+    return card != NULL ? card->score : PEN_SCORE_NAMED;
 }
 
 static size_t ofi_shared_len(pen_peer peers, const void *config)

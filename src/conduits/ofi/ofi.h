@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "link/evidence.h"
 #include "link/lanes.h"
 #include "link/netlib.h"
 #include "os/lock.h"
@@ -52,6 +53,10 @@ typedef struct ofi_library {
 
 /* Whether this file can be opened as a library. */
 bool ofi_library_exists(const char *name);
+
+/* Returns the best of the network cards that libfabric drives, among those of pen_evidence_look;
+ * NULL if there is no such card. choice: its provider. */
+const pen_evidence *ofi_card(uint32_t networks);
 
 /* Opens libfabric and fills *out. It keeps the providers' libraries from changing the handlers of
  * signals, unless the user's own variables ask for that. The environment is the same afterwards.

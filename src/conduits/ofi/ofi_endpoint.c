@@ -7,6 +7,7 @@
 #include "conduit/conduit.h"
 #include "conduits/ofi/ofi.h"
 #include "diag/log.h"
+#include "link/evidence.h"
 #include "link/netlib.h"
 #include "link/window.h"
 
@@ -33,6 +34,19 @@ static const struct {
     { "shm", "it can crash when a peer has left" },
 };
 
+/* Cards and their providers. No entry has been tried with its card. */
+static const pen_evidence cards[] = {
+    { PEN_NETWORK_SLINGSHOT, 80, "cxi" },          { PEN_NETWORK_EFA, 75, "efa" },
+    { PEN_NETWORK_OMNIPATH, 75, "opx" },           { PEN_NETWORK_OMNIPATH, 75, "psm2" },
+    { PEN_NETWORK_MELLANOX, 50, "verbs;ofi_rxm" }, { PEN_NETWORK_VERBS, 40, "verbs;ofi_rxm" },
+};
+enum { CARDS = sizeof cards / sizeof cards[0] };
+
+const pen_evidence *ofi_card(uint32_t networks)
+{
+    return pen_evidence_first(cards, CARDS, networks);
+}
+
 static bool is_named(const ofi_link *link)
 {
     return link->config.provider != NULL && link->config.provider[0] != '\0';
@@ -54,8 +68,8 @@ static bool is_refused(const ofi_link *link, const struct fi_info *info)
 }
 
 /* Makes the list of what the conduit needs of a provider, and of what it does for a provider that
- * asks for it. */
-static struct fi_info *make_hints(const ofi_link *link)
+ * asks for it. provider: NULL for any. */
+static struct fi_info *make_hints(const ofi_link *link, const char *provider)
 {
     struct fi_info *hints = link->ofi.dup_info(NULL);
     if (hints == NULL)
@@ -69,17 +83,17 @@ static struct fi_info *make_hints(const ofi_link *link)
     hints->domain_attr->av_type = FI_AV_TABLE;
     hints->domain_attr->mr_mode =
         FI_MR_ENDPOINT | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-    if (is_named(link))
-        hints->fabric_attr->prov_name = strdup(link->config.provider);
+    if (provider != NULL)
+        hints->fabric_attr->prov_name = strdup(provider);
     if (link->config.domain != NULL && link->config.domain[0] != '\0')
         hints->domain_attr->name = strdup(link->config.domain);
     return hints;
 }
 
 /* Keeps a copy of the first provider that is not refused. Returns libfabric's error, or 0. */
-static int ask(ofi_link *link)
+static int ask_for(ofi_link *link, const char *provider)
 {
-    struct fi_info *hints = make_hints(link), *list = NULL;
+    struct fi_info *hints = make_hints(link, provider), *list = NULL;
     int error =
         hints == NULL ? -FI_ENOMEM : link->ofi.get_info(OFI_VERSION, NULL, NULL, 0, hints, &list);
     if (hints != NULL)
@@ -95,11 +109,37 @@ static int ask(ofi_link *link)
     return error;
 }
 
+/* Asks for the provider that the user named. Else, where this machine has network cards, for the
+ * provider of one of them: a card without its provider is an error, so that a job does not take a
+ * slow way silently. Else for any. */
+static int ask(ofi_link *link, uint32_t networks)
+{
+    if (is_named(link))
+        return ask_for(link, link->config.provider);
+    int error = ofi_card(networks) == NULL ? ask_for(link, NULL) : -FI_ENODATA;
+    for (size_t i = 0; i < CARDS && link->info == NULL; i++)
+        if ((networks & 1U << cards[i].network) != 0)
+            error = ask_for(link, cards[i].choice);
+    return error;
+}
+
 static pen_status choose(ofi_link *link)
 {
     const pen_host *host = link->base.host;
-    const int error = ask(link);
-    if (error == -FI_ENODATA || error == -FI_ENOSYS) {
+    const uint32_t networks = pen_evidence_look();
+    const pen_evidence *card = is_named(link) ? NULL : ofi_card(networks);
+    const int error = ask(link, networks);
+    const bool is_absent = error == -FI_ENODATA || error == -FI_ENOSYS;
+    if (is_absent && card != NULL) {
+        host->log(
+            host->ctx, PEN_LOG_ERROR,
+            "cannot open the ofi conduit: %s, but this libfabric cannot use it (provider %s); "
+            "install a libfabric that can, see `fi_info`; or name another provider with "
+            "PENSTOCK_OFI_PROVIDER, for example tcp",
+            pen_evidence_words(card->network), card->choice);
+        return PEN_ERR_UNUSABLE;
+    }
+    if (is_absent) {
         host->log(host->ctx, PEN_LOG_ERROR,
                   "cannot open the ofi conduit: libfabric has no provider%s%s that sends messages "
                   "without a connection; see `fi_info`, name one with PENSTOCK_OFI_PROVIDER, or "

@@ -42,11 +42,11 @@ typedef struct portals_address { /* of a rank */
     ptl_pt_index_t portal[PORTALS_KINDS];
 } portals_address;
 
-static int score(pen_peer peers, const char **why_not)
+static int score(pen_peer peers, const char **why)
 {
     if (peers <= PORTALS_RANKS_MAX)
         return 2; /* a software card: never better than the shared memory under it */
-    *why_not = "the software card serves at most 64 ranks of one host";
+    *why = "the software card serves at most 64 ranks of one host";
     return 0;
 }
 

@@ -35,11 +35,11 @@ static const pen_knob knobs[] = {
     { 0 },
 };
 
-static int shm_score(pen_peer peers, const char **why_not)
+static int shm_score(pen_peer peers, const char **why)
 {
     if (peers <= SHM_RANKS_MAX)
         return 100;
-    *why_not = "shared memory serves at most 4096 ranks of one host";
+    *why = "shared memory serves at most 4096 ranks of one host";
     return 0;
 }
 

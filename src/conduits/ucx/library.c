@@ -14,14 +14,14 @@
 enum { VERSION_MAJOR_LEAST = 1, VERSION_MINOR_LEAST = 12 };
 
 /* While it is loaded, UCX takes over signals and patches functions of memory, as these variables
- * say. A variable that the user has set stays. The last row applies only without InfiniBand,
- * because there UCX registers memory and has to know when it is unmapped. */
+ * say. It prints its messages among the output of the program; the conduit reports errors itself. A
+ * variable that the user has set stays. The last row applies only without InfiniBand, because there
+ * UCX registers memory and has to know when it is unmapped. */
 static const struct {
     const char *name, *value;
 } guest[] = {
-    { "UCX_HANDLE_ERRORS", "none" },
-    { "UCX_DEBUG_SIGNO", "0" },
-    { "UCX_WARN_UNUSED_ENV_VARS", "n" },
+    { "UCX_HANDLE_ERRORS", "none" },     { "UCX_DEBUG_SIGNO", "0" },
+    { "UCX_WARN_UNUSED_ENV_VARS", "n" }, { "UCX_LOG_LEVEL", "fatal" },
     { "UCX_MEM_EVENTS", "n" },
 };
 enum { GUEST_COUNT = sizeof guest / sizeof guest[0] };

@@ -8,6 +8,7 @@
 #include "conduit/conduit.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "link/evidence.h"
 #include "link/netlib.h"
 #include "os/lock.h"
 #include "seal/seal.h"
@@ -24,22 +25,34 @@ static const pen_knob knobs[] = {
       "File of UCX's library, version 1.12 or newer." },
     { "PENSTOCK_UCX_TLS", PEN_KNOB_STRING, NULL, offsetof(ucx_config, transports),
       "Transports that UCX may use, for example tcp,self; takes precedence over UCX_TLS. Unset: "
-      "UCX_TLS, else UCX chooses." },
+      "UCX_TLS, else ib if this machine has an active card for InfiniBand or RoCE, else UCX "
+      "chooses." },
     { "PENSTOCK_UCX_WINDOW", PEN_KNOB_BYTES, "256K", offsetof(ucx_config, window),
       "Bytes that each peer may send to a rank that does not poll (64K to 64M)." },
     { 0 },
 };
 
-static int ucx_score(pen_peer peers, const char **why_not)
+/* Not tried with a card. */
+static const pen_evidence cards[] = { { PEN_NETWORK_MELLANOX, 70, "ib" } };
+
+static const pen_evidence *card_here(void)
+{
+    return pen_evidence_first(cards, sizeof cards / sizeof cards[0], pen_evidence_look());
+}
+
+static int ucx_score(pen_peer peers, const char **why)
 {
     (void)peers;
+    const pen_evidence *card = card_here();
     const char *name = pen_knob_from_process(NULL, knobs[0].name);
     if (!ucx_library_exists(name != NULL && name[0] != '\0' ? name : knobs[0].fallback)) {
-        *why_not = "UCX is not installed (libucp.so.0 of version 1.12 or newer; package libucx0), "
-                   "or PENSTOCK_UCX_LIBRARY names another file";
+        *why = "UCX is not installed (libucp.so.0 of version 1.12 or newer; package libucx0), "
+               "or PENSTOCK_UCX_LIBRARY names another file";
         return 0;
     }
-    return 1; /* lower than udp's, because it was not tried on network hardware */
+    *why = card != NULL ? pen_evidence_words(card->network)
+                        : "this machine has no active card for InfiniBand or RoCE";
+    return card != NULL ? card->score : PEN_SCORE_NAMED;
 }
 
 static size_t ucx_shared_len(pen_peer peers, const void *config)
@@ -162,13 +175,34 @@ static const pen_link_ops ucx_ops = {
     .poll = ucx_poll,
 };
 
+/* Has the user left the choice of transports to Penstock? */
+static bool is_choice_left(const ucx_link *link)
+{
+    const char *const named = link->config.transports;
+    const char *const of_ucx = pen_knob_from_process(NULL, "UCX_TLS");
+    return (named == NULL || named[0] == '\0') && (of_ucx == NULL || of_ucx[0] == '\0');
+}
+
+static pen_status cannot_use(const ucx_link *link, const pen_evidence *card, ucs_status_t status)
+{
+    const pen_host *host = link->base.host;
+    host->log(host->ctx, PEN_LOG_ERROR,
+              "cannot open the ucx conduit: %s, but this UCX cannot use it (transports %s: %s); "
+              "install a UCX that can, see `ucx_info -d`; or name other transports with "
+              "PENSTOCK_UCX_TLS, for example tcp,self",
+              pen_evidence_words(card->network), card->choice, link->ucx.status_string(status));
+    return PEN_ERR_UNUSABLE;
+}
+
 static pen_status open_context(ucx_link *link)
 {
     ucp_config_t *config = NULL;
     ucs_status_t status = link->ucx.config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return cannot_open(link, "ucp_config_read", status);
-    const char *transports = link->config.transports;
+    /* Where there is a card UCX must use it or fail, because it would take TCP silently. */
+    const pen_evidence *card = is_choice_left(link) ? card_here() : NULL;
+    const char *transports = card != NULL ? card->choice : link->config.transports;
     if (transports != NULL && transports[0] != '\0')
         status = link->ucx.config_modify(config, "TLS", transports);
     const ucp_params_t params = {
@@ -182,7 +216,9 @@ static pen_status open_context(ucx_link *link)
         status =
             link->ucx.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &link->context);
     link->ucx.config_release(config);
-    return status == UCS_OK ? PEN_OK : cannot_open(link, "ucp_init", status);
+    if (status == UCS_OK)
+        return PEN_OK;
+    return card != NULL ? cannot_use(link, card, status) : cannot_open(link, "ucp_init", status);
 }
 
 /* A thread holds the link's lock whenever it calls UCX, so UCX needs no lock of its own. */

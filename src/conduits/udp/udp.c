@@ -58,9 +58,9 @@ static const pen_knob knobs[] = {
     { 0 },
 };
 
-static int udp_score(pen_peer peers, const char **why_not)
+static int udp_score(pen_peer peers, const char **why)
 {
-    (void)peers, (void)why_not; /* whether libsodium starts is seen when a link is opened */
+    (void)peers, (void)why; /* whether libsodium starts is seen when a link is opened */
     return 10;
 }
 
