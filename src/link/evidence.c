@@ -46,12 +46,12 @@ static bool has_active_port(const char *card)
 {
     bool is_active = false;
     for (unsigned port = 1; port <= 4 && !is_active; port++) {
-        char path[PATH_LEN];
+        char path[PATH_LEN], state[8];
         (void)snprintf(path, sizeof path, "%s/ports/%u/state", card, port);
         FILE *file = fopen(path, "re");
         if (file == NULL)
             continue;
-        is_active = fgetc(file) == '4' && fgetc(file) == ':';
+        is_active = fgets(state, sizeof state, file) != NULL && strncmp(state, "4:", 2) == 0;
         (void)fclose(file);
     }
     return is_active;
