@@ -26,6 +26,8 @@ int command_run(char **arguments);
 int command_perf(char **arguments);
 int command_agent(char **arguments);
 int command_info(char **arguments);
+int command_jobs(char **arguments);
+int command_top(char **arguments);
 int command_help(char **arguments);
 int command_words(char **arguments);
 

@@ -66,6 +66,30 @@ static const char info_text[] =
     "\n"
     "Terminals get colour unless NO_COLOR is set.\n";
 
+static const char jobs_text[] =
+    "  --json                print one JSON array, with an object for each job\n"
+    "\n"
+    "A job's number is the process id of its launcher or, on a host of a job of several hosts, of "
+    "the\n"
+    "agent there. Only your own jobs are listed.\n";
+
+static const char top_text[] =
+    "  JOB                   a number that `penstock jobs` prints (default: your only job)\n"
+    "  --once                print one table and end\n"
+    "  --json                print one JSON object for each table, with all counters\n"
+    "  --sort COLUMN         sort by a column, such as since, quiet, shm/s or memory (default "
+    "rank)\n"
+    "  --interval T          time between tables, over which rates are taken (default 1s)\n"
+    "\n"
+    "CALL is the call in which a rank has waited for SINCE seconds. INLINE/S, SHM/S and NET/S are\n"
+    "messages, puts, gets and atomics per second: done by inline code of the program, by the "
+    "library\n"
+    "in shared memory, and over a network. STALLS/S counts waits for room or credit at a peer, "
+    "RESENT/S\n"
+    "frames that the network had lost. QUIET is the time since the rank last polled, as far as it "
+    "has\n"
+    "shown. A job of several hosts is shown on each host for its ranks there.\n";
+
 static const char help_text[] = "  penstock help run     the options of `penstock run`\n";
 
 const command command_table[] = {
@@ -74,6 +98,9 @@ const command command_table[] = {
       "measure an operation over lengths, and print a table", perf_text },
     { "info", command_info, "info [WORD] [--all] [--json] [-n N]",
       "show version, conduits, this machine and every variable", info_text },
+    { "jobs", command_jobs, "jobs [--json]", "list your jobs on this host", jobs_text },
+    { "top", command_top, "top [JOB] [--once] [--json] [--sort COLUMN] [--interval T]",
+      "show what each rank of a job does, again and again", top_text },
     { "agent", command_agent, NULL, NULL, NULL }, /* `penstock run` starts it on other hosts */
     { "words", command_words, NULL, NULL, NULL }, /* for completions of shells */
     { "help", command_help, "help [command]", "explain a command", help_text },
@@ -125,7 +152,7 @@ int command_help(char **arguments)
     if (arguments[0] != NULL) {
         about = command_find(arguments[0]);
         if (about == NULL || about->usage == NULL) {
-            const char *words[] = { "run", "perf", "info", "help", NULL };
+            const char *words[] = { "run", "perf", "info", "jobs", "top", "help", NULL };
             return command_unknown("penstock", "command", arguments[0],
                                    pen_nearest(arguments[0], words));
         }

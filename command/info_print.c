@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info_print.c: `penstock info` as text for people and as one JSON object for programs. */
 #include "command/info.h"
+#include "command/json.h"
 
 #include "base/copy.h"
 #include "boot/copies.h"
@@ -251,32 +252,12 @@ bool info_print_text(FILE *out, const info *from, const info_view *view)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_text(FILE *out, const char *text)
-{
-    if (text == NULL) {
-        fputs("null", out);
-        return;
-    }
-    fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(out, "\\%c", *c);
-        else if (*c < 0x20 || *c >= 0x7f) /* bytes that may not be UTF-8: as Latin-1 */
-            fprintf(out, "\\u%04x", *c);
-        else
-            fputc(*c, out);
-    }
-    fputc('"', out);
-}
-
 static void json_field(FILE *out, const char *indent, const char *name, const char *value)
 {
     fprintf(out, "%s\"%s\": ", indent, name);
     json_text(out, value);
     fputs(",\n", out);
 }
-
-static const char *json_bool(bool value) { return value ? "true" : "false"; }
 
 static void json_conduits(FILE *out, const info *from)
 {

@@ -6,6 +6,9 @@
 #include "command/info.h"
 #include "command/perf_options.h"
 #include "command/run_options.h"
+#include "command/top.h"
+#include "command/watch.h"
+#include "command/watch_options.h"
 #include "conduit/conduit.h"
 
 #include <stdbool.h>
@@ -35,6 +38,15 @@ static void print_list(const char *const *words)
         puts(*words);
 }
 
+static void print_jobs(void)
+{
+    static watch_job jobs[WATCH_JOBS_MAX];
+    size_t count = watch_find(jobs, WATCH_JOBS_MAX);
+    for (size_t i = 0; i < count; i++)
+        printf("%d\n", (int)jobs[i].id);
+    watch_close(jobs, count);
+}
+
 /* Prints the values of an option. Returns false if the word is no option that takes one. */
 static bool print_values(const char *option)
 {
@@ -42,8 +54,10 @@ static bool print_values(const char *option)
         print_conduits();
     else if (is(option, "--mode"))
         print_list((const char *const[]){ "seq", "par", NULL });
+    else if (is(option, "--sort"))
+        print_list(top_columns);
     else
-        return run_option_takes_value(option) || is(option, "--max");
+        return is(option, "--interval") || run_option_takes_value(option) || is(option, "--max");
     return true;
 }
 
@@ -56,6 +70,11 @@ static void print_options(const char *name)
     } else if (is(name, "info")) {
         print_list(info_options);
         print_conduits();
+    } else if (is(name, "jobs")) {
+        print_list(jobs_options);
+    } else if (is(name, "top")) {
+        print_jobs();
+        print_list(top_options);
     } else if (is(name, "help")) {
         print_commands();
     }

@@ -179,8 +179,9 @@ void pen_am_deliver_reply(void *ctx, pen_peer from, const void *head, uint32_t h
 
 int pen_am_request_short(pen_team *team, uint32_t rank, uint8_t handler, uint32_t flags,
                          unsigned arg_count, uint64_t *words);
-/* On return the payload has been copied. Uses the link's express entry if the entry takes it. */
-int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+/* On return the payload has been copied. Uses the link's express entry if the entry takes it.
+ * handler is below 256; its type saves an instruction on each call. */
+int pen_am_request_medium(pen_team *team, uint32_t rank, uint32_t handler, const void *source,
                           size_t len, uint32_t flags, unsigned arg_count, uint64_t *words);
 /* On return the payload has been copied or moved. dest: an address of the target. */
 int pen_am_request_long(pen_team *team, uint32_t rank, uint8_t handler, const void *source,

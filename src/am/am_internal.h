@@ -18,13 +18,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Counts a sent message. The caller holds the port's post lock. count: 1, or -1 to undo. */
-static inline void pen_am_count_sent(pen_job *job, const pen_route *route, int count)
+/* Counts a sent message and its payload. The caller holds the port's post lock. count: 1, or -1 to
+ * undo. */
+static inline void pen_am_count_sent(pen_job *job, const pen_route *route, int count, size_t len)
 {
-    if (pen_likely(route->same_host))
-        job->counters.am_sent_shm += (uint64_t)(int64_t)count;
-    else
-        job->counters.am_sent_net += (uint64_t)(int64_t)count;
+    const uint64_t by = (uint64_t)(int64_t)count;
+    if (pen_likely(route->same_host)) {
+        job->counters.am_sent_shm += by;
+        job->counters.am_bytes_shm += by * len;
+    } else {
+        job->counters.am_sent_net += by;
+        job->counters.am_bytes_net += by * len;
+    }
 }
 
 pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
@@ -38,10 +43,10 @@ static inline pen_post pen_am_post(pen_job *job, const pen_route *route, pen_lan
     pen_port *port = route->port;
     if (pen_unlikely(port->post_lock.shared))
         return pen_am_post_locked(job, route, lane, frame);
-    pen_am_count_sent(job, route, 1);
+    pen_am_count_sent(job, route, 1, frame->body_len);
     pen_post result = port->link->ops->post(port->link, route->peer, lane, frame, NULL);
     if (pen_unlikely(result == PEN_POST_AGAIN))
-        pen_am_count_sent(job, route, -1);
+        pen_am_count_sent(job, route, -1, frame->body_len);
     return result;
 }
 
@@ -50,7 +55,8 @@ static inline pen_post pen_am_post(pen_job *job, const pen_route *route, pen_lan
 pen_post pen_am_post_any(pen_job *job, const pen_route *route, pen_lane lane,
                          const pen_frame *frame);
 
-void pen_am_count_pushed(pen_job *job, const pen_route *route); /* takes the post lock */
+/* Counts as pen_am_count_sent does, and takes the post lock. */
+void pen_am_count_pushed(pen_job *job, const pen_route *route, size_t len);
 
 /* Queues a copy of a frame of lane REPLY or CONTROL that found no room. */
 void pen_am_queue(pen_job *job, const pen_route *route, pen_lane lane, const pen_frame *frame);
@@ -113,7 +119,7 @@ static inline int pen_am_send(pen_am_call *call, pen_lane lane)
     pen_port *port = call->route->port;
     if (pen_unlikely(port->post_lock.shared))
         return pen_am_send_locked(call);
-    pen_am_count_sent(call->job, call->route, 1);
+    pen_am_count_sent(call->job, call->route, 1, call->frame.body_len);
     pen_link *link = port->link;
     if (pen_likely(link->ops->post(link, call->route->peer, lane, &call->frame, NULL) !=
                    PEN_POST_AGAIN))

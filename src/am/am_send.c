@@ -65,15 +65,15 @@ pen_post pen_am_post_locked(pen_job *job, const pen_route *route, pen_lane lane,
     pen_lock_take_shared(&port->post_lock);
     pen_post result = port->link->ops->post(port->link, route->peer, lane, frame, NULL);
     if (pen_likely(result != PEN_POST_AGAIN))
-        pen_am_count_sent(job, route, 1);
+        pen_am_count_sent(job, route, 1, frame->body_len);
     pen_lock_drop_shared(&port->post_lock);
     return result;
 }
 
-void pen_am_count_pushed(pen_job *job, const pen_route *route)
+void pen_am_count_pushed(pen_job *job, const pen_route *route, size_t len)
 {
     pen_lock_take(&route->port->post_lock);
-    pen_am_count_sent(job, route, 1);
+    pen_am_count_sent(job, route, 1, len);
     pen_lock_drop(&route->port->post_lock);
 }
 
@@ -129,7 +129,7 @@ int pen_am_push_for(pen_job *job, const pen_route *route, pen_lane lane, const p
         pen_wait_step(&waiter);
     }
     pen_wait_end(&waiter);
-    pen_am_count_pushed(job, route);
+    pen_am_count_pushed(job, route, frame->body_len);
     return 0;
 }
 
@@ -154,7 +154,7 @@ int pen_am_push(pen_job *job, const pen_route *route, pen_lane lane, const pen_f
                       ? pen_am_push_parts(job, route, lane, frame, flags)
                       : pen_am_push_uncounted(job, route, lane, frame, flags);
     if (refused == 0)
-        pen_am_count_pushed(job, route);
+        pen_am_count_pushed(job, route, frame->body_len);
     return refused;
 }
 
@@ -220,7 +220,7 @@ int pen_am_send_locked(pen_am_call *call)
 
 int pen_am_send_slow(pen_am_call *call)
 {
-    pen_am_count_sent(call->job, call->route, -1);
+    pen_am_count_sent(call->job, call->route, -1, call->frame.body_len);
     return pen_am_push_call(call);
 }
 

@@ -359,7 +359,7 @@ int pen_am_flight_send(pen_am_long *message, const pen_reach *reach)
             pen_wait_step(&waiter);
         pen_wait_end(&waiter);
     }
-    pen_am_count_pushed(message->job, message->route);
+    pen_am_count_pushed(message->job, message->route, message->len);
     return 0;
 }
 

@@ -82,6 +82,7 @@ static int long_in_body(pen_am_long *message)
 /* The payload is at its destination. */
 static int long_placed(pen_am_long *message)
 {
+    pen_job_count_by(message->job, &message->job->counters.long_bytes_shm, message->len);
     return long_send_frame(message, PEN_WIRE_PLACED, NULL, 0, 0);
 }
 
@@ -139,7 +140,7 @@ static bool long_place_reserved(pen_am_long *message, char *alias, bool *failed)
     pen_lock_take(&port->post_lock);
     if (placed) {
         link->zcopy->commit(link, to, message->lane, body, frame.head, frame.head_len, 0);
-        pen_am_count_sent(message->job, message->route, 1);
+        pen_am_count_sent(message->job, message->route, 1, message->len);
     } else {
         link->zcopy->cancel(link, to, message->lane, body);
         *failed = true;

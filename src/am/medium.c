@@ -23,7 +23,7 @@ static int am_send_body(pen_job *job, const pen_route *route, pen_lane lane, con
     return pen_am_push(job, route, lane, frame, flags);
 }
 
-static inline uint64_t am_medium_head(pen_lane lane, uint8_t handler, unsigned arg_count,
+static inline uint64_t am_medium_head(pen_lane lane, uint32_t handler, unsigned arg_count,
                                       size_t len)
 {
     return pen_wire_head(pen_wire_kind(PEN_AM_MEDIUM, lane, PEN_WIRE_BODY), handler, arg_count,
@@ -72,6 +72,7 @@ static inline int am_medium_express(pen_job *job, const pen_express_table *table
                                     const void *source, size_t len)
 {
     job->counters.am_sent_shm++;
+    job->counters.am_bytes_shm += len;
     return table->ops.body(entry, words, head_len, source, (uint32_t)len);
 }
 
@@ -119,7 +120,7 @@ static PEN_COLD int am_request_medium_elsewhere(pen_team *team, uint32_t rank, u
 }
 
 static __attribute__((noinline)) int am_request_medium_locked(pen_team *team, uint32_t rank,
-                                                              uint8_t handler, const void *source,
+                                                              uint32_t handler, const void *source,
                                                               size_t len, uint32_t flags,
                                                               unsigned arg_count, uint64_t *words)
 {
@@ -127,12 +128,13 @@ static __attribute__((noinline)) int am_request_medium_locked(pen_team *team, ui
     if (pen_likely(am_medium_locked(team->job, pen_express_at(&team->shared_express, rank), words,
                                     source, len)))
         return 0;
-    return am_request_medium_slow(team, rank, handler, source, len, flags, arg_count, words);
+    return am_request_medium_slow(team, rank, (uint8_t)handler, source, len, flags, arg_count,
+                                  words);
 }
 
 /* For links that threads share. */
 static __attribute__((noinline)) int am_request_medium_shared(pen_team *team, uint32_t rank,
-                                                              uint8_t handler, const void *source,
+                                                              uint32_t handler, const void *source,
                                                               size_t len, uint32_t flags,
                                                               unsigned arg_count, uint64_t *words)
 {
@@ -141,31 +143,34 @@ static __attribute__((noinline)) int am_request_medium_shared(pen_team *team, ui
     pen_express *entry = pen_express_at(&team->shared_express, rank);
     uint32_t head_len = pen_wire_head_len(arg_count);
     if (!pen_express_takes(entry, head_len, len))
-        return am_request_medium_slow(team, rank, handler, source, len, flags, arg_count, words);
+        return am_request_medium_slow(team, rank, (uint8_t)handler, source, len, flags, arg_count,
+                                      words);
     words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
     return am_medium_express(team->job, &team->job->shared_express, entry, words, head_len, source,
                              len);
 }
 
-int pen_am_request_medium(pen_team *team, uint32_t rank, uint8_t handler, const void *source,
+int pen_am_request_medium(pen_team *team, uint32_t rank, uint32_t handler, const void *source,
                           size_t len, uint32_t flags, unsigned arg_count, uint64_t *words)
 {
-    pen_express *entry = pen_express_at(&team->express, rank);
-    uint32_t head_len = pen_wire_head_len(arg_count);
     if (PEN_CHECKED)
-        pen_am_check_handler(team->job, handler);
-    if (pen_likely(rank < team->express.count) &&
-        pen_likely(pen_express_takes(entry, head_len, len))) {
-        words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
-        return am_medium_express(team->job, &team->job->express, entry, words, head_len, source,
-                                 len);
+        pen_am_check_handler(team->job, (uint8_t)handler);
+    if (pen_likely(rank < team->express.count)) {
+        pen_express *entry = pen_express_at(&team->express, rank);
+        uint32_t head_len = pen_wire_head_len(arg_count);
+        if (pen_likely(pen_express_takes(entry, head_len, len))) {
+            words[0] = am_medium_head(PEN_LANE_REQUEST, handler, arg_count, len);
+            return am_medium_express(team->job, &team->job->express, entry, words, head_len, source,
+                                     len);
+        }
     }
     if (rank < team->shared_express.count)
         return am_request_medium_shared(team, rank, handler, source, len, flags, arg_count, words);
     if (pen_unlikely((team->special & PEN_TEAM_ELSEWHERE) != 0))
-        return am_request_medium_elsewhere(team, rank, handler, source, len, flags, arg_count,
-                                           words);
-    return am_request_medium_slow(team, rank, handler, source, len, flags, arg_count, words);
+        return am_request_medium_elsewhere(team, rank, (uint8_t)handler, source, len, flags,
+                                           arg_count, words);
+    return am_request_medium_slow(team, rank, (uint8_t)handler, source, len, flags, arg_count,
+                                  words);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */

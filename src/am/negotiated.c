@@ -251,7 +251,7 @@ static void np_commit_frame(const pen_source_desc *desc, const pen_am_commit_ter
     pen_lock_take(&port->post_lock);
     port->link->zcopy->commit(port->link, desc->route->peer, desc->lane, desc->address, frame.head,
                               frame.head_len, len);
-    pen_am_count_sent(desc->job, desc->route, 1);
+    pen_am_count_sent(desc->job, desc->route, 1, len);
     pen_lock_drop(&port->post_lock);
 }
 

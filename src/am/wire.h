@@ -45,7 +45,7 @@ static inline uint32_t pen_wire_kind(pen_am_category category, pen_lane lane, pe
            (uint32_t)place << PEN_WIRE_PLACE_SHIFT;
 }
 
-static inline uint64_t pen_wire_head(uint32_t kind, uint8_t handler, unsigned arg_count,
+static inline uint64_t pen_wire_head(uint32_t kind, uint32_t handler, unsigned arg_count,
                                      uint32_t payload_len)
 {
     return (uint64_t)payload_len << PEN_WIRE_LEN_SHIFT |

@@ -33,11 +33,13 @@ int pen_api_poll(void)
 
 void pen_api_take_turn(pen_job *job)
 {
+    pen_job_count_by(job, &job->counters.rma_begun, PEN_GO_ON_EVERY);
     pen_stores = PEN_GO_ON_EVERY;
     if (job->mode != PEN_MODE_PAR) /* threads would take the cache line from each other */
         pen_poll.stores = PEN_GO_ON_EVERY;
     if (pen_progress_may_poll(&job->progress))
         (void)pen_progress_poll(&job->progress);
+    pen_progress_publish(&job->progress);
 }
 
 void pen_api_block(pen_block *block)

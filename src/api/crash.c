@@ -55,7 +55,7 @@ static const struct named {
 /* Functions that a call jumps to, so that only they are on the stack. The calls do not use their
  * arguments before the jump. */
 static const struct jumped {
-    int (*function)(pen_team *, uint32_t, uint8_t, const void *, size_t, uint32_t, unsigned,
+    int (*function)(pen_team *, uint32_t, uint32_t, const void *, size_t, uint32_t, unsigned,
                     uint64_t *);
     pen_api_bad_call call;
 } jumped[] = {

@@ -22,6 +22,7 @@
 #include "os/os.h"
 #include "pen_config.h"
 #include "pmix/pmix.h"
+#include "progress/progress.h"
 #include "rma/rma.h"
 #include "team/team.h"
 #include "tools/tools.h"
@@ -257,6 +258,7 @@ static pen_status settle(pen_job *job, const pen_api_config *config)
     if (job->boot.page != NULL) /* relaxed: for display only */
         atomic_store_explicit(&pen_host_row(job->boot.page, job->rank)->phase, PEN_HOST_RUNNING,
                               memory_order_relaxed);
+    pen_progress_publish(&job->progress);
     return pen_boot_barrier(&job->boot);
 }
 

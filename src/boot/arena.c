@@ -192,6 +192,8 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
                            .host_count = part->host_count,
                            .cores = pen_cores_allowed(NULL),
                            .flags = flags,
+                           .maker = (uint32_t)getpid(),
+                           .begun_ns = pen_now_ns(),
                            .memory_physical = pen_memory_physical(),
                            .memory_available = pen_memory_available() };
     pen_copies_choose(config.copies, ranks, &page.copies);

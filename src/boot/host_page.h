@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/copy.h"
 #include "boot/wait_state.h"
+#include "diag/counters.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -18,6 +19,14 @@
 #define PEN_HOST_KEY_LEN    32 /* bytes of a job's key */
 #define PEN_HOST_SHARES     64 /* shares of scratch per rank, which the rank lends to teams */
 #define PEN_HOST_SHARE_LEN  ((size_t)128 << 10) /* bytes of one share, for coll/; sparse */
+
+/* Copy of a rank's counters. The rank writes it at most a few hundred times a second, in slow paths
+ * of its polls and waits. Each number is read by itself. */
+typedef struct pen_host_shown {
+    PEN_CACHE_ALIGNED _Atomic uint64_t
+        seen_ns; /* time of the copy, CLOCK_MONOTONIC; 0: no copy yet */
+    _Atomic uint64_t counters[PEN_COUNTER_COUNT]; /* in the order of PEN_COUNTER_LIST */
+} pen_host_shown;
 
 /* One rank's public state, written by that rank unless a field says otherwise. Fields that peers
  * poll and fields that peers write lie on different cache lines. */
@@ -35,6 +44,7 @@ typedef struct pen_host_rank {
     _Atomic uint32_t boot_sense;             /* start-up barrier */
     /* line 2 */
     pen_wait_state wait;
+    pen_host_shown shown;
 } pen_host_rank;
 
 #define PEN_HOST_PHASE_LIST(X) \
@@ -56,6 +66,9 @@ typedef struct pen_host_page {
     uint64_t firsts_off;         /* the first job rank of each host: host_count words */
     uint32_t cores;              /* result of pen_cores_allowed in the supervisor */
     uint32_t flags;              /* PEN_HOST_FLAG_...: written once by the supervisor */
+    uint32_t maker;              /* pid of the process that laid out the page */
+    uint32_t reserved;           /* zero */
+    uint64_t begun_ns;           /* when it did, CLOCK_MONOTONIC */
     /* Bytes of memory that the kernel and control groups report to the supervisor, so that ranks
      * need not read those files. All offsets and these fields are written once. */
     uint64_t memory_physical, memory_available;

@@ -52,7 +52,7 @@ static pen_status job_open_progress(pen_job *job)
     if (page != NULL) {
         pen_host_rank *rank = pen_host_row(page, job->rank);
         sleeper = (pen_sleeper){ &rank->sleeping, &rank->wake, &page->polling_total,
-                                 &rank->progress, page->cores };
+                                 &rank->progress, page->cores, &rank->shown };
     }
     pen_progress_init(&job->progress, job->concurrency, &config, page != NULL ? &sleeper : NULL,
                       &job->clock, &job->counters);

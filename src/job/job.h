@@ -150,13 +150,31 @@ static inline const pen_route *pen_team_route(const pen_team *team, uint32_t ran
     return &team->job->routes[pen_team_jobrank(team, rank)];
 }
 
-/* Adds one to a counter of the job. */
-static inline void pen_job_count(pen_job *job, uint64_t *counter)
+/* Adds to a counter of the job. */
+static inline void pen_job_count_by(pen_job *job, uint64_t *counter, uint64_t count)
 {
     if (pen_likely(job->concurrency == PEN_ALONE))
-        ++*counter;
+        *counter += count;
     else
-        (void)__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); /* relaxed: a statistic */
+        (void)__atomic_fetch_add(counter, count, __ATOMIC_RELAXED); /* relaxed: a statistic */
+}
+
+static inline void pen_job_count(pen_job *job, uint64_t *counter)
+{
+    pen_job_count_by(job, counter, 1);
+}
+
+/* Counts a put or get of len bytes. */
+static inline void pen_job_count_moved(pen_job *job, bool is_put, bool shared_memory, uint64_t len)
+{
+    pen_counters *all = &job->counters;
+    if (is_put) {
+        pen_job_count(job, shared_memory ? &all->put_shm : &all->put_net);
+        pen_job_count_by(job, shared_memory ? &all->put_bytes_shm : &all->put_bytes_net, len);
+    } else {
+        pen_job_count(job, shared_memory ? &all->get_shm : &all->get_net);
+        pen_job_count_by(job, shared_memory ? &all->get_bytes_shm : &all->get_bytes_net, len);
+    }
 }
 
 /* For PENSTOCK_STATS: prints one line with the counters that are not zero to the log's

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PF_EXITING_FLAG = 0x4, PF_SIGNALED_FLAG = 0x400 }; /* bits of the kernel's task flags */
@@ -72,6 +73,60 @@ void pen_process_sleeps_in(pid_t pid, char *out, size_t out_len)
     (void)snprintf(path, sizeof(path), "/proc/%d/wchan", (int)pid);
     if (read_file(path, out, out_len) == 0 || strcmp(out, "0") == 0)
         out[0] = '\0';
+}
+
+bool pen_process_is_own(pid_t pid)
+{
+    char path[48];
+    struct stat about;
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return stat(path, &about) == 0 && about.st_uid == geteuid();
+}
+
+void pen_process_command(pid_t pid, char *out, size_t out_len)
+{
+    char path[48];
+    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    size_t len = read_file(path, out, out_len);
+    while (len > 0 && out[len - 1] == '\0')
+        len--;
+    for (size_t i = 0; i < len; i++)
+        if (out[i] == '\0')
+            out[i] = ' ';
+}
+
+/* Reads a row of /proc/<pid>/status in KiB. */
+static uint64_t status_len(const char *text, const char *name)
+{
+    const char *row = strstr(text, name);
+    return row != NULL ? (uint64_t)strtoull(row + strlen(name), NULL, 10) << 10 : 0;
+}
+
+bool pen_process_use_read(pid_t pid, pen_process_use *out)
+{
+    char path[48], text[4096];
+    unsigned long long user, system;
+    long tick = sysconf(_SC_CLK_TCK);
+    *out = (pen_process_use){ .core = -1 };
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (read_file(path, text, sizeof(text)) == 0 || tick <= 0)
+        return false;
+    const char *after = strrchr(text, ')');
+    /* fields 14, 15 and 39; the first one after the command is 3 */
+    if (after == NULL ||
+        sscanf(after + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d "
+               "%*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+               &user, &system, &out->core) != 3)
+        return false;
+    out->cpu_ns = (uint64_t)((double)(user + system) * 1e9 / (double)tick);
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (read_file(path, text, sizeof(text)) == 0)
+        return false;
+    out->resident = status_len(text, "\nVmRSS:");
+    out->swapped = status_len(text, "\nVmSwap:");
+    const char *cores = strstr(text, "\nCpus_allowed_list:");
+    return cores == NULL || sscanf(cores, "\nCpus_allowed_list: %63s", out->cores) == 1;
 }
 
 typedef struct pid_list {

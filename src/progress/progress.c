@@ -3,6 +3,7 @@
 #include "progress/progress.h"
 
 #include "base/compiler.h"
+#include "boot/host_page.h"
 #include "conduit/conduit.h"
 #include "diag/counters.h"
 #include "knob/knob.h"
@@ -25,6 +26,8 @@ const pen_knob pen_progress_knobs[] = {
       "Whether a waiting rank may sleep. Without sleep it yields until the wait ends." },
     { 0 },
 };
+
+#define SHOWN_EVERY_NS 3000000u
 
 static uint64_t ns_of(double seconds)
 {
@@ -51,7 +54,8 @@ void pen_progress_init(pen_progress *progress, pen_concurrency concurrency,
         progress->sleeper = *sleeper;
     } else {
         progress->sleeper = (pen_sleeper){ &progress->own_sleeping, &progress->own_wake,
-                                           &progress->own_polling, NULL, pen_cores_allowed(NULL) };
+                                           &progress->own_polling,  NULL,
+                                           pen_cores_allowed(NULL), NULL };
     }
     pen_progress_enter_thread(progress);
 }
@@ -138,8 +142,26 @@ void pen_progress_close(pen_progress *progress)
     pen_progress_leave_thread(progress);
 }
 
+/* At most once every SHOWN_EVERY_NS, so that ranks that nap often do not copy each time. */
+static void show_counters(pen_progress *progress)
+{
+    pen_host_shown *shown = progress->sleeper.shown;
+    if (shown == NULL)
+        return;
+    uint64_t now_ns = progress->clock.now_ns(progress->clock.ctx);
+    /* relaxed, here and below: people read each number by itself */
+    if (now_ns - atomic_load_explicit(&shown->seen_ns, memory_order_relaxed) < SHOWN_EVERY_NS)
+        return;
+    const uint64_t *from = (const uint64_t *)(const void *)progress->counters;
+    for (size_t i = 0; i < PEN_COUNTER_COUNT; i++)
+        atomic_store_explicit(&shown->counters[i], __atomic_load_n(&from[i], __ATOMIC_RELAXED),
+                              memory_order_relaxed);
+    atomic_store_explicit(&shown->seen_ns, now_ns, memory_order_relaxed);
+}
+
 void pen_progress_publish(pen_progress *progress)
 {
+    show_counters(progress);
     if (progress->sleeper.progress == NULL)
         return;
     uint64_t handled = 0;

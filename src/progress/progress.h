@@ -17,6 +17,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "boot/host_page.h"
 #include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "diag/counters.h"
@@ -70,6 +71,7 @@ typedef struct pen_sleeper {
     _Atomic uint32_t *polling_total;   /* the host's polling threads */
     _Atomic uint64_t *progress;        /* this rank's, for the launcher's report; may be NULL */
     uint32_t cores;
+    pen_host_shown *shown; /* this rank's, for `penstock top`; may be NULL */
 } pen_sleeper;
 
 /* GASNET_WAIT_...: the client's choice with gasnet_set_waitmode. */
@@ -205,7 +207,8 @@ static inline bool pen_progress_is_swept(const pen_progress *progress, uint32_t 
     return (int32_t)(done - ticket) >= 0;
 }
 
-PEN_COLD void pen_progress_publish(pen_progress *progress); /* for the launcher's report */
+/* Copies events and counters to the host page, for reports. */
+PEN_COLD void pen_progress_publish(pen_progress *progress);
 unsigned pen_progress_poll_ports(pen_progress *progress);
 
 /* For progress/ only: adds to the port's events, and publishes them every PUBLISH_EVERY. */

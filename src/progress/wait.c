@@ -401,6 +401,7 @@ void pen_poller_look(pen_progress *progress, pen_poller *poller)
     if (now_ns - poller->looked_ns > PEN_WAIT_LOOP_NS) /* a new loop */
         poller->wait = pen_wait_for(PEN_CALL_POLL, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
     pen_wait_show(progress, &poller->wait, now_ns);
+    pen_progress_publish(progress);
     if (waits && !roomy) {
         give_away(&waiter, core_is_shared(progress) && is_time_to_probe(progress));
         now_ns = now(progress);

@@ -38,7 +38,8 @@ typedef struct reliable_link {
     unsigned lanes, room; /* arguments of the poll that runs */
     unsigned events;      /* frames delivered and ops completed by it */
     bool has_arrivals;
-    uint64_t now_ns; /* time of this poll; 0: not read yet */
+    uint64_t now_ns;         /* time of this poll; 0: not read yet */
+    uint64_t counted_resent; /* frames sent again that the rank's counters contain */
 } reliable_link;
 
 static reliable_link *reliable_of(pen_link *link) { return (reliable_link *)(void *)link; }
@@ -172,11 +173,22 @@ static void deliver_kept(reliable_link *link)
     }
 }
 
+/* Adds the frames sent again since the last call to the rank's counters. The lock is held. */
+static void count_resent(reliable_link *link)
+{
+    const uint64_t resent = link->core.counts.resent;
+    if (link->host->counters != NULL)
+        link->host->counters->frame_resent += resent - link->counted_resent;
+    link->counted_resent = resent;
+}
+
 static void tick(reliable_link *link)
 {
     pen_lock_take(&link->lock);
-    if (pen_rel_has_work(&link->core))
+    if (pen_rel_has_work(&link->core)) {
         pen_rel_tick(&link->core, poll_now(link), !link->has_arrivals);
+        count_resent(link);
+    }
     pen_op *op = pen_rel_take_finished(&link->core);
     pen_lock_drop(&link->lock);
     while (op != NULL) {

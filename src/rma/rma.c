@@ -12,7 +12,6 @@
 #include "base/status.h"
 #include "boot/wait_state.h"
 #include "conduit/conduit.h"
-#include "diag/counters.h"
 #include "job/fatal.h"
 #include "job/job.h"
 #include "job/team.h"
@@ -83,11 +82,8 @@ static void copy_for(const rma_call *call, char *target)
 
 static void count_route(const rma_call *call, bool shared_memory)
 {
-    pen_counters *counters = &call->ask.job->counters;
-    if (call->kind == RMA_GET)
-        pen_job_count(call->ask.job, shared_memory ? &counters->get_shm : &counters->get_net);
-    else
-        pen_job_count(call->ask.job, shared_memory ? &counters->put_shm : &counters->put_net);
+    pen_job *job = call->ask.job;
+    pen_job_count_moved(job, call->kind != RMA_GET, shared_memory, call->ask.len);
 }
 
 /* This rank's own memory on a device. */
@@ -138,7 +134,7 @@ bool pen_rma_move_lists(pen_job *job, uint32_t jobrank, bool is_put, struct iove
         pen_reach_lists_by_kernel(job, jobrank, is_put, local, local_count, remote, remote_count);
     if (!kernel_done(job, status, is_put ? "scattered put" : "scattered get", jobrank, first, len))
         return false;
-    pen_job_count(job, is_put ? &job->counters.put_shm : &job->counters.get_shm);
+    pen_job_count_moved(job, is_put, true, len);
     return true;
 }
 

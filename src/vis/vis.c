@@ -171,12 +171,20 @@ static outcome begin_far(pen_thread *thread, const pen_vis_call *call, const vis
     return result;
 }
 
-static void copied(pen_job *job, bool is_put)
+static size_t strided_len(const pen_vis_call *call)
+{
+    size_t len = call->elem_len;
+    for (size_t level = 0; level < call->levels; level++)
+        len *= call->counts[level];
+    return len;
+}
+
+static void copied(pen_job *job, bool is_put, size_t len)
 {
     /* release: what was put is visible before anything the client stores or sends after this;
      * acquire half: a get's data was read before anything the client loads after it */
     atomic_thread_fence(memory_order_acq_rel);
-    pen_job_count(job, is_put ? &job->counters.put_shm : &job->counters.get_shm);
+    pen_job_count_moved(job, is_put, true, len);
 }
 
 /* The path of most calls, tried before all further tests. */
@@ -185,7 +193,7 @@ static bool done_at_once(pen_thread *thread, const pen_vis_call *call)
     PEN_ASSERT(thread->handler_depth == 0); /* put and get are illegal in a handler */
     if (call->shape != PEN_VIS_STRIDED || !vis_line_copy(call))
         return false;
-    copied(thread->job, call->is_put);
+    copied(thread->job, call->is_put, strided_len(call));
     return true;
 }
 
@@ -196,13 +204,14 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
     vis_box box;
     const bool strided = call->shape == PEN_VIS_STRIDED;
     check_rank(thread, call);
-    if (strided ? !vis_box_of(call, job, &box) : vis_lists_len(call, job) == 0)
+    const size_t len = strided ? strided_len(call) : vis_lists_len(call, job);
+    if (strided ? !vis_box_of(call, job, &box) : len == 0)
         return NOTHING_LEFT;
     uint32_t jobrank = pen_team_jobrank(call->team, call->rank);
     const pen_reach_range range =
         pen_reach_range_of(call->team, pen_team_ep_index(call->team, call->rank), jobrank);
     if (strided ? vis_box_copy(call, &box, &range) : vis_lists_copy(call, &range)) {
-        copied(job, call->is_put);
+        copied(job, call->is_put, len);
         return NOTHING_LEFT;
     }
     return begin_far(thread, call, strided ? &box : NULL, jobrank, event);

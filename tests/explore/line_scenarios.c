@@ -55,7 +55,7 @@ static void open_rank(uint32_t self)
     line_rank *rank = &state.world->ranks[self];
     struct line_words *words = &state.world->words[self];
     pen_progress_config wait = { .sleep = true };
-    pen_sleeper sleeper = { &words->sleeping, &words->wake, &words->polling_total, NULL, 1 };
+    pen_sleeper sleeper = { &words->sleeping, &words->wake, &words->polling_total, NULL, 1, NULL };
     rank->job.rank = self;
     rank->job.size = state.ranks;
     rank->job.host = (pen_host){ .ctx = &rank->job, .wake = host_wake };

@@ -112,7 +112,7 @@ static void open_progress(shared_rank *rank, uint32_t self)
 {
     struct shared_words *words = &state.world->words[self];
     pen_progress_config wait = { .sleep = true };
-    pen_sleeper sleeper = { &words->sleeping, &words->wake, &words->polling_total, NULL, 1 };
+    pen_sleeper sleeper = { &words->sleeping, &words->wake, &words->polling_total, NULL, 1, NULL };
     rank->job.host = (pen_host){ .ctx = &rank->job, .wake = host_wake };
     pen_progress_init(&rank->job.progress, PEN_ALONE, &wait, &sleeper, &pen_machine_clock,
                       &rank->job.counters);

@@ -218,7 +218,7 @@ static void open_rank(world_job *world, pen_peer self, const shm_config *config,
     world_rank *rank = &world->ranks[self];
     struct world_words *words = &world->words[self];
     pen_progress_config wait = { .sleep = true };
-    pen_sleeper sleeper = { &words->sleeping, &words->wake, &words->polling_total, NULL, 1 };
+    pen_sleeper sleeper = { &words->sleeping, &words->wake, &words->polling_total, NULL, 1, NULL };
     rank->self = self;
     fill_host(rank);
     if (has_view)

@@ -72,7 +72,7 @@ static void threads_are_counted_for_the_host(void **state)
     static pen_progress progress;
     pen_counters counters = { 0 };
     _Atomic uint32_t sleeping = 0, wake = 0, polling = 7;
-    pen_sleeper sleeper = { &sleeping, &wake, &polling, NULL, 2 };
+    pen_sleeper sleeper = { &sleeping, &wake, &polling, NULL, 2, NULL };
     pen_progress_init(&progress, PEN_CONCURRENT, &defaults, &sleeper, &pen_machine_clock,
                       &counters);
     assert_int_equal(atomic_load(&polling), 8);
@@ -91,7 +91,7 @@ static void events_are_reported_now_and_then(void **state)
     pen_counters counters = { 0 };
     _Atomic uint32_t sleeping = 0, wake = 0, polling = 0;
     _Atomic uint64_t report = 0;
-    pen_sleeper sleeper = { &sleeping, &wake, &polling, &report, 2 };
+    pen_sleeper sleeper = { &sleeping, &wake, &polling, &report, 2, NULL };
     fake_open(&link, 0);
     pen_progress_init(&progress, PEN_ALONE, &defaults, &sleeper, &pen_machine_clock, &counters);
     pen_progress_add(&progress, &link.base);

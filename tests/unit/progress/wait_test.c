@@ -33,7 +33,7 @@ static void open_rank_with(rank *r, pen_concurrency concurrency, uint32_t others
     static const pen_progress_config defaults = { 50e-6, 1e-3, true };
     memset(r, 0, sizeof *r);
     atomic_store(&polling_total, others);
-    pen_sleeper sleeper = { &r->sleeping, &r->wake, &polling_total, NULL, cores };
+    pen_sleeper sleeper = { &r->sleeping, &r->wake, &polling_total, NULL, cores, NULL };
     fake_open(&r->link, 0);
     r->link.base.wait = fd >= 0 ? &fake_wait : NULL;
     r->link.base.due = fd >= 0 ? &fake_due : NULL;
