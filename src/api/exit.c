@@ -103,9 +103,11 @@ void pen_api_told_to_end(pen_job *job, int code)
 
 void pen_api_end_with_job(void)
 {
+    int code = EXIT_FAILURE;
     if (pen_api_root.job == NULL)
         exit(EXIT_FAILURE);
-    pen_api_told_to_end(pen_api_root.job, EXIT_FAILURE);
+    (void)pen_boot_await_end(&pen_api_root.job->boot, &code); /* the job may end with 0 */
+    pen_api_told_to_end(pen_api_root.job, code);
 }
 
 void pen_api_idle(void *ctx)

@@ -133,6 +133,10 @@ void pen_boot_abort_note(pen_boot *boot, const char *cause);
  * true if this process has to end now, with *code_out. */
 bool pen_boot_check(pen_boot *boot, int *code_out);
 
+/* Called after a start-up barrier has failed, which may be before the supervisor's message has
+ * come: waits a moment for it. Returns true if it tells this process to end, with *code_out. */
+bool pen_boot_await_end(pen_boot *boot, int *code_out);
+
 /* ---- leaving the job and joining it again ------------------------------------------------- */
 
 /* Collective; called when the layers above are closed and no rank uses the arena. The ranks meet,

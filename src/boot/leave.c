@@ -18,6 +18,7 @@
 enum {
     LOOK_MS = 200, /* look at least this often, since another thread may have read the message */
     CODE_LAUNCHER_GONE = 1,
+    END_LOOKS_MAX = 5,        /* looks for the end of a job whose barrier has failed */
     PASSED_ON_LOOKS_MAX = 20, /* looks while a supervisor in this process tells all other ranks */
 };
 
@@ -120,6 +121,16 @@ bool pen_boot_check(pen_boot *boot, int *code_out)
         return false;
     *code_out = atomic_load_explicit(&boot->end_code, memory_order_relaxed);
     return true;
+}
+
+bool pen_boot_await_end(pen_boot *boot, int *code_out)
+{
+    for (unsigned look = 0; look < END_LOOKS_MAX && boot->control_fd >= 0; look++) {
+        if (pen_boot_check(boot, code_out))
+            return true;
+        await_word(boot);
+    }
+    return false;
 }
 
 /* ---- leaving a job that may be joined again -------------------------------------------------- */

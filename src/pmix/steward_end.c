@@ -99,8 +99,8 @@ static void own_rank_end(pen_steward *s)
     bool asked = s->word && !s->left;
     if (s->code == 0 || s->left)
         pen_steward_finish(s);
-    barriers_fail(s);
     pen_steward_answer(s, asked ? PEN_CONTROL_GO : PEN_CONTROL_END, s->code);
+    barriers_fail(s); /* after the answer: a rank that fails in a barrier asks for the status */
     const pen_host_rank *row = &s->page->ranks[s->rank - s->first];
     if (!s->word && s->joined &&
         atomic_load_explicit(&row->phase, memory_order_relaxed) != PEN_HOST_STARTING)
