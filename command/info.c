@@ -49,7 +49,7 @@ static void gather_modules(info *out)
 {
     char paths[PEN_MODULE_PATHS_MAX];
     pen_module_paths(pen_is_privileged(), paths);
-    out->module_count = pen_modules_open(paths, out->modules);
+    out->module_count = pen_modules_open(paths, NULL, out->modules);
     for (size_t i = 0; i < out->module_count && out->conduit_count < INFO_CONDUITS_MAX; i++) {
         const pen_module *module = &out->modules[i];
         if (has_row(out, module->name))

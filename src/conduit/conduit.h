@@ -240,7 +240,7 @@ typedef struct pen_link_ops {
     /* Learns the addresses of all ranks, in their order, its own among them. The memory belongs
      * to the caller. Frames of peers that connected earlier may have come before it returns.
      * Caller: the job, once.
-     * Blocks: not for further ranks, which may not have come so far.
+     * Blocks: not for further ranks, which may not have come so far; see open.
      * Fails: it has logged the reason; the link is closed next. */
     pen_status (*connect)(pen_link *link, const void *blobs, pen_peer count);
     /* Sends a frame. op may be NULL if body_len <= frame_copy_max, or if the link has
@@ -461,7 +461,8 @@ typedef struct pen_conduit {
      * all ranks together. If it is not 0, this conduit cannot span hosts.
      * Caller: the launcher and the job. */
     size_t (*shared_len)(pen_peer peers, const void *config);
-    /* Makes a link. It is not connected; open does not wait for further ranks.
+    /* Makes a link. It is not connected; open does not wait for further ranks, unless its library
+     * has a collective start. Such a library may wait for them in connect, too.
      * Caller: the job.
      * Blocks: for the device and the kernel.
      * Fails: it has logged the reason, and has freed all it took. Another conduit may be opened
@@ -482,7 +483,9 @@ enum { PEN_CONDUITS_MAX = 32 }; /* built in and in modules */
 /* Returns the built-in conduit with this name; NULL if there is none. */
 const pen_conduit *pen_conduit_find_builtin(const char *name);
 
-/* Returns the conduit with this name, built in or in a module; NULL if there is none. */
+/* Returns the conduit with this name, built in or in a module; NULL if there is none. If no conduit
+ * has the name, but modules have names that begin with it ("mpi" of mpi-ompi and mpi-mpich),
+ * returns the first of these that is usable here, else the first. */
 const pen_conduit *pen_conduit_find(const char *name);
 
 /* Returns the conduit's score, at least 0. Up to PEN_SCORE_NAMED, *why is not NULL. */

@@ -208,7 +208,13 @@ static void name_add(names *all, const char *file)
 
 static int names_compare(const void *one, const void *other) { return strcmp(one, other); }
 
-size_t pen_modules_open(const char *paths, pen_module out[PEN_MODULES_MAX])
+static bool is_of_family(const char *name, const char *family)
+{
+    const size_t len = family != NULL ? strlen(family) : 0;
+    return family == NULL || (strncmp(name, family, len) == 0 && name[len] == '-');
+}
+
+size_t pen_modules_open(const char *paths, const char *family, pen_module out[PEN_MODULES_MAX])
 {
     char folder[PEN_MODULE_PATHS_MAX];
     names all = { .count = 0 };
@@ -224,6 +230,7 @@ size_t pen_modules_open(const char *paths, pen_module out[PEN_MODULES_MAX])
     }
     qsort(all.text, all.count, sizeof all.text[0], names_compare);
     for (size_t i = 0; i < all.count; i++)
-        count += pen_module_open(paths, all.text[i], &out[count]);
+        if (is_of_family(all.text[i], family))
+            count += pen_module_open(paths, all.text[i], &out[count]);
     return count;
 }

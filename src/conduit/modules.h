@@ -48,7 +48,8 @@ void pen_module_paths(bool is_privileged, char out[PEN_MODULE_PATHS_MAX]);
  * or if no conduit can have this name; *out is then not written. */
 bool pen_module_open(const char *paths, const char *name, pen_module *out);
 
-/* Opens all modules, each once, in the order of their names. Returns their number. */
-size_t pen_modules_open(const char *paths, pen_module out[PEN_MODULES_MAX]);
+/* Opens all modules, each once, in the order of their names. Returns their number. family: NULL, or
+ * a name N, for the modules N-... only. */
+size_t pen_modules_open(const char *paths, const char *family, pen_module out[PEN_MODULES_MAX]);
 
 #endif

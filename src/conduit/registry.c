@@ -11,7 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REASONS_LEN_MAX = 512, NAMES_MAX = 32 };
+enum {
+    REASONS_LEN_MAX = 512,
+    NAMES_MAX = 32,
+    FAMILY_PEERS =
+        2, /* any number: whether a member of a family is usable depends on the process */
+};
 
 /* If GASNet's clients know a conduit by a name, the conduit has that name: see compat/conduits.
  * These words are aliases. */
@@ -32,13 +37,36 @@ static const pen_conduit *find_among(const pen_conduit *const *table, const char
     return NULL;
 }
 
-/* Returns the conduit of a module. If there is none, *module says why, where the file exists. */
+/* Returns the module of a family to take: the first whose conduit is usable in this process; else
+ * the first with a conduit; else the first. */
+static const pen_module *best_of(const pen_module *modules, size_t count)
+{
+    const pen_module *best = &modules[0];
+    const char *why_not;
+    for (size_t i = 0; i < count; i++) {
+        const pen_conduit *conduit = modules[i].conduit;
+        if (conduit != NULL && conduit->score(FAMILY_PEERS, &why_not) != 0)
+            return &modules[i];
+        if (best->conduit == NULL && conduit != NULL)
+            best = &modules[i];
+    }
+    return best;
+}
+
+/* Returns the conduit of a module, or of the best module of a family. If there is none, *module
+ * says why, where a file exists. */
 static const pen_conduit *find_module(const char *name, pen_module *module)
 {
     char paths[PEN_MODULE_PATHS_MAX];
+    pen_module family[PEN_MODULES_MAX];
     pen_module_paths(pen_is_privileged(), paths);
     *module = (pen_module){ .conduit = NULL };
-    return pen_module_open(paths, name, module) ? module->conduit : NULL;
+    if (pen_module_open(paths, name, module))
+        return module->conduit;
+    const size_t count = pen_modules_open(paths, name, family);
+    if (count > 0)
+        *module = *best_of(family, count);
+    return module->conduit;
 }
 
 const pen_conduit *pen_conduit_find_builtin(const char *name)
@@ -62,7 +90,7 @@ size_t pen_conduit_list(pen_log *log, const pen_conduit *out[PEN_CONDUITS_MAX])
          *at != NULL && count < PEN_CONDUITS_MAX - PEN_MODULES_MAX; at++)
         out[count++] = *at;
     pen_module_paths(pen_is_privileged(), paths);
-    size_t module_count = pen_modules_open(paths, modules);
+    size_t module_count = pen_modules_open(paths, NULL, modules);
     for (size_t i = 0; i < module_count; i++) {
         if (modules[i].conduit == NULL && log != NULL)
             pen_log_info(log, "conduit %s is not considered: %s (%s)", modules[i].name,
@@ -189,6 +217,7 @@ pen_status pen_conduit_choose(pen_log *log, const char *wanted, pen_peer peers,
         has_wish && pen_conduit_find_builtin(wanted) == NULL ? find_module(wanted, &module) : NULL,
         NULL,
     };
-    return pen_conduit_choose_among(log, named[0] != NULL ? named : pen_builtin_conduits, wanted,
-                                    peers, out);
+    if (named[0] != NULL) /* its name may be longer than the one that is wanted */
+        return pen_conduit_choose_among(log, named, named[0]->name, peers, out);
+    return pen_conduit_choose_among(log, pen_builtin_conduits, wanted, peers, out);
 }

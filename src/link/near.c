@@ -59,6 +59,8 @@ static pen_status offer_wanted(pen_log *log, const char *wanted, pen_peer peers,
                       wanted, hosts);
         return PEN_ERR_UNUSABLE;
     }
+    if (table[0] != NULL)
+        wanted = table[0]->name; /* it may be longer */
     pen_status status = pen_conduit_choose_among(log, among, wanted, peers, &found);
     *out = (pen_near_offers){ { found }, { 1 }, 1, true };
     return status;

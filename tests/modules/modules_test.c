@@ -103,7 +103,7 @@ static void all_modules_are_listed_once(void **state)
     char paths[2 * PEN_MODULE_PATHS_MAX];
     pen_module modules[PEN_MODULES_MAX];
     (void)snprintf(paths, sizeof paths, "%s:%s:/nonexistent", folder, folder);
-    assert_int_equal(pen_modules_open(paths, modules), 9);
+    assert_int_equal(pen_modules_open(paths, NULL, modules), 9);
     for (unsigned i = 0; i < 9; i++) {
         assert_string_equal(modules[i].name, wanted[i]);
         assert_int_equal(modules[i].conduit != NULL, strcmp(wanted[i], "relay") == 0);
