@@ -38,7 +38,7 @@ static void heading(FILE *out, const char *text)
 static void text_conduit(FILE *out, const info_conduit *row)
 {
     if (row->score > PEN_SCORE_NAMED) {
-        fprintf(out, "  %-8s %sscore %-4d%s %s%s", row->name,
+        fprintf(out, "  %-9s %sscore %-4d%s %s%s", row->name,
                 paint_on(out, row->chosen ? PAINT_GOOD : PAINT_FAINT), row->score, paint_off(out),
                 row->summary, row->chosen ? " (chosen)" : "");
         if (row->why != NULL)
@@ -46,7 +46,7 @@ static void text_conduit(FILE *out, const info_conduit *row)
         fputc('\n', out);
         return;
     }
-    fprintf(out, "  %-8s %s%-10s%s %s: %s\n", row->name,
+    fprintf(out, "  %-9s %s%-10s%s %s: %s\n", row->name,
             paint_on(out, row->score == 0 ? PAINT_BAD : PAINT_FAINT),
             row->score == 0 ? "unusable" : "if named", paint_off(out), row->summary, row->why);
 }

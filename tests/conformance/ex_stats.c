@@ -181,7 +181,8 @@ int main(int argc, char **argv)
     CHECK(pen_conduit_name() != NULL, "Penstock statistics: the job has a conduit");
     const char *conduit = pen_conduit_name();
     has_credits = (strcmp(conduit, "extoll") == 0 || strcmp(conduit, "ofi") == 0 ||
-                   strcmp(conduit, "portals") == 0 || strcmp(conduit, "ucx") == 0) &&
+                   strcmp(conduit, "portals") == 0 || strcmp(conduit, "ucx") == 0 ||
+                   strncmp(conduit, "mpi-", 4) == 0) &&
                   check_size > 1;
     wrong_ranks();
     traffic();

@@ -233,6 +233,12 @@ static bool host_orderly(void *ctx)
 
 /* ---- opening and closing -------------------------------------------------------------------- */
 
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t len = strlen(text), end_len = strlen(end);
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
 static const char *find_setting(void *ctx, const char *name)
 {
     const struct setup *setup = (const struct setup *)ctx;
@@ -240,7 +246,8 @@ static const char *find_setting(void *ctx, const char *name)
     for (unsigned i = 0; setup->environment[i] != NULL; i++)
         if (strncmp(setup->environment[i], name, len) == 0 && setup->environment[i][len] == '=')
             return setup->environment[i] + len + 1;
-    return NULL;
+    return ends_in(name, "_LIBRARY") ? getenv(name)
+                                     : NULL; /* the file of a library that is played */
 }
 
 /* Puts the slice between pages without access. */
@@ -304,6 +311,14 @@ static void connect_all(struct job *job)
     free(blobs);
 }
 
+/* A library that the test plays has no launcher to ask. */
+static void tell_size(const struct job *job)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%u", job->size);
+    CHECK(setenv("PLAYED_MPI_RANKS", text, 1) == 0);
+}
+
 void job_open(struct job *job, const struct setup *setup)
 {
     pen_log log;
@@ -316,6 +331,7 @@ void job_open(struct job *job, const struct setup *setup)
     if (setup->adjust != NULL)
         setup->adjust(job->config);
     map_slice(job);
+    tell_size(job);
     job->ranks = (struct rank *)calloc(job->size, sizeof(struct rank));
     CHECK(job->ranks != NULL);
     for (pen_peer self = 0; self < job->size; self++) {

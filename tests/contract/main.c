@@ -148,6 +148,7 @@ static const struct variant {
       { "PENSTOCK_UCX_TLS=posix,cma,self", "PENSTOCK_UCX_WINDOW=64K" },
       NULL,
       NO_THREADS },
+    { "mpi-ompi", "the least window", 5, { "PENSTOCK_MPI_WINDOW=64K" }, NULL, NO_THREADS },
     { "udp", "hidden", 3, { "PENSTOCK_UDP_SECURITY=encrypt" }, NULL, ANYHOW },
     { "udp", "unprotected", 3, { "PENSTOCK_UDP_SECURITY=none" }, NULL, ANYHOW },
     { "udp", "in trains", 3, { "PENSTOCK_UDP_DATAGRAM=1472" }, NULL, ANYHOW },
@@ -217,7 +218,7 @@ static void run_conduit(const pen_conduit *conduit, bool threads, const char *wo
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         const char *why_not = NULL;
         struct setup setup = { .conduit = conduit, .name = "", .ranks = sizes[i] };
-        if (conduit->score(sizes[i], &why_not) > 0)
+        if (conduit->score(sizes[i], &why_not) != 0)
             run_setup(&setup, threads, word);
         else
             printf("%s %u: skipped: %s\n", conduit->name, sizes[i], why_not);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the conformance suite over a conduit (udp) where no rank sees another's memory.
 
-    suite.py <build folder> [--conduit NAME] [--set NAME=VALUE]... [--lossy | --few-credits] [--match REGEX] [--repeat N] [--jobs N]
+    suite.py <build folder> [--conduit NAME] [--set NAME=VALUE]... [--lossy | --few-credits] [--mpirun COMMAND] [--match REGEX] [--repeat N] [--jobs N]
 
 The commands are those of the conformance tests in the build (ctest knows them); the conduit, and with
 --lossy a network that loses 10 %, doubles 1 %, reorders 5 % and damages 0.1 % of all frames, come by
@@ -47,6 +47,12 @@ def patient(command, seconds):
     return [command[0], str(seconds), *command[2:]]
 
 
+def under_mpirun(command, mpirun):
+    """The command with mpirun in place of `penstock run`; both take -n and the number of ranks."""
+    at = command.index("run")
+    return [*command[:at - 1], *mpirun.split(), *command[at + 1:]]
+
+
 def environment_of(options, seed):
     environment = dict(os.environ, PENSTOCK_CONDUIT=options.conduit)
     environment.update(setting.split("=", 1) for setting in options.set)
@@ -83,6 +89,7 @@ def main():
     parser.add_argument("--conduit", default="udp")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE, a variable of the ranks")
     parser.add_argument("--lossy", action="store_true")
+    parser.add_argument("--mpirun", help="a launcher with its options, in place of `penstock run`")
     parser.add_argument("--few-credits", action="store_true", help="requests may wait at their sender")
     parser.add_argument("--match", default="", help="of the tests' names")
     parser.add_argument("--repeat", type=int, default=1)
@@ -93,6 +100,8 @@ def main():
     chosen = [(name, patient(command, options.limit)) for name, command in commands_of(options.build)
               if re.search(options.match, name) and name.split(".")[1] not in ELSEWHERE
               and not ((options.lossy or options.few_credits) and name.split(".")[1] in IN_TIME)]
+    if options.mpirun:
+        chosen = [(name, under_mpirun(command, options.mpirun)) for name, command in chosen]
     failed, skipped, times, begin = 0, 0, [], time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         started = []

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs over the mpi conduit under the mpirun of that MPI: beginning, ending, refusals, and programs that use MPI themselves.
+
+    mpi.py MPIRUN [unittest's arguments]      MPIRUN: the launcher with its options
+"""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
+import support  # noqa: E402
+from support import Job, environment, left_over, wait_until  # noqa: E402
+
+MPIRUN = sys.argv.pop(1).split()
+ENDS = os.path.join(support.BUILD, "tests", "mpi", "mpi_ends")
+MIXED = os.path.join(support.BUILD, "tests", "mpi", "mpi_mixed")
+AGAIN = os.path.join(support.BUILD, "tests", "launch", "again.seq")
+LIMIT = 60
+# Open MPI's mpirun sometimes crashes when it ends, after any program: see tests/pmix/pmix.py.
+CRASH_OF_MPIRUN = r"Signal: Segmentation fault[^*]*PMIx_server_finalize"
+TRIES = 3
+
+
+def setUpModule():
+    global folder
+    if shutil.which(MPIRUN[0]) is None:
+        print(f"skipped: there is no {MPIRUN[0]}")
+        sys.exit(77)
+    folder = tempfile.mkdtemp(prefix="penstock-mpi-")
+
+
+def tearDownModule():
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def variables(**extra):
+    return environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader", OMPI_MCA_pml="ob1",
+                       OMPI_MCA_odls_base_sigkill_timeout="0", OMPI_MCA_mca_base_component_show_load_errors="0",
+                       TMPDIR=folder, **{"PENSTOCK_CONDUIT": "mpi", **extra})
+
+
+def mpirun(ranks, *program, **extra):
+    """A finished job. What ranks print on standard error is in a file, because mpirun may lose it at an abnormal end."""
+    told = os.path.join(folder, "told")
+    command = [*MPIRUN, "-n", str(ranks), "sh", "-c", 'exec "$@" 2>>"$0"', told, *program]
+    for _ in range(TRIES):
+        open(told, "wb").close()
+        job = Job(command, env=variables(**extra), limit=LIMIT)
+        if not re.search(CRASH_OF_MPIRUN, job.err):
+            break
+    job.launcher_err = job.err
+    with open(told, encoding="utf-8") as text:
+        job.err = text.read()
+    return job
+
+
+class Mpi(unittest.TestCase):
+    def tearDown(self):
+        self.assertTrue(wait_until(lambda: not left_over(), 10), f"left behind: {left_over()}")
+
+    def good(self, job):
+        self.assertEqual((job.status, job.err), (0, ""), job.launcher_err + job.out)
+
+    def test_messages_go_round(self):
+        job = mpirun(3, ENDS, "init", "ring", "barrier", "ring", "hello")
+        self.good(job)
+        self.assertEqual(len(re.findall(r"rank \d of 3, 1 share memory", job.out)), 3, job.out)
+
+    def test_a_rank_exits_for_all(self):
+        self.good(mpirun(2, ENDS, "init", "ring", "1:gasnet_exit=0", "barrier"))
+        self.good(mpirun(2, ENDS, "init", "ring", "gasnet_exit=0"))
+        job = mpirun(2, ENDS, "init", "ring", "1:gasnet_exit=7", "poll")
+        self.assertEqual(job.status, 7, job.err)
+        self.assertRegex(job.err, r"rank 1 .*called gasnet_exit\(7\)")
+
+    def test_a_killed_rank_ends_the_job(self):
+        job = mpirun(3, ENDS, "init", "ring", "1:kill=9", "poll")
+        self.assertNotEqual(job.status, 0)
+        self.assertLess(job.seconds, 2 * support.SLOW)
+
+    def test_a_job_can_be_joined_again(self):
+        self.good(mpirun(2, AGAIN, "4"))
+
+    def test_the_program_may_use_mpi_too(self):
+        self.good(mpirun(2, MIXED, "mpi_init", "init", "ring", "mpi_sum", "ring", "mpi_end"))
+        self.good(mpirun(2, MIXED, "mpi_init", "init", "ring", "mpi_sum", "barrier", "mpi_end", "gasnet_exit=0"))
+
+    def test_messages_after_the_end_of_mpi_are_refused(self):
+        job = mpirun(2, MIXED, "mpi_init", "init", "ring", "mpi_end", "ring")
+        self.assertNotEqual(job.status, 0)
+        self.assertRegex(job.err, "cannot send: MPI has ended; call MPI_Finalize after the last call of Penstock")
+
+    def test_without_mpirun_it_is_refused(self):
+        for command in ([support.PENSTOCK, "run", "-n", "2", ENDS, "init"], [ENDS, "init"]):
+            job = Job(command, env=variables())
+            self.assertEqual(job.status, 1, job.err)
+            self.assertRegex(job.err, "cannot use conduit mpi-.* start the program with the mpirun")
+
+    def test_a_singleton_is_refused(self):
+        job = Job([support.PENSTOCK, "run", "-n", "2", ENDS, "init"],
+                  env=variables(OMPI_COMM_WORLD_SIZE="2", PENSTOCK_CONDUIT="mpi-ompi"))  # fmt: skip
+        self.assertEqual(job.status, 1, job.err)
+        self.assertRegex(job.err, r"MPI has rank 0 of 1 and the job rank \d of 2: MPI did not find its launcher")
+
+    def test_info_shows_the_conduit(self):
+        job = mpirun(1, support.PENSTOCK, "info", "mpi")
+        self.assertEqual(job.status, 0, job.err)
+        self.assertRegex(job.out, r"mpi-\w+ +.*if named")
+        alone = Job([support.PENSTOCK, "info", "mpi"], env=variables())
+        self.assertRegex(alone.out, r"mpi-ompi +.*unusable.*start the program with the mpirun")
+
+
+if __name__ == "__main__":
+    unittest.main()
