@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* played.c: the whole ucx conduit, from open to close, over the UCX of fake_ucp.h.
+ *
+ *     ucx.played [SEED]    plays one seed of the random test */
+#include "conduits/ucx/ucx.h"
+#include "diag/counters.h"
+#include "ucx/fake_ucp.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SEEDS = 10000, STEPS = 120 };
+
+extern const pen_conduit pen_conduit_ucx;
+
+/* ---- the host -------------------------------------------------------------------------------- */
+
+static unsigned lanes_asked;
+
+static void *take(void *ctx, size_t len, size_t align)
+{
+    (void)ctx;
+    fake.blocks++;
+    return aligned_alloc(align, (len + align - 1) / align * align);
+}
+
+static void give(void *ctx, void *memory)
+{
+    (void)ctx;
+    fake.blocks -= memory != NULL;
+    free(memory);
+}
+
+static void deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len)
+{
+    (void)ctx;
+    unsigned char expected[BODY_MAX];
+    const uint32_t serial = serial_of(head);
+    assert_true(from < PEERS && (lanes_asked & PEN_LANE_BIT(lane)) != 0 && serial < MOST);
+    assert_int_equal(head_len, HEAD_LEN);
+    assert_int_equal((uintptr_t)body % PEN_NET_ALIGN, 0);
+    fill_body(expected, body_len, serial);
+    if (body_len != 0)
+        assert_memory_equal(body, expected, body_len);
+    fake.delivered[serial]++;
+    fake.delivered_total++;
+}
+
+static void peer_lost(void *ctx, pen_peer peer, pen_status why)
+{
+    (void)ctx;
+    assert_int_equal(why, PEN_ERR_PEER_LOST);
+    fake.lost[peer]++;
+}
+
+static uint64_t now_ns(void *ctx)
+{
+    (void)ctx;
+    return 1000;
+}
+
+static __attribute__((format(printf, 3, 4))) void log_line(void *ctx, int level, const char *format,
+                                                           ...)
+{
+    (void)ctx;
+    assert_true(level == PEN_LOG_ERROR && format[0] != '\0');
+    fake.logged++;
+}
+
+static pen_counters counters;
+static const pen_host host = { .alloc = take,
+                               .release = give,
+                               .deliver = deliver,
+                               .peer_lost = peer_lost,
+                               .now_ns = now_ns,
+                               .log = log_line,
+                               .counters = &counters };
+
+static void fake_init(void)
+{
+    fake = (struct fake){ .dice = 1, .address_len = ADDRESS_LEN, .has_fd = true };
+    for (unsigned i = 0; i < ADDRESS_LEN; i++)
+        an_address[i] = (char)i;
+}
+
+static pen_status open_link(pen_link **out)
+{
+    static const ucx_config config = { "libucp.so.0", "tcp,self", 65536 };
+    const pen_link_params params = { .host = &host, .peers = PEERS, .config = &config };
+    *out = NULL;
+    return pen_conduit_ucx.open(&params, out);
+}
+
+/* Connects to peers whose addresses are this link's, but for the last one's number. */
+static pen_status connect_link(pen_link *link, uint32_t frame_max_more)
+{
+    static ucx_address blobs[PEERS];
+    for (unsigned i = 0; i < PEERS; i++)
+        assert_int_equal(link->ops->address(link, &blobs[i]), PEN_OK);
+    blobs[PEERS - 1].frame_max += frame_max_more;
+    return link->ops->connect(link, blobs, PEERS);
+}
+
+static pen_link *start(void)
+{
+    pen_link *link;
+    fake_init();
+    assert_int_equal(open_link(&link), PEN_OK);
+    assert_int_equal(connect_link(link, 0), PEN_OK);
+    assert_int_equal(fake.endpoints, PEERS);
+    return link;
+}
+
+static void expect_nothing_left(void)
+{
+    assert_int_equal(fake.contexts + fake.workers + fake.configs + fake.addresses, 0);
+    assert_int_equal(fake.held + fake.requests + fake.blocks, 0);
+}
+
+static pen_post post(pen_link *link, pen_peer to, pen_lane lane, uint32_t body_len)
+{
+    const uint64_t head[HEAD_LEN / 8] = { fake.posted, 2, 3 };
+    unsigned char body[BODY_MAX];
+    const pen_frame frame = { head, body, HEAD_LEN, body_len };
+    fill_body(body, body_len, fake.posted++);
+    const pen_post result = link->ops->post(link, to, lane, &frame, NULL);
+    if (result == PEN_POST_AGAIN)
+        fake.posted--;
+    return result;
+}
+
+static unsigned poll_lanes(pen_link *link, unsigned lanes, unsigned budget)
+{
+    lanes_asked = lanes;
+    return link->ops->poll(link, lanes, budget);
+}
+
+/* A peer sends a frame. */
+static void arrive(pen_peer from, pen_lane lane, uint32_t body_len)
+{
+    const pen_net_word word = {
+        .from = from, .lane = (uint8_t)lane, .head_words = HEAD_LEN / 8, .body_len = body_len
+    };
+    const uint64_t head[HEAD_LEN / 8] = { fake.arrivals, 2, 3 };
+    assert_true(fake.coming_count < MOST);
+    message *out = &fake.coming[fake.coming_count++];
+    *out = (message){ aligned_alloc(PEN_NET_ALIGN, ROOM_LEN), pen_net_len(HEAD_LEN, body_len) };
+    assert_non_null(out->room);
+    memset(out->room, 0, ROOM_LEN);
+    memcpy(out->room, &word, sizeof word);
+    memcpy(out->room + sizeof word, head, sizeof head);
+    fill_body(out->room + pen_net_len(HEAD_LEN, 0), body_len, fake.arrivals++);
+}
+
+/* ---- opening, connecting, closing ------------------------------------------------------------ */
+
+static void a_call_that_fails_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    static const char *const calls[] = { "config_read", "config_modify", "init_version",
+                                         "worker_create", "set_am_handler" };
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        pen_link *link;
+        fake_init();
+        fake.failing = calls[i];
+        assert_int_equal(open_link(&link), PEN_ERR_UNUSABLE);
+        assert_int_equal(fake.logged, 1);
+        expect_nothing_left();
+    }
+}
+
+static void an_address_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    pen_link *link;
+    ucx_address blob;
+    fake_init();
+    assert_int_equal(open_link(&link), PEN_OK);
+    assert_string_equal(fake.tls, "tcp,self");
+    fake.address_len = UCX_ADDRESS_MAX + 1;
+    assert_int_equal(link->ops->address(link, &blob), PEN_ERR_RESOURCE);
+    fake.address_len = UCX_ADDRESS_MAX;
+    assert_int_equal(link->ops->address(link, &blob), PEN_OK);
+    fake.failing = "worker_get_address";
+    assert_int_equal(link->ops->address(link, &blob), PEN_ERR_UNUSABLE);
+    link->ops->close(link);
+    expect_nothing_left();
+}
+
+static void peers_must_have_the_same_settings(void **state)
+{
+    (void)state;
+    pen_link *link;
+    fake_init();
+    assert_int_equal(open_link(&link), PEN_OK);
+    assert_int_equal(connect_link(link, 1), PEN_ERR_PROTOCOL);
+    fake.failing = "ep_create";
+    assert_int_equal(connect_link(link, 0), PEN_ERR_UNUSABLE);
+    assert_int_equal(fake.logged, 2);
+    link->ops->close(link);
+    expect_nothing_left();
+}
+
+static void what_has_come_goes_back_at_the_end(void **state)
+{
+    (void)state;
+    pen_link *link = start();
+    for (unsigned i = 0; i < 40; i++)
+        arrive(1, PEN_LANE_REQUEST, 100);
+    while (fake.coming_first < fake.coming_count)
+        assert_int_equal(poll_lanes(link, PEN_LANE_BIT(PEN_LANE_REPLY), 9), 0);
+    assert_true(fake.held > 20); /* most stay in UCX's memory, without a copy */
+    link->ops->close(link);
+    expect_nothing_left();
+}
+
+static void a_worker_with_unsent_frames_stays(void **state)
+{
+    (void)state;
+    pen_link *link = start();
+    fake.late_in_8 = 8;
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(post(link, 1, PEN_LANE_CONTROL, 100), PEN_POST_DONE);
+    link->ops->close(link);
+    assert_int_equal(fake.contexts, 1);
+    assert_int_equal(fake.workers, 1);
+    for (unsigned i = 0; i < fake.late_count; i++) { /* UCX may still read them */
+        assert_memory_equal(fake.late[i]->bytes, fake.late[i]->copy, fake.late[i]->len);
+        free(fake.late[i]);
+    }
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void a_rank_sleeps_only_if_nothing_has_come(void **state)
+{
+    (void)state;
+    pen_link *link = start();
+    assert_true(link->wait->arm(link));
+    assert_true(fake.is_armed);
+    assert_true(link->due->due_ns(link) == UINT64_MAX);
+    arrive(2, PEN_LANE_REPLY, 16); /* after the last poll */
+    assert_false(link->wait->arm(link));
+    assert_int_equal(poll_lanes(link, 7, 9), 1);
+    arrive(2, PEN_LANE_REPLY, 16);
+    assert_int_equal(poll_lanes(link, PEN_LANE_BIT(PEN_LANE_REQUEST), 9), 0);
+    assert_false(link->wait->arm(link)); /* it lies in the link */
+    assert_int_equal(poll_lanes(link, 7, 9), 1);
+    fake.late_in_8 = 8;
+    assert_int_equal(post(link, 1, PEN_LANE_REQUEST, 100), PEN_POST_DONE);
+    assert_true(link->due->due_ns(link) != UINT64_MAX);
+    end_one_send(UCS_ERR_CONNECTION_RESET);
+    assert_false(link->wait->arm(link)); /* the engine does not know yet that the peer is lost */
+    assert_int_equal(poll_lanes(link, 7, 9), 0);
+    assert_int_equal(fake.lost[1], 1);
+    assert_true(link->wait->arm(link));
+    link->ops->close(link);
+    expect_nothing_left();
+}
+
+static void without_a_descriptor_a_rank_naps(void **state)
+{
+    (void)state;
+    pen_link *link;
+    fake_init();
+    fake.has_fd = false;
+    assert_int_equal(open_link(&link), PEN_OK);
+    const int fd = link->wait->fd(link);
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    assert_true(link->wait->arm(link));
+    assert_false(fake.is_armed);
+    assert_true(link->due->due_ns(link) != UINT64_MAX);
+    link->ops->close(link);
+    assert_true(fcntl(fd, F_GETFD) < 0);
+    expect_nothing_left();
+}
+
+/* ---- all together, by chance ----------------------------------------------------------------- */
+
+static void step(pen_link *link)
+{
+    static const uint32_t lens[] = { 0, 3, 16, 17, 200, BODY_MAX };
+    const pen_peer peer = dice(PEERS);
+    const pen_lane lane = (pen_lane)dice(PEN_LANES);
+    const uint32_t body_len = lens[dice(6)];
+    switch (dice(4)) {
+    case 0:
+        if (fake.posted < MOST)
+            assert_int_not_equal(post(link, peer, lane, body_len), PEN_POST_FAILED);
+        break;
+    case 1:
+        if (fake.coming_count < MOST)
+            arrive(peer, lane, body_len);
+        break;
+    case 2:
+        if (link->wait->arm(link))
+            assert_true(!is_busy());
+        break;
+    default: {
+        const unsigned budget = 1 + dice(20), lanes = dice(8);
+        assert_true(poll_lanes(link, lanes, budget) <= budget);
+    }
+    }
+}
+
+static void play(uint64_t seed)
+{
+    pen_link *link = start();
+    fake.dice = seed;
+    fake.refuse_in_8 = dice(8);
+    fake.late_in_8 = dice(9);
+    for (unsigned i = 0; i < STEPS; i++)
+        step(link);
+    const bool is_read = dice(2) == 0; /* else the link closes with frames in it */
+    for (unsigned i = 0; is_read && i < 3 * STEPS; i++)
+        (void)poll_lanes(link, 7, 100);
+    while (fake.late_count != 0)
+        end_one_send(UCS_OK);
+    for (uint32_t i = 0; i < fake.posted; i++)
+        assert_int_equal(fake.went[i], 1);
+    for (uint32_t i = 0; i < fake.arrivals; i++)
+        assert_true(fake.delivered[i] == 1 || (!is_read && fake.delivered[i] == 0));
+    assert_true(!is_read || fake.coming_first == fake.coming_count);
+    while (fake.coming_first < fake.coming_count) /* nobody reads these */
+        free(fake.coming[fake.coming_first++].room);
+    link->ops->close(link);
+    expect_nothing_left();
+    assert_int_equal(counters.net_bad_frame + counters.net_bad_source, 0);
+}
+
+static uint64_t first_seed = 1, seeds = SEEDS;
+
+static void each_frame_goes_once_and_comes_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + seeds; seed++)
+        play(seed);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_fails_leaves_nothing_behind),
+        cmocka_unit_test(an_address_that_does_not_fit_is_refused),
+        cmocka_unit_test(peers_must_have_the_same_settings),
+        cmocka_unit_test(what_has_come_goes_back_at_the_end),
+        cmocka_unit_test(a_worker_with_unsent_frames_stays),
+        cmocka_unit_test(a_rank_sleeps_only_if_nothing_has_come),
+        cmocka_unit_test(without_a_descriptor_a_rank_naps),
+        cmocka_unit_test(each_frame_goes_once_and_comes_once),
+    };
+    if (argc > 1) {
+        first_seed = strtoull(argv[1], NULL, 10);
+        seeds = 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
