@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_HOST_PAGE_MAGIC 0x50454e35u
+#define PEN_HOST_PAGE_MAGIC 0x50454e36u
 #define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
 #define PEN_HOST_KEY_LEN    32 /* bytes of a job's key */
 #define PEN_HOST_SHARES     64 /* shares of scratch per rank, which the rank lends to teams */
@@ -39,6 +39,9 @@ typedef struct pen_host_rank {
     _Atomic uint64_t progress;
     /* collective set-up calls that the rank has entered, counted by job/ */
     _Atomic uint32_t meetings;
+    /* 1 + the processor on which the rank was when it last looked; 0: not known. Peers read it to
+     * keep to different ones. */
+    _Atomic uint32_t cpu;
     /* line 1: written by peers */
     PEN_CACHE_ALIGNED _Atomic uint32_t wake; /* futex word: peers add 1 and wake */
     _Atomic uint32_t boot_sense;             /* start-up barrier */

@@ -59,6 +59,7 @@ static pen_status job_open_progress(pen_job *job)
     job->progress.sweep_events = (job->boot.size + 1) * SWEEP_EVENTS_PER_RANK;
     job->progress.on_idle = pen_job_idle;
     job->progress.on_idle_ctx = job;
+    job->progress.on_shared = pen_job_core_shared;
     job->progress.on_wait = pen_job_wait;
     job->progress.on_wait_ctx = job;
     job->progress.turns = job->boot.turns;
@@ -375,6 +376,7 @@ static pen_status job_open_steps(pen_job *job, const pen_job_params *params)
                            : UINT32_MAX;
     pen_port *port = &job->progress.ports[0];
     job_greetings greetings = { NULL, 0 };
+    pen_job_show_cpu(job);
     status = job_greet(job, port->link, &greetings);
     if (status == PEN_OK)
         status = job_make_routes(job);
@@ -383,8 +385,10 @@ static pen_status job_open_steps(pen_job *job, const pen_job_params *params)
     free(greetings.all);
     if (status == PEN_OK && pen_job_is_spread(job))
         status = pen_job_connect_near(job);
-    if (status == PEN_OK)
+    if (status == PEN_OK) {
         job_make_objects(job);
+        pen_job_keep_apart(job); /* all ranks have greeted, so all have shown their processors */
+    }
     return status;
 }
 

@@ -73,11 +73,12 @@ struct pen_job {
     const pen_conduit *conduit;
     uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_clock clock;
-    pen_copy_table copies; /* copied from the host page; zeros without a page */
-    bool is_orderly;       /* it closes because all ranks leave */
-    pen_host host;         /* callbacks lent to links; ctx is this job */
-    pen_host lent_host;    /* the conduit's: host, or the callbacks of the link around it */
-    pen_host window_host;  /* the window's: host, or the reliable link's callbacks */
+    pen_copy_table copies;          /* copied from the host page; zeros without a page */
+    _Atomic uint64_t apart_next_ns; /* cores.c: when this rank may move again. relaxed: a hint */
+    bool is_orderly;                /* it closes because all ranks leave */
+    pen_host host;                  /* callbacks lent to links; ctx is this job */
+    pen_host lent_host;   /* the conduit's: host, or the callbacks of the link around it */
+    pen_host window_host; /* the window's: host, or the reliable link's callbacks */
     /* job_pair.c: the names in PENSTOCK_CONDUIT=A+B, and the second conduit, or NULL */
     char frames_wanted[16];
     const char *memory_wanted;

@@ -48,6 +48,15 @@ void pen_job_place(const pen_job *job, pen_link_params *params);
 pen_status pen_job_check_arena(pen_job *job, const pen_conduit *conduit, const void *config,
                                pen_peer peers);
 
+/* cores.c. Shows peers of this host the processor on which this rank runs. */
+void pen_job_show_cpu(const pen_job *job);
+/* cores.c. If a rank with a lower number has shown the same processor, and the host has a processor
+ * for every rank, moves the calling thread to one that no rank has shown. At most once every
+ * millisecond. */
+void pen_job_keep_apart(pen_job *job);
+/* cores.c. Does both; see pen_progress.on_shared. ctx: the job */
+void pen_job_core_shared(void *ctx);
+
 void pen_job_idle(void *ctx); /* periodic duties of a waiting thread; ctx: the job */
 
 void pen_job_threads_close(pen_job *job);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cpu.c: how many cores this process may use, and whether other threads want them. */
+/* cpu.c: how many cores this process may use, on which one a thread runs, and whether other threads
+ * want it. */
 #include "os/cgroup.h"
 #include "os/os.h"
 
@@ -41,6 +42,31 @@ unsigned pen_cores_allowed(const char *cgroup_root)
         cores = whole + ((double)whole < quota ? 1 : 0);
     }
     return cores > 0 ? cores : 1;
+}
+
+int pen_cpu_here(void) { return sched_getcpu(); }
+
+int pen_cpu_move_apart(const int *taken, unsigned taken_count, unsigned choice)
+{
+    cpu_set_t mask;
+    if (sched_getaffinity(0, sizeof(mask), &mask) != 0)
+        return -1;
+    cpu_set_t left = mask;
+    for (unsigned i = 0; i < taken_count; i++)
+        if (taken[i] >= 0 && taken[i] < CPU_SETSIZE)
+            CPU_CLR((unsigned)taken[i], &left);
+    const unsigned count = (unsigned)CPU_COUNT(&left);
+    if (count == 0)
+        return -1;
+    unsigned cpu = 0;
+    for (unsigned skip = choice % count; skip > 0 || !CPU_ISSET(cpu, &left); cpu++)
+        skip -= CPU_ISSET(cpu, &left) ? 1 : 0;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    int moved = sched_setaffinity(0, sizeof(one), &one) == 0 ? sched_getcpu() : -1;
+    (void)sched_setaffinity(0, sizeof(mask), &mask);
+    return moved;
 }
 
 uint64_t pen_switches_forced(void)

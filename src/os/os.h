@@ -42,6 +42,15 @@ size_t pen_page_len(void);
  * rounded up; at least 1. cgroup_root: NULL for /sys/fs/cgroup (tests pass their own folder). */
 unsigned pen_cores_allowed(const char *cgroup_root);
 
+/* The processor that this thread runs on; -1 if not known. */
+int pen_cpu_here(void);
+
+/* Moves this thread to a processor of its affinity mask that is not among the taken ones, and gives
+ * it its whole mask back, so that the kernel may move it later. choice: which of the free ones,
+ * modulo their number. Returns the processor, or -1 if no processor is free or the kernel refuses.
+ */
+int pen_cpu_move_apart(const int *taken, unsigned taken_count, unsigned choice);
+
 /* Involuntary context switches of this thread so far (getrusage RUSAGE_THREAD). */
 uint64_t pen_switches_forced(void);
 

@@ -119,6 +119,9 @@ struct pen_progress {
     /* Called by waiting threads, at most about ten times a second, without a lock. May be NULL. */
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
+    /* Called by a waiting thread that has found another thread on its core, although the host has a
+     * core for every polling thread. Without a lock. May be NULL. ctx: on_idle_ctx. */
+    void (*on_shared)(void *ctx);
     /* Called by each thread that waits long, every PEN_WAIT_SHOWN_NS, and with over when that
      * wait ends. Without a lock. May be NULL. */
     void (*on_wait)(void *ctx, struct pen_wait *wait, uint64_t now_ns, bool over);

@@ -88,7 +88,10 @@ static void give_away(pen_waiter *waiter, bool look)
         return;
     uint64_t before = waiter->switches;
     waiter->switches = pen_switches_forced();
-    atomic_store_explicit(&progress->core_shared, waiter->switches != before, memory_order_relaxed);
+    const bool shared = waiter->switches != before;
+    atomic_store_explicit(&progress->core_shared, shared, memory_order_relaxed);
+    if (shared && has_cores(progress) && progress->on_shared != NULL)
+        progress->on_shared(progress->on_idle_ctx);
 }
 
 /* May the outsiders that wanted our core have gone? */

@@ -4,10 +4,12 @@
 #include "job/job.h"
 
 #include "boot/arena.h"
+#include "job/job_internal.h"
 #include "job/publish.h"
 #include "os/os.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +64,9 @@ static void count_delivery(void *ctx, pen_peer from, pen_lane lane, const void *
     }
 }
 
+static int start_on_first_cpu(void);
+static void look_at_processors(member *m);
+
 static void *member_run(void *arg)
 {
     member *m = arg;
@@ -73,6 +78,8 @@ static void *member_run(void *arg)
     if (m->status != PEN_OK)
         return NULL;
     m->params.clock = pen_machine_clock;
+    if (m->crew->body == look_at_processors)
+        (void)start_on_first_cpu();
     m->status = pen_job_open(&m->job, &m->params);
     if (m->status == PEN_OK) {
         m->crew->body(m);
@@ -463,12 +470,73 @@ static void print_counters(member *m)
     EXPECT(m, strstr(line, "frame_dropped") == NULL);
 }
 
+/* ---- processors of their own ------------------------------------------------------------------
+ */
+
+/* Moves this thread to the first processor of its mask, and gives it the mask back, as the kernel
+ * may place a new process. Returns the number of processors in the mask. */
+static int start_on_first_cpu(void)
+{
+    cpu_set_t mask, one;
+    if (sched_getaffinity(0, sizeof mask, &mask) != 0)
+        return 0;
+    unsigned cpu = 0;
+    while (!CPU_ISSET(cpu, &mask))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    (void)sched_setaffinity(0, sizeof one, &one);
+    (void)sched_setaffinity(0, sizeof mask, &mask);
+    return CPU_COUNT(&mask);
+}
+
+static uint32_t cpu_of(const member *m, uint32_t rank)
+{
+    return atomic_load(&m->job.boot.page->ranks[rank].cpu);
+}
+
+/* All ranks have one processor at first. */
+static void look_at_processors(member *m)
+{
+    EXPECT(m, pen_boot_barrier(&m->job.boot) == PEN_OK);
+    const int cpus = start_on_first_cpu();
+    bool fits = m->job.size <= m->job.boot.page->cores && cpus >= (int)m->job.size;
+    EXPECT(m, (cpu_of(m, 0) != 0) == (m->job.size <= m->job.boot.page->cores));
+    if (fits && m->job.rank > 0)
+        EXPECT(m, cpu_of(m, 0) != cpu_of(m, 1));
+    EXPECT(m, pen_boot_barrier(&m->job.boot) == PEN_OK);
+    /* Once more, as if the kernel had brought the ranks together later. */
+    atomic_store(&m->job.apart_next_ns, 0);
+    (void)start_on_first_cpu();
+    pen_job_show_cpu(&m->job);
+    EXPECT(m, pen_boot_barrier(&m->job.boot) == PEN_OK);
+    if (m->job.rank > 0)
+        m->job.progress.on_shared(m->job.progress.on_idle_ctx);
+    EXPECT(m, pen_boot_barrier(&m->job.boot) == PEN_OK);
+    if (fits && m->job.rank > 0)
+        EXPECT(m, cpu_of(m, 0) != cpu_of(m, 1));
+    EXPECT(m, start_on_first_cpu() == cpus); /* the mask is whole */
+}
+
+static void ranks_keep_to_processors_of_their_own(void **state)
+{
+    (void)state;
+    assert_int_equal(run(2, PEN_MODE_SEQ, look_at_processors), PEN_OK);
+}
+
+static void ranks_that_outnumber_processors_stay_where_they_are(void **state)
+{
+    (void)state;
+    assert_int_equal(run(RANKS_MAX, PEN_MODE_SEQ, look_at_processors), PEN_OK);
+}
+
 /* The job and its links copy by the host's table, not by one of their own. */
 static void look_at_copies(member *m)
 {
     const pen_copy_table *host = &m->job.boot.page->copies;
     EXPECT(m, host->own[0] == PEN_COPY_STRING);
-    EXPECT(m, memcmp(&m->job.copies, host, sizeof *host) == 0);
+    EXPECT(m, memcmp(m->job.copies.own, host->own, sizeof host->own) == 0);
+    EXPECT(m, memcmp(m->job.copies.other, host->other, sizeof host->other) == 0);
     EXPECT(m, m->job.host.copies == &m->job.copies);
     EXPECT(m, m->job.lent_host.copies == &m->job.copies);
 }
@@ -504,6 +572,8 @@ int main(void)
         cmocka_unit_test(a_pair_is_made_once_and_sees_what_is_published),
         cmocka_unit_test(threads_are_counted_while_they_live),
         cmocka_unit_test(a_lost_peer_ends_the_job_with_one_line_unless_it_is_ending),
+        cmocka_unit_test(ranks_keep_to_processors_of_their_own),
+        cmocka_unit_test(ranks_that_outnumber_processors_stay_where_they_are),
         cmocka_unit_test(ranks_copy_as_the_host_was_measured),
         cmocka_unit_test(counters_that_are_not_zero_are_printed_in_one_line),
     };
