@@ -39,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 9 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 10 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -220,6 +220,8 @@ typedef struct pen_caps {
      * each peer, in CONTROL, are not. With reliable/, CONTROL is not charged.
      * 0: post() returns AGAIN when there is no room, and no credits are needed. */
     size_t inbox_len;
+    bool inbox_lends; /* the window lends room to peers that need it, instead of fixed shares; there
+                         are then at most PEN_WINDOW_NOTES_LENT notes from each peer */
     uint32_t addr_len; /* bytes written by address(); at most PEN_ADDR_LEN_MAX, and equal in all
                           links of a conduit, with any device */
     uint32_t rkey_len; /* bytes written by export_region()                               */

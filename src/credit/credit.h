@@ -23,9 +23,9 @@
  * Input from a peer is checked, never asserted on: PEN_ERR_PROTOCOL. docs/design/credits.md has
  * the proofs, and shows why requests and replies over one mailbox do not deadlock.
  *
- * The packets of a pair, control packets included, must arrive in the order in which they were
- * sent. The library takes no lock: the caller serialises the calls for one object. Peers are
- * numbered from 0 to peers - 1. */
+ * With activity, the packets of a pair, control packets included, must arrive in the order in which
+ * they were sent. static and loan need no order (docs/design/credits.md). The library takes no
+ * lock: the caller serialises the calls for one object. Peers are numbered from 0 to peers - 1. */
 #ifndef PEN_CREDIT_CREDIT_H
 #define PEN_CREDIT_CREDIT_H
 
@@ -83,6 +83,10 @@ typedef struct pen_credit_params {
     double hysteresis; /* activity: at least 1 */
     uint32_t period;   /* activity: packets; 0: the default */
     uint32_t epoch;    /* loan: packets */
+    /* Least quota of a peer; 0: control + 1. If it is given, packets may take several slots.
+     * Control packets with grants then wait for the threshold though a peer is urgent, so that
+     * those under way bring the credits of the longest packet. Grants that ride do not wait. */
+    uint32_t least;
     bool one_way; /* packets are always drained and never answered under way, as between the ranks
                      of a two-sided library: no reserve is kept, and no sender is urgent */
 } pen_credit_params;
@@ -191,7 +195,8 @@ bool pen_credit_receiver_ride(pen_credit_receiver *receiver, uint32_t peer_i, ui
                               pen_credit_message *message);
 
 /* Returns whether a piggybacked grant is worth its time at both ends: the recovered credits are
- * half of what justifies a control packet, or the peer is urgent. */
+ * half of what justifies a control packet, the peer is urgent, or it has to hear of the end of an
+ * epoch. */
 static inline bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver *receiver,
                                                        uint32_t peer_i);
 
@@ -255,7 +260,7 @@ pen_status pen_credit_sender_hear(pen_credit_sender *sender, uint32_t peer_i,
                                   const pen_credit_message *message);
 
 /* Takes the next answer to a recall. Returns false if there is no answer. An answer that was taken
- * counts as sent; it must keep its order among the data packets. */
+ * counts as sent. With activity it must keep its order among the data packets. */
 bool pen_credit_sender_next(pen_credit_sender *sender, uint32_t *peer_i,
                             pen_credit_message *message);
 static inline bool pen_credit_sender_has_next(const pen_credit_sender *sender);
@@ -457,7 +462,7 @@ static inline bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver
                                                        uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
-    return peer->urgent || peer->recovered >= peer->worth_a_ride;
+    return peer->urgent || peer->epoch_ended || peer->recovered >= peer->worth_a_ride;
 }
 
 /* Notes the stall if it has just begun. */

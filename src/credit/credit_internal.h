@@ -42,6 +42,12 @@ void pen_credit_settle(pen_credit_receiver *receiver, uint32_t peer_i);
 /* Asks the peer for credits unless a recall is open. */
 void pen_credit_recall(pen_credit_receiver *receiver, uint32_t peer_i);
 
+/* The least quota of a peer. */
+static inline uint32_t pen_credit_least(const pen_credit_params *params)
+{
+    return params->least != 0 ? params->least : PEN_CREDIT_QUOTA_MIN(params->control);
+}
+
 static inline uint32_t pen_credit_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static inline uint32_t pen_credit_max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 

@@ -23,7 +23,7 @@ const char *pen_credit_policy_name(pen_credit_policy policy)
 static bool can_start(const pen_credit_params *params)
 {
     bool is_all = policies[params->policy]->shares_all;
-    uint32_t least = (is_all ? params->quota : PEN_CREDIT_QUOTA_MIN(params->control));
+    uint32_t least = is_all ? params->quota : pen_credit_least(params);
     return PEN_CREDIT_CAN_START(params->start, least, params->quota);
 }
 
@@ -38,6 +38,19 @@ static const char *check_pace(const pen_credit_params *params)
     return NULL;
 }
 
+static const char *check_quota(const pen_credit_params *params)
+{
+    uint32_t least = PEN_CREDIT_QUOTA_MIN(params->control);
+    if (params->quota < least)
+        return "the quota must be at least one more than the control slots";
+    if (params->least > params->quota || (params->least != 0 && params->least < least))
+        return "the least quota must be one more than the control slots to the quota";
+    if (params->start > 0 && !can_start(params))
+        return "the start must be 0, or the least quota (control slots and one) to the quota; with "
+               "the static policy it is the quota";
+    return NULL;
+}
+
 const char *pen_credit_params_check(const pen_credit_params *params)
 {
     uint32_t n = params->control;
@@ -47,11 +60,9 @@ const char *pen_credit_params_check(const pen_credit_params *params)
     if (n < least || n > PEN_CREDIT_CONTROL_MAX)
         return params->one_way ? "there must be 1 to 8 control slots"
                                : "there must be 2 to 8 control slots, since replies need credits";
-    if (params->quota < PEN_CREDIT_QUOTA_MIN(n))
-        return "the quota must be at least one more than the control slots";
-    if (params->start > 0 && !can_start(params))
-        return "the start must be 0, or the least quota (control slots and one) to the quota; with "
-               "the static policy it is the quota";
+    const char *wrong = check_quota(params);
+    if (wrong != NULL)
+        return wrong;
     if (params->peers == 0 || (uint64_t)params->peers * params->quota > SLOTS_MAX)
         return "peers times quota must be 1 to 2^30";
     return check_pace(params);
@@ -109,8 +120,7 @@ uint32_t pen_credit_start(const pen_credit_params *params)
 {
     if (params->start > 0)
         return params->start;
-    return policies[params->policy]->shares_all ? params->quota
-                                                : PEN_CREDIT_QUOTA_MIN(params->control);
+    return policies[params->policy]->shares_all ? params->quota : pen_credit_least(params);
 }
 
 uint64_t pen_credit_mailbox_slots(const pen_credit_params *params)

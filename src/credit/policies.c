@@ -9,11 +9,6 @@
  * pace. It is below a half, or the credit would come back at once. */
 #define PACE_ROUNDING 0.25
 
-static uint32_t least(const pen_credit_params *params)
-{
-    return PEN_CREDIT_QUOTA_MIN(params->control);
-}
-
 /* ---- activity -------------------------------------------------------------------------------- */
 
 /* Returns a peer's pace: the number of packets of all peers for one packet of this peer. It is
@@ -69,7 +64,7 @@ static uint32_t find_victim(const pen_credit_receiver *receiver, uint32_t peer_i
     uint32_t found = PEN_CREDIT_NONE;
     for (uint32_t v = 0; v < receiver->params.peers; v++) {
         const pen_credit_share *peer = &receiver->shares[v];
-        if (v == peer_i || peer->quota <= least(&receiver->params))
+        if (v == peer_i || peer->quota <= pen_credit_least(&receiver->params))
             continue;
         double pace = pace_beside(own, pace_of(receiver, peer, own), receiver->params.hysteresis);
         if (pace * peer->quota <= longest)
@@ -91,7 +86,7 @@ static void take_from_slowest(pen_credit_receiver *receiver, uint32_t peer_i, ui
         receiver->peers[peer_i].has_enough = true;
         return;
     }
-    uint32_t has = receiver->shares[victim].quota - least(&receiver->params);
+    uint32_t has = receiver->shares[victim].quota - pen_credit_least(&receiver->params);
     count = pen_credit_min(pen_credit_min(count, count_max), has);
     pen_credit_quota_add(receiver, victim, -(int64_t)count);
     receiver->peers[victim].has_enough = false;
@@ -139,8 +134,8 @@ static uint32_t activity_give(const pen_credit_sender *sender, uint32_t peer_i, 
 static bool can_ask_back(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
-    return receiver->shares[peer_i].quota > least(&receiver->params) && !peer->recall_open &&
-           !peer->asked_in_vain && peer->requested == 0;
+    return receiver->shares[peer_i].quota > pen_credit_least(&receiver->params) &&
+           !peer->recall_open && !peer->asked_in_vain && peer->requested == 0;
 }
 
 /* Called when the reserve is empty: asks some of the peers that have not lacked credits recently
@@ -194,7 +189,7 @@ static void loan_arrival(pen_credit_receiver *receiver)
 
 static uint32_t loan_ask(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
-    return receiver->shares[peer_i].quota - least(&receiver->params);
+    return receiver->shares[peer_i].quota - pen_credit_least(&receiver->params);
 }
 
 static void loan_given(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count)
@@ -207,7 +202,7 @@ static void loan_given(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t 
 static uint32_t loan_give(const pen_credit_sender *sender, uint32_t peer_i, uint32_t asked)
 {
     const pen_credit_target *peer = &sender->peers[peer_i];
-    uint32_t keep = least(&sender->params);
+    uint32_t keep = pen_credit_least(&sender->params);
     if (peer->stalled > 0 || peer->given >= PEN_CREDIT_LOAN_MAX)
         return 0;
     if (peer->used_max > keep)

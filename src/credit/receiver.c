@@ -24,7 +24,7 @@ static inline void check_sums(const pen_credit_receiver *receiver)
 static void check_peer(const pen_credit_receiver *receiver, uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
-    uint32_t least = PEN_CREDIT_QUOTA_MIN(receiver->params.control);
+    uint32_t least = pen_credit_least(&receiver->params);
     PEN_INVARIANT(receiver->shares[peer_i].quota >= least);
     PEN_INVARIANT(held(peer) >= least);
     PEN_INVARIANT(peer->mailbox <= peer->exposed);
@@ -42,10 +42,11 @@ static inline bool grant_is_due(const pen_credit_receiver *receiver, uint32_t pe
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
     uint32_t base = pen_credit_min(receiver->shares[peer_i].quota, held(peer));
-    if (!peer->urgent && (uint64_t)peer->recovered * (receiver->params.control + 1) <= base)
+    bool hurries = peer->urgent && receiver->params.least == 0;
+    if (!hurries && (uint64_t)peer->recovered * (receiver->params.control + 1) <= base)
         return false; /* below the threshold: the usual case, and it saves a division */
     return peer->before_count < receiver->params.control &&
-           PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer_i), peer->urgent);
+           PEN_CREDIT_IS_DUE(peer->recovered, threshold(receiver, peer_i), hurries);
 }
 
 /* Returns how many packets may be freed one by one before an event that is not listed yet: a grant

@@ -36,8 +36,8 @@ static window_word word_at_end(const void *head, uint32_t head_len)
 
 bool pen_window_is_note(const pen_frame *frame)
 {
-    return frame->head_len == sizeof(window_word) &&
-           word_at_end(frame->head, frame->head_len).kind == WORD_NOTE;
+    const window_word word = word_at_end(frame->head, frame->head_len);
+    return frame->head_len == sizeof word && window_word_kind(&word) != WORD_FRAME;
 }
 
 /* ---- what is owed to a peer ------------------------------------------------------------------ */
@@ -63,16 +63,32 @@ static uint32_t take_debt(window_link *link)
     return peer;
 }
 
+/* Notes what a message of the receiver tells the peer. */
+static void note_message(window_link *link, pen_peer to, unsigned lane,
+                         const pen_credit_message *message)
+{
+    window_peer *peer = &link->peer[to];
+    peer->raised[lane] += (uint32_t)message->raised;
+    if (message->kind == PEN_CREDIT_RECALL) {
+        peer->recalled[lane] = (uint16_t)message->count;
+        peer->recalls |= (uint8_t)PEN_LANE_BIT(lane);
+        return;
+    }
+    peer->owed[lane] += message->count;
+    if (message->epoch)
+        peer->epochs |= (uint8_t)PEN_LANE_BIT(lane);
+}
+
 /* Takes the grants that a frame to the peer may carry: those of its own lane and the lanes before.
  * A peer that waits to send replies reads no requests, so a request must not carry their grants. */
-static void collect_rides(const window_link *link, pen_peer to, pen_lane carrier)
+static void collect_rides(window_link *link, pen_peer to, pen_lane carrier)
 {
     for (unsigned lane = 0; lane <= carrier; lane++) {
         pen_credit_receiver *receiver = link->lanes[lane].receiver;
         pen_credit_message message;
         if (pen_credit_receiver_is_worth_a_ride(receiver, to) &&
             pen_credit_receiver_ride(receiver, to, UINT32_MAX, &message))
-            link->peer[to].owed[lane] += message.count;
+            note_message(link, to, lane, &message);
     }
 }
 
@@ -84,9 +100,35 @@ static void collect_due(window_link *link, unsigned lane)
     uint32_t peer;
     while (pen_credit_receiver_has_next(receiver) &&
            pen_credit_receiver_next(receiver, &peer, &message)) {
-        link->peer[peer].owed[lane] += message.count;
+        note_message(link, peer, lane, &message);
         list_debt(link, peer);
     }
+}
+
+/* Takes the answers to recalls. */
+static void collect_answers(window_link *link, unsigned lane)
+{
+    pen_credit_sender *sender = link->lanes[lane].sender;
+    pen_credit_message message;
+    uint32_t peer;
+    while (pen_credit_sender_has_next(sender) && pen_credit_sender_next(sender, &peer, &message)) {
+        link->peer[peer].given[lane] = (uint16_t)message.count;
+        link->peer[peer].gives |= (uint8_t)PEN_LANE_BIT(lane);
+        list_debt(link, peer);
+    }
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* Packs the numbers of a word for a link that lends. What does not fit goes with the next word. */
+static void add_loans(const window_peer *peer, pen_lane carrier, window_word *word)
+{
+    for (unsigned lane = 0; lane <= carrier; lane++)
+        word->granted[lane] =
+            (uint16_t)(least_of(peer->owed[lane], WORD_COUNT_MAX) |
+                       least_of(peer->raised[lane], WORD_RAISED_MAX) << WORD_COUNT_BITS);
+    const unsigned lanes = (2U << carrier) - 1;
+    word->kind |= (uint8_t)((peer->epochs & lanes) << WORD_KIND_BITS);
 }
 
 static window_word word_for(const window_link *link, pen_peer to, pen_lane carrier,
@@ -96,32 +138,66 @@ static window_word word_for(const window_link *link, pen_peer to, pen_lane carri
     window_word word = { (uint8_t)kind, tag.need, { 0 } };
     for (unsigned lane = 0; lane <= carrier; lane++)
         word.granted[lane] = (uint16_t)peer->owed[lane];
+    if (link->lends)
+        add_loans(peer, carrier, &word);
     return word;
 }
 
 static void settle_debts(const window_link *link, pen_peer to, const window_word *word)
 {
-    for (unsigned lane = 0; lane < PEN_LANES; lane++)
-        link->peer[to].owed[lane] -= word->granted[lane];
+    window_peer *peer = &link->peer[to];
+    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
+        const uint32_t granted = word->granted[lane];
+        peer->owed[lane] -= link->lends ? granted & WORD_COUNT_MAX : granted;
+        if (link->lends)
+            peer->raised[lane] -= granted >> WORD_COUNT_BITS;
+    }
+    peer->epochs &= (uint8_t)~window_word_epochs(word);
 }
 
+/* Returns whether a note has grants to carry. */
 static bool is_owed(const window_peer *peer)
 {
-    return (peer->owed[PEN_LANE_REQUEST] | peer->owed[PEN_LANE_REPLY] |
-            peer->owed[PEN_LANE_CONTROL]) != 0;
+    uint32_t owed = peer->epochs;
+    for (unsigned lane = 0; lane < PEN_LANES; lane++)
+        owed |= peer->owed[lane] | peer->raised[lane];
+    return owed != 0;
 }
 
 /* Returns false if the inner link has no room for the note now. */
-static bool send_note(window_link *link, pen_peer to)
+static bool post_note(const window_link *link, pen_peer to, const window_word *word)
 {
     pen_link *inner = link->pass.inner;
-    const window_word word = word_for(link, to, PEN_LANE_CONTROL, WORD_NOTE, (pen_credit_tag){ 0 });
-    const pen_frame note = { &word, NULL, sizeof word, 0 };
+    const pen_frame note = { word, NULL, sizeof *word, 0 };
     inner->may_gather = false;
-    if (inner->ops->post(inner, to, PEN_LANE_CONTROL, &note, NULL) == PEN_POST_AGAIN)
+    return inner->ops->post(inner, to, PEN_LANE_CONTROL, &note, NULL) != PEN_POST_AGAIN;
+}
+
+static bool post_counts(const window_link *link, pen_peer to, enum word_kind kind, uint8_t *lanes,
+                        const uint16_t *counts)
+{
+    window_word word = { (uint8_t)kind, *lanes, { 0 } };
+    for (unsigned lane = 0; lane < PEN_LANES; lane++)
+        word.granted[lane] = (*lanes & PEN_LANE_BIT(lane)) != 0 ? counts[lane] : 0;
+    if (*lanes != 0 && !post_note(link, to, &word))
         return false;
-    settle_debts(link, to, &word);
+    *lanes = 0;
     return true;
+}
+
+/* Sends all that is owed to the peer. Returns false if the inner link has no room for it now. */
+static bool send_note(const window_link *link, pen_peer to)
+{
+    window_peer *peer = &link->peer[to];
+    while (is_owed(peer)) {
+        const window_word word =
+            word_for(link, to, PEN_LANE_CONTROL, WORD_NOTE, (pen_credit_tag){ 0 });
+        if (!post_note(link, to, &word))
+            return false;
+        settle_debts(link, to, &word);
+    }
+    return post_counts(link, to, WORD_RECALL, &peer->recalls, peer->recalled) &&
+           post_counts(link, to, WORD_GIVE, &peer->gives, peer->given);
 }
 
 /* Sends a note to each peer whose grants no frame has carried. */
@@ -131,7 +207,7 @@ static void send_notes(window_link *link)
     uint32_t last = link->last_debt, peer = PEER_NONE;
     while (link->first_debt != PEER_NONE && peer != last) {
         peer = take_debt(link);
-        if (!link->peer[peer].is_lost && is_owed(&link->peer[peer]) && !send_note(link, peer))
+        if (!link->peer[peer].is_lost && !send_note(link, peer))
             list_debt(link, peer);
     }
     pen_lock_drop(&link->pass.lock);
@@ -170,6 +246,8 @@ static pen_post end_post(window_link *link, const window_post *post, pen_post re
 {
     if (result == PEN_POST_DONE || result == PEN_POST_PENDING) {
         settle_debts(link, post->to, &post->word);
+        if (link->lends && is_owed(&link->peer[post->to])) /* more than a word holds */
+            list_debt(link, post->to);
         return result;
     }
     pen_credit_sender_untake(link->lanes[post->lane].sender, post->to, post->units, post->tag);
@@ -218,14 +296,49 @@ static pen_post window_post_behind(pen_link *base, pen_peer to, pen_lane lane, c
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Reads what the word says about credits. */
-static pen_status hear_word(const window_link *link, pen_peer from, const window_word *word)
+static pen_status hear_grant(const window_link *link, pen_peer from, unsigned lane,
+                             const window_word *word)
 {
+    pen_credit_message grant = { PEN_CREDIT_GRANT, word->granted[lane], 0, false };
+    if (link->lends) {
+        grant.count = word->granted[lane] & WORD_COUNT_MAX;
+        grant.raised = word->granted[lane] >> WORD_COUNT_BITS;
+        grant.epoch = (window_word_epochs(word) & PEN_LANE_BIT(lane)) != 0;
+    }
+    if (grant.count == 0 && grant.raised == 0 && !grant.epoch)
+        return PEN_OK;
+    return pen_credit_sender_hear(link->lanes[lane].sender, from, &grant);
+}
+
+static pen_status hear_recall(window_link *link, pen_peer from, unsigned lane, uint16_t count)
+{
+    const pen_credit_message recall = { PEN_CREDIT_RECALL, count, 0, false };
+    pen_status status = pen_credit_sender_hear(link->lanes[lane].sender, from, &recall);
+    collect_answers(link, lane);
+    return status;
+}
+
+static pen_status hear_answer(window_link *link, pen_peer from, unsigned lane, uint16_t count)
+{
+    const pen_credit_message answer = { PEN_CREDIT_GIVE, count, 0, false };
+    pen_status status = pen_credit_receiver_hear(link->lanes[lane].receiver, from, &answer);
+    collect_due(link, lane);
+    return status;
+}
+
+/* Reads what the word says about credits. */
+static pen_status hear_word(window_link *link, pen_peer from, const window_word *word)
+{
+    const unsigned kind = window_word_kind(word);
     pen_status status = PEN_OK;
     for (unsigned lane = 0; lane < PEN_LANES && status == PEN_OK; lane++) {
-        const pen_credit_message grant = { PEN_CREDIT_GRANT, word->granted[lane], 0, false };
-        if (grant.count != 0)
-            status = pen_credit_sender_hear(link->lanes[lane].sender, from, &grant);
+        bool is_named = (word->need & PEN_LANE_BIT(lane)) != 0;
+        if (kind == WORD_RECALL && is_named)
+            status = hear_recall(link, from, lane, word->granted[lane]);
+        else if (kind == WORD_GIVE && is_named)
+            status = hear_answer(link, from, lane, word->granted[lane]);
+        else if (kind == WORD_FRAME || kind == WORD_NOTE)
+            status = hear_grant(link, from, lane, word);
     }
     return status;
 }
@@ -254,18 +367,22 @@ static void count_freed(window_link *link, pen_peer from, pen_lane lane, uint32_
     pen_lock_drop(&link->pass.lock);
 }
 
-static bool is_well_formed(pen_lane lane, uint32_t head_len, const window_word *word)
+static bool is_well_formed(const window_link *link, pen_lane lane, uint32_t head_len,
+                           const window_word *word)
 {
-    if (word->kind == WORD_NOTE)
+    const unsigned kind = window_word_kind(word), epochs = window_word_epochs(word);
+    if (epochs != 0 && (!link->lends || epochs > PEN_LANES_ALL))
+        return false;
+    if (kind == WORD_NOTE || (link->lends && (kind == WORD_RECALL || kind == WORD_GIVE)))
         return head_len == sizeof *word && lane == PEN_LANE_CONTROL;
-    return word->kind == WORD_FRAME && head_len >= 8 + sizeof *word &&
+    return kind == WORD_FRAME && head_len >= 8 + sizeof *word &&
            head_len <= PEN_FRAME_HEAD_COUNTED_MAX;
 }
 
-static pen_status hear_frame(const window_link *link, pen_peer from, pen_lane lane,
+static pen_status hear_frame(window_link *link, pen_peer from, pen_lane lane,
                              const pen_frame *frame, const window_word *word, uint32_t units)
 {
-    if (!is_well_formed(lane, frame->head_len, word))
+    if (!is_well_formed(link, lane, frame->head_len, word))
         return PEN_ERR_PROTOCOL;
     pen_status status = hear_word(link, from, word);
     return status == PEN_OK ? count_arrival(link, from, lane, units, word->need) : status;
@@ -285,7 +402,7 @@ static bool take_word(window_link *link, pen_peer from, pen_lane lane, const pen
                       uint32_t *units)
 {
     const window_word word = word_at_end(frame->head, frame->head_len);
-    bool is_frame = word.kind == WORD_FRAME;
+    bool is_frame = window_word_kind(&word) == WORD_FRAME;
     *units = is_frame ? window_units(link, (size_t)frame->head_len + frame->body_len) : 0;
     pen_lock_take(&link->pass.lock);
     bool was_lost = link->peer[from].is_lost;
@@ -388,11 +505,13 @@ static bool window_count_peer(pen_link *base, pen_peer peer, pen_peer_counters *
         out->quota += sent.quota;
         out->hand += sent.hand;
         out->stalls += sent.stalls;
+        out->recalls_answered += sent.recalls;
         out->packets_received += received.packets;
         out->quota_given += received.quota;
         out->mailbox += received.mailbox;
         out->control_sent += received.grants;
         out->rides += received.rides;
+        out->recalls += received.recalls;
     }
     pen_lock_drop(&link->pass.lock);
     return true;

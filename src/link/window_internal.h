@@ -6,6 +6,7 @@
 #define PEN_LINK_WINDOW_INTERNAL_H
 
 #include "conduit/conduit.h"
+#include "credit/constants.h"
 #include "credit/credit.h"
 #include "link/host.h"
 #include "link/lanes.h"
@@ -13,23 +14,47 @@
 #include "link/window.h"
 
 /* The word behind a head, by bytes: what the frame is, the need in its tag, and credits granted for
- * each lane. */
-enum word_kind { WORD_FRAME = 1, WORD_NOTE = 2 };
+ * each lane. If room is lent, the upper half of the first byte tells for which lanes an epoch has
+ * ended, and each number of credits is a count (the lower bits) and the growth of the quota. The
+ * second byte of a recall and of an answer tells for which lanes they are. */
+enum word_kind { WORD_FRAME = 1, WORD_NOTE = 2, WORD_RECALL = 3, WORD_GIVE = 4 };
+enum {
+    WORD_KIND_BITS = 4,
+    WORD_COUNT_BITS = 9,
+    WORD_COUNT_MAX = (1 << WORD_COUNT_BITS) - 1,
+    WORD_RAISED_MAX = (1 << (16 - WORD_COUNT_BITS)) - 1,
+};
 
 typedef struct window_word {
     uint8_t kind, need;
     uint16_t granted[PEN_LANES];
 } window_word;
 
+static inline unsigned window_word_kind(const window_word *word)
+{
+    return word->kind & ((1U << WORD_KIND_BITS) - 1);
+}
+
+static inline unsigned window_word_epochs(const window_word *word)
+{
+    return (unsigned)word->kind >> WORD_KIND_BITS;
+}
+
 _Static_assert(sizeof(window_word) == PEN_WINDOW_WORD_LEN, "the word has no gaps");
 
 #define PEER_NONE     UINT32_MAX
 #define PEER_UNLISTED (UINT32_MAX - 1)
 
+_Static_assert(PEN_CREDIT_LOAN_QUOTA <= WORD_COUNT_MAX, "a word carries any grant");
+
 typedef struct window_peer {
-    uint32_t owed[PEN_LANES]; /* grants that were decided and not sent */
-    uint32_t next_debtor;     /* the next in the list of debts, or PEER_NONE; or PEER_UNLISTED */
-    bool is_lost;             /* it broke the rules; its frames are dropped */
+    uint32_t owed[PEN_LANES];     /* grants that were decided and not sent */
+    uint32_t raised[PEN_LANES];   /* growth of its quota that it does not know */
+    uint16_t recalled[PEN_LANES]; /* counts of recalls and of answers, for the lanes below */
+    uint16_t given[PEN_LANES];
+    uint8_t epochs, recalls, gives; /* lanes of ended epochs, recalls and answers to be sent */
+    uint32_t next_debtor; /* the next in the list of debts, or PEER_NONE; or PEER_UNLISTED */
+    bool is_lost;         /* it broke the rules; its frames are dropped */
 } window_peer;
 
 typedef struct window_lane {
@@ -42,6 +67,7 @@ typedef struct window_link {
     pen_passing pass;  /* first; its lock guards the lanes and peers */
     pen_lender lender; /* lends the host to the inner link */
     uint32_t unit_len, overhead, grain;
+    bool lends;
     pen_peer peers;
     window_lane lanes[PEN_LANES];
     window_peer *peer;

@@ -47,19 +47,34 @@ static uint32_t quota_for(uint32_t units)
     return quota;
 }
 
-static bool open_lane(window_link *link, window_lane *lane, uint32_t quota)
+/* Credits that a peer of a lending link begins with: the paper's 170 of 570 for each. */
+static uint32_t start_for(uint32_t quota, uint32_t least)
+{
+    uint32_t start = quota * 3 / 10;
+    if (start > PEN_CREDIT_LOAN_QUOTA)
+        start = PEN_CREDIT_LOAN_QUOTA;
+    return start > least ? start : least;
+}
+
+/* least: quota with which the longest frame passes; 0: nothing is lent in this lane */
+static bool open_lane(window_link *link, window_lane *lane, uint32_t quota, uint32_t least)
 {
     const pen_host *host = link->pass.base.host;
-    const pen_credit_params params = {
+    pen_credit_params params = {
         .policy = PEN_CREDIT_STATIC,
         .peers = link->peers,
         .quota = quota < QUOTA_MAX ? quota : QUOTA_MAX,
         .control = PEN_WINDOW_CONTROL,
         .step = 1,
         .hysteresis = 1,
-        .epoch = 1,
+        .epoch = PEN_CREDIT_EPOCH_DEFAULT,
         .one_way = true, /* a lane is drained whatever the rest of the lanes do */
     };
+    if (least != 0) {
+        params.policy = PEN_CREDIT_LOAN;
+        params.least = least;
+        params.start = start_for(params.quota, least);
+    }
     size_t sender_len = pen_align_up(pen_credit_sender_size(&params), _Alignof(max_align_t));
     lane->memory = host->alloc(host->ctx, sender_len + pen_credit_receiver_size(&params),
                                _Alignof(max_align_t));
@@ -74,9 +89,10 @@ static bool open_lane(window_link *link, window_lane *lane, uint32_t quota)
 static bool open_lanes(window_link *link, uint32_t units, uint32_t units_frame)
 {
     uint32_t control = quota_for(units_frame), rest = (units - control) / 2;
-    return open_lane(link, &link->lanes[PEN_LANE_REQUEST], rest) &&
-           open_lane(link, &link->lanes[PEN_LANE_REPLY], rest) &&
-           open_lane(link, &link->lanes[PEN_LANE_CONTROL], control);
+    uint32_t least = link->lends ? control : 0;
+    return open_lane(link, &link->lanes[PEN_LANE_REQUEST], rest, least) &&
+           open_lane(link, &link->lanes[PEN_LANE_REPLY], rest, least) &&
+           open_lane(link, &link->lanes[PEN_LANE_CONTROL], control, 0);
 }
 
 static bool open_peers(window_link *link)
@@ -117,7 +133,14 @@ static pen_link link_made(const pen_link *inner, const pen_host *host, uint32_t 
     if (link.caps.frame_copy_max > frame_max)
         link.caps.frame_copy_max = frame_max;
     link.caps.inbox_len = link.caps.frame_overhead = link.caps.frame_grain = 0;
+    link.caps.inbox_lends = false;
     return link;
+}
+
+/* The least quota for the longest frame. */
+static uint32_t units_frame_least(const window_link *link, uint32_t frame_max)
+{
+    return quota_for(window_units(link, (size_t)frame_max + PEN_FRAME_HEAD_COUNTED_MAX));
 }
 
 static pen_status say_too_small(const pen_host *host, const pen_caps *caps, pen_peer peers)
@@ -158,6 +181,8 @@ pen_status pen_window_open(pen_link *inner, pen_host *lent, const pen_host *host
     link->unit_len = unit_len;
     link->overhead = caps->frame_overhead;
     link->grain = caps->frame_grain;
+    /* A word cannot carry larger numbers; then no peer needs a loan. */
+    link->lends = caps->inbox_lends && units_frame_least(link, frame_max) <= PEN_CREDIT_LOAN_QUOTA;
     link->peers = peers;
     pen_lock_init(&link->pass.lock, concurrency);
     pen_lanes_init(&link->kept, host->alloc, host->release, host->ctx);

@@ -61,7 +61,8 @@ static void overrun(bounded_link *to, pen_peer from, const char *what)
 static void charge(bounded_link *to, const bounded_frame *frame)
 {
     if (frame->is_note) {
-        if (++to->notes[frame->from] > PEN_WINDOW_NOTES)
+        const uint32_t most = to->config.lends ? PEN_WINDOW_NOTES_LENT : PEN_WINDOW_NOTES;
+        if (++to->notes[frame->from] > most)
             overrun(to, frame->from, "too many notes");
         return;
     }
@@ -213,6 +214,7 @@ static pen_status bounded_open(const pen_link_params *params, pen_link **out)
                   .frame_copy_max = link->config.frame_max,
                   .frame_overhead = link->config.overhead,
                   .frame_grain = link->config.grain,
+                  .inbox_lends = link->config.lends,
                   .inbox_len = (size_t)params->peers * link->config.units * link->config.grain,
                   .addr_len = sizeof(uintptr_t) },
     };

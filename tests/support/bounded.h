@@ -13,6 +13,7 @@ typedef struct bounded_config {
     uint32_t late;    /* a frame comes after up to this many polls; 0: in order, at the next one */
     uint32_t refuses; /* it answers AGAIN to every post with this number, without need; 0: never */
     uint32_t hidden;  /* bytes of the inbox that do not exist: a conduit that lies */
+    bool lends;       /* the window is to lend room */
     bool counts;      /* overruns are counted */
 } bounded_config;
 

@@ -394,6 +394,67 @@ static void borrower_that_stalls_keeps_all_until_that_has_faded(void **state)
     assert_int_equal(give_of(&f, 5), 5);
 }
 
+/* ---- packets of several slots ---------------------------------------------------------------- */
+
+static void a_least_quota_is_kept_and_checked(void **state)
+{
+    (void)state;
+    pen_credit_params params = { .policy = PEN_CREDIT_LOAN,
+                                 .peers = 2,
+                                 .quota = 40,
+                                 .control = 2,
+                                 .least = 10,
+                                 .step = 1,
+                                 .hysteresis = 1,
+                                 .epoch = 8,
+                                 .one_way = true };
+    assert_null(pen_credit_params_check(&params));
+    assert_int_equal(pen_credit_start(&params), 10);
+    params.start = 9;
+    assert_non_null(pen_credit_params_check(&params));
+    params.start = 0;
+    params.least = 2;
+    assert_non_null(pen_credit_params_check(&params));
+    params.least = 41;
+    assert_non_null(pen_credit_params_check(&params));
+}
+
+/* A loan of few credits makes no control packet, since those are limited and have to bring the
+ * credits of a long packet. It rides at once. */
+static void loans_for_long_packets_ride(void **state)
+{
+    (void)state;
+    for (unsigned least = 0; least <= 10; least += 10) {
+        const pen_credit_params params = { .policy = PEN_CREDIT_LOAN,
+                                           .peers = 2,
+                                           .quota = 40,
+                                           .control = 2,
+                                           .start = 10,
+                                           .least = least,
+                                           .step = 1,
+                                           .hysteresis = 1,
+                                           .epoch = 1000,
+                                           .one_way = true };
+        void *memory = malloc(pen_credit_receiver_size(&params));
+        assert_non_null(memory);
+        pen_credit_receiver *receiver = pen_credit_receiver_open(memory, &params);
+        pen_credit_message message;
+        uint32_t peer = 7;
+        assert_int_equal(pen_credit_receiver_passed(receiver, 1, (pen_credit_tag){ .need = 1 }),
+                         PEN_OK);
+        bool has_next = pen_credit_receiver_next(receiver, &peer, &message);
+        assert_int_equal(has_next, least == 0);
+        if (!has_next) {
+            assert_true(pen_credit_receiver_is_worth_a_ride(receiver, 1));
+            assert_true(pen_credit_receiver_ride(receiver, 1, UINT32_MAX, &message));
+        }
+        assert_int_equal(message.count, 2); /* its own slot, and the loan */
+        assert_int_equal(message.raised, 1);
+        pen_credit_receiver_audit(receiver);
+        free(memory);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +476,8 @@ int main(void)
         cmocka_unit_test(empty_reserve_asks_others_and_not_in_vain_twice),
         cmocka_unit_test(borrower_keeps_what_it_used_and_the_reserve),
         cmocka_unit_test(borrower_that_stalls_keeps_all_until_that_has_faded),
+        cmocka_unit_test(a_least_quota_is_kept_and_checked),
+        cmocka_unit_test(loans_for_long_packets_ride),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
