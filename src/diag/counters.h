@@ -47,7 +47,7 @@
     X(get_bytes_shm, "bytes of get_shm")                                          \
     X(get_bytes_net, "bytes of get_net")                                          \
     X(rma_begun, "puts, gets and atomics that the client began, in steps of 128") \
-    X(frame_resent, "frames sent again, because the network lost them")
+    X(frame_resent, "frames sent again: they were lost, or the peer had no room")
 
 typedef struct pen_counters {
 #define PEN_COUNTER_FIELD(name, text) uint64_t name;

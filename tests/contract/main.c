@@ -135,6 +135,8 @@ static const struct variant {
       NULL,
       NO_THREADS },
     { "portals", "local memory copied", 3, { "PENSTOCK_PORTALS_LOCAL=bounce" }, NULL, ANYHOW },
+    { "portals", "room that is lent", 4, { "PENSTOCK_PORTALS_CREDITS=loan" }, NULL, ANYHOW },
+    { "portals", "no credits", 3, { "PENSTOCK_PORTALS_CREDITS=disable" }, NULL, ANYHOW },
     { "portals", "a long window", 3, { "PENSTOCK_PORTALS_WINDOW=1M" }, NULL, NO_THREADS },
     { "bounded", "three frames for each lane", 3, { NULL }, start_least, ANYHOW },
     { "bounded", "frames late and out of order", 4, { NULL }, start_late, ANYHOW },

@@ -15,7 +15,10 @@ int PtlPut(ptl_handle_md_t md, ptl_size_t local, ptl_size_t len, ptl_ack_req_t a
            ptl_process_t to, ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_size_t offset,
            void *user, ptl_hdr_data_t data)
 {
-    (void)len, (void)ack, (void)to, (void)portal, (void)offset, (void)user, (void)data;
+    (void)to, (void)portal, (void)offset, (void)user;
+    fake.last_len = len;
+    fake.last_data = data;
+    fake.last_ack = ack;
     fake.last_md = md;
     fake.last_at = local;
     fake.puts++;
@@ -99,6 +102,13 @@ int PtlPTAlloc(ptl_handle_ni_t ni, unsigned options, ptl_handle_eq_t queue, ptl_
     return PTL_OK;
 }
 
+int PtlPTEnable(ptl_handle_ni_t ni, ptl_pt_index_t portal)
+{
+    (void)ni, (void)portal;
+    fake.enables++;
+    return PTL_OK;
+}
+
 void portals_device_use(portals_device *device) { (void)device; }
 
 size_t portals_inbox(const portals_link *link)
@@ -161,7 +171,7 @@ static void wake(void *ctx, pen_peer peer)
 static uint64_t now_ns(void *ctx)
 {
     (void)ctx;
-    return 1000;
+    return fake.now_ns;
 }
 
 static const pen_host host = { .alloc = take,
@@ -181,7 +191,7 @@ static _Atomic uint32_t asleep = 1;
 
 void link_init(portals_link *link)
 {
-    fake = (struct fake){ .result = PTL_OK };
+    fake = (struct fake){ .result = PTL_OK, .now_ns = 1000 };
     *link = (portals_link){ .peers = PEERS,
                             .peer = peers,
                             .ended = QUEUE_ENDED,

@@ -32,7 +32,11 @@ struct fake {
     } mds[MDS_MAX];
     unsigned binds, bound; /* bound: now */
     ptl_handle_md_t last_md;
-    ptl_size_t last_at;
+    ptl_size_t last_at, last_len;
+    ptl_hdr_data_t last_data;
+    ptl_ack_req_t last_ack;
+    unsigned enables;
+    uint64_t now_ns;
     unsigned puts, gets, appends, unlinks, wakes[PEERS], lost[PEERS], lost_any, delivered;
     ptl_match_bits_t last_key;
     uint64_t keys[4];

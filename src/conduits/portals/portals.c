@@ -27,6 +27,9 @@ static const pen_knob knobs[] = {
       "Bytes of frames that a rank may have under way to a peer that does not poll, 64K to 1M." },
     { "PENSTOCK_PORTALS_TOKENS", PEN_KNOB_INT, "64", offsetof(portals_config, tokens),
       "Frames of each kind (requests, replies, control) that wait to leave a rank, 4 to 4096." },
+    { "PENSTOCK_PORTALS_CREDITS", PEN_KNOB_STRING, "static", offsetof(portals_config, credits),
+      "How room for frames is shared among peers: static (each has the same), loan (peers that "
+      "lack room borrow it), or disable (first come, first served; the card refuses the rest)." },
     { "PENSTOCK_PORTALS_LOCAL", PEN_KNOB_STRING, "all", offsetof(portals_config, local),
       "How the card knows the local memory of puts and gets outside of segments: all (one "
       "descriptor "
@@ -38,6 +41,7 @@ static const pen_knob knobs[] = {
 typedef struct portals_address { /* of a rank */
     uint32_t magic, fenced;
     uint64_t window;
+    uint32_t policy, zero;
     ptl_process_t process;
     ptl_pt_index_t portal[PORTALS_KINDS];
 } portals_address;
@@ -58,7 +62,10 @@ static size_t shared_len(pen_peer peers, const void *config)
 
 size_t portals_inbox(const portals_link *link)
 {
-    size_t notes = (size_t)PEN_WINDOW_NOTES * PORTALS_GRAIN;
+    if (link->policy == PORTALS_DISABLE)
+        return (size_t)link->config.window;
+    size_t count = link->policy == PORTALS_LOAN ? PEN_WINDOW_NOTES_LENT : PEN_WINDOW_NOTES;
+    size_t notes = count * PORTALS_GRAIN;
     return link->peers * ((size_t)link->config.window + notes);
 }
 
@@ -91,7 +98,8 @@ static pen_status address_of(pen_link *base, void *blob)
     const portals_link *link = portals_of(base);
     portals_address address = { .magic = PORTALS_MAGIC,
                                 .fenced = link->fenced,
-                                .window = link->config.window };
+                                .window = link->config.window,
+                                .policy = link->policy };
     portals_device_use(link->device);
     int result = PtlGetPhysId(link->ni, &address.process);
     portals_device_use(NULL);
@@ -113,11 +121,14 @@ static pen_status portals_connect(pen_link *base, const void *blobs, pen_peer co
     for (pen_peer i = 0; i < count; i++) {
         portals_address address;
         memcpy(&address, (const char *)blobs + i * sizeof address, sizeof address);
-        if (address.magic != PORTALS_MAGIC || address.window != link->config.window) {
-            host->log(host->ctx, PEN_LOG_ERROR,
-                      "cannot speak with rank %u over portals: its frames or its window differ; "
-                      "start all ranks with the same build and the same PENSTOCK_PORTALS_WINDOW",
-                      i);
+        if (address.magic != PORTALS_MAGIC || address.window != link->config.window ||
+            address.policy != link->policy) {
+            host->log(
+                host->ctx, PEN_LOG_ERROR,
+                "cannot speak with rank %u over portals: its frames, its window or its credits "
+                "differ; start all ranks with the same build, and the same "
+                "PENSTOCK_PORTALS_WINDOW and PENSTOCK_PORTALS_CREDITS",
+                i);
             return PEN_ERR_UNUSABLE;
         }
         portals_peer *peer = &link->peer[i];
@@ -163,7 +174,9 @@ static bool open_tables(portals_link *link)
     const pen_host *host = link->base.host;
     uint32_t lane_tokens = (uint32_t)link->config.tokens, frames = portals_frames(link);
     /* Frames lie in a row of blocks; the first of them and the last may be full in part. */
-    link->blocks_lane = (uint32_t)(portals_inbox(link) / (PORTALS_BLOCK_LEN - PORTALS_LONGEST)) + 3;
+    const uint32_t partial = link->policy == PORTALS_DISABLE ? 1 : 3;
+    link->blocks_lane =
+        (uint32_t)(portals_inbox(link) / (PORTALS_BLOCK_LEN - PORTALS_LONGEST)) + partial;
     size_t blocks = (size_t)PEN_LANES * link->blocks_lane;
     link->peer = alloc_zeroed(host, link->peers * sizeof *link->peer);
     link->blocks = alloc_zeroed(host, blocks * sizeof *link->blocks);
@@ -199,7 +212,8 @@ static int open_interface(portals_link *link, pen_concurrency concurrency)
     result = PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL,
                        &limits, &link->ni);
     if (result == PTL_OK)
-        result = PtlEQAlloc(link->ni, portals_frames(link) + 2 * (size_t)PORTALS_OPS, &link->ended);
+        result =
+            PtlEQAlloc(link->ni, 2 * ((size_t)portals_frames(link) + PORTALS_OPS), &link->ended);
     if (result == PTL_OK)
         result = PtlPTAlloc(link->ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &link->portal[PORTALS_MEMORY]);
     if (result == PTL_OK)
@@ -246,11 +260,24 @@ static pen_status open_steps(portals_link *link, pen_concurrency concurrency)
     return PEN_OK;
 }
 
+static bool parse_policy(const char *text, portals_policy *out)
+{
+    static const char *const names[PORTALS_POLICIES] = { "static", "loan", "disable" };
+    for (unsigned i = 0; i < PORTALS_POLICIES; i++) {
+        if (strcmp(text, names[i]) != 0)
+            continue;
+        *out = (portals_policy)i;
+        return true;
+    }
+    return false;
+}
+
 static void init_link(portals_link *link, const pen_link_params *params)
 {
     link->peers = params->peers;
     memcpy(&link->config, params->config, sizeof link->config);
     (void)portals_local_parse(link->config.local, &link->way);
+    (void)parse_policy(link->config.credits, &link->policy);
     link->counters = params->host->counters != NULL ? params->host->counters : &link->own_counters;
     link->fenced = !pen_membarrier_register();
     atomic_init(&link->always, 1);
@@ -266,12 +293,36 @@ static void init_link(portals_link *link, const pen_link_params *params)
                   .frame_copy_max = PORTALS_FRAME_MAX,
                   .frame_overhead = PORTALS_OVERHEAD,
                   .frame_grain = PORTALS_GRAIN,
-                  .inbox_len = (size_t)link->config.window * params->peers,
+                  .inbox_lends = link->policy == PORTALS_LOAN,
+                  .inbox_len = link->policy == PORTALS_DISABLE
+                                   ? 0
+                                   : (size_t)link->config.window * params->peers,
                   .addr_len = sizeof(portals_address),
                   .rkey_len = sizeof(uint64_t),
                   .put_max = PUT_MAX,
                   .get_max = PUT_MAX },
     };
+}
+
+/* Returns whether the settings that are names are known. If not, the reason is logged. */
+static bool has_names(const pen_host *host, const portals_config *config)
+{
+    portals_local_way way;
+    portals_policy policy;
+    bool has_way = portals_local_parse(config->local, &way);
+    if (!has_way)
+        host->log(
+            host->ctx, PEN_LOG_ERROR,
+            "cannot open the portals conduit: PENSTOCK_PORTALS_LOCAL is '%s'; it must be all, "
+            "firehose, temporary or bounce",
+            config->local);
+    bool has_policy = parse_policy(config->credits, &policy);
+    if (!has_policy)
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the portals conduit: PENSTOCK_PORTALS_CREDITS is '%s'; it must be "
+                  "static, loan or disable",
+                  config->credits);
+    return has_way && has_policy;
 }
 
 static pen_status portals_open(const pen_link_params *params, pen_link **out)
@@ -288,15 +339,8 @@ static pen_status portals_open(const pen_link_params *params, pen_link **out)
                   params->peers, PORTALS_RANKS_MAX);
         return PEN_ERR_ARGUMENT;
     }
-    portals_local_way way;
-    if (!portals_local_parse(config->local, &way)) {
-        host->log(
-            host->ctx, PEN_LOG_ERROR,
-            "cannot open the portals conduit: PENSTOCK_PORTALS_LOCAL is '%s'; it must be all, "
-            "firehose, temporary or bounce",
-            config->local);
+    if (!has_names(host, config))
         return PEN_ERR_ARGUMENT;
-    }
     portals_link *link = alloc_zeroed(host, sizeof *link);
     if (link == NULL) {
         host->log(host->ctx, PEN_LOG_ERROR,

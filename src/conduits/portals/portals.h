@@ -14,6 +14,11 @@
  * delivered. Nothing is dropped, because the link declares an inbox, so that the window around it
  * bounds the bytes under way, and the blocks and the event queues hold that many.
  *
+ * With the policy `disable` there is no inbox and no window. The lanes' portals have flow control:
+ * the card disables a portal that has no room, and refuses frames until this link has delivered
+ * what is there. A frame then keeps its token until it is acknowledged, and is sent again if it was
+ * refused.
+ *
  * Locks: `lock` guards tokens, the number of keys, and the list of segments. No call of the
  * interface and no call of the host is made while it is held. The interface has a lock of its own.
  * The rest belongs to the caller of poll. */
@@ -58,9 +63,17 @@ typedef enum portals_local_way {
     PORTALS_LOCAL_BOUNCE
 } portals_local_way;
 
+typedef enum portals_policy {
+    PORTALS_STATIC,
+    PORTALS_LOAN,
+    PORTALS_DISABLE, /* no credits: a portal without room refuses frames, which are sent again */
+    PORTALS_POLICIES
+} portals_policy;
+
 typedef struct portals_config {
     uint64_t window;
     int64_t tokens;
+    const char *credits;
     const char *local;
     pen_firehose_config firehose;
 } portals_config;
@@ -71,6 +84,10 @@ typedef struct portals_token { /* a frame, a put or a get under way */
     struct portals_token *next;
     char *buffer; /* room for a frame, or for a put or get that is copied; otherwise NULL */
     pen_op *op;   /* the client operation, if the token is for a put or a get */
+    uint64_t lengths, retry_ns; /* header data of a frame; the time to send it again */
+    uint32_t len;               /* bytes of a frame */
+    uint8_t refusals;
+    bool is_refused;
     pen_peer peer;
     uint8_t kind;   /* lane, or PORTALS_MEMORY */
     uint8_t events; /* events that the token waits for */
@@ -126,11 +143,13 @@ typedef struct portals_link {
     uint32_t blocks_lane; /* blocks of each lane */
     char *block_memory, *buffers;
     portals_token *tokens; /* first those of frames */
+    portals_policy policy;
     portals_local_way way;
     pen_firehose *firehose; /* NULL: not in use */
     pen_counters *counters, own_counters;
     pen_lock lock; /* guards all below */
     portals_token *free_tokens[PORTALS_KINDS];
+    portals_token *refused; /* frames to be sent again */
     uint32_t pending, lost, segment_count;
     uint64_t last_key;
     pen_region *segments; /* local operations use them */
@@ -176,6 +195,11 @@ void portals_token_give(portals_link *link, portals_token *token);
 pen_post portals_posted(portals_link *link, portals_token *token, int result);
 void portals_mark_lost(portals_link *link, pen_peer peer);
 void portals_wake(portals_link *link, pen_peer peer);
+
+/* A frame was refused: it is sent again by portals_resend. */
+void portals_refused(portals_link *link, portals_token *token);
+/* Sends the refused frames whose time has come. */
+void portals_resend(portals_link *link);
 pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                       pen_op *op);
 

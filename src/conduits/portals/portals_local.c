@@ -170,8 +170,8 @@ static bool find_segment(portals_link *link, portals_token *token, const void *l
     const uintptr_t begin = (uintptr_t)local;
     pen_lock_take(&link->lock);
     const pen_region *region = link->segments;
-    while (region != NULL && !(begin >= region->begin && begin - region->begin <= region->len &&
-                               len <= region->len - (begin - region->begin)))
+    while (region != NULL &&
+           !(begin - region->begin <= region->len && len <= region->len - (begin - region->begin)))
         region = region->next;
     if (region != NULL) {
         token->md = region->md;
@@ -230,7 +230,7 @@ int portals_local_begin(portals_link *link, portals_token *token, void *local, s
     link->counters->local_copied++;
     token->md = link->frames_md;
     token->at = (ptl_size_t)(token->buffer - link->buffers);
-    token->copy_to = is_put ? NULL : local;
+    token->copy_to = local;
     token->copy_len = len;
     if (is_put)
         memcpy(token->buffer, local, len);

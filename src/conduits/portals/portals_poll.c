@@ -26,22 +26,39 @@ static void end_op(portals_link *link, portals_token *token, ptl_event_kind_t ty
         pen_op_done(op);
 }
 
+/* A frame has left, and if it may be refused, its acknowledgement has come. */
+static void end_frame(portals_link *link, portals_token *token)
+{
+    if (--token->events != 0)
+        return;
+    if (token->is_refused) {
+        portals_refused(link, token);
+        return;
+    }
+    pen_peer to = token->peer;
+    portals_token_give(link, token);
+    portals_wake(link, to); /* a frame that had waited for room has left only now */
+}
+
 static void handle(portals_link *link, const ptl_event_t *event)
 {
     portals_token *token = event->user_ptr;
+    bool is_frame = token->kind != PORTALS_MEMORY;
+    if (is_frame && event->ni_fail_type == PTL_NI_PT_DISABLED && link->policy == PORTALS_DISABLE) {
+        token->is_refused = true;
+        end_frame(link, token);
+        return;
+    }
     if (event->ni_fail_type != PTL_NI_OK) {
         portals_mark_lost(link, token->peer);
         if (--token->events == 0)
             portals_token_give(link, token);
         return;
     }
-    if (token->kind == PORTALS_MEMORY) {
+    if (is_frame)
+        end_frame(link, token);
+    else
         end_op(link, token, event->type);
-        return;
-    }
-    pen_peer to = token->peer;
-    portals_token_give(link, token);
-    portals_wake(link, to); /* a frame that had waited for room has left only now */
 }
 
 static unsigned handle_ended(portals_link *link)
@@ -112,6 +129,8 @@ unsigned portals_poll(pen_link *base, unsigned lanes, unsigned budget)
     for (unsigned lane = PEN_LANES; lane-- > 0;) /* CONTROL, then REPLY: they free what is held */
         if ((lanes & PEN_LANE_BIT(lane)) != 0 && delivered < budget)
             delivered += portals_receive(link, (pen_lane)lane, budget - delivered);
+    if (link->policy == PORTALS_DISABLE)
+        portals_resend(link);
     tell_lost(link);
     count += delivered;
     if (count == 0 && pending(link) != 0)

@@ -28,12 +28,14 @@ static int append(portals_link *link, portals_block *block)
 
 int portals_receive_open(portals_link *link)
 {
+    const unsigned options = link->policy == PORTALS_DISABLE ? PTL_PT_FLOWCTRL : 0;
     size_t events = portals_inbox(link) / PORTALS_GRAIN + 2 * (size_t)link->blocks_lane;
     int result = PTL_OK;
     for (unsigned lane = 0; lane < PEN_LANES && result == PTL_OK; lane++) {
         result = PtlEQAlloc(link->ni, events, &link->arrived[lane]);
         if (result == PTL_OK)
-            result = PtlPTAlloc(link->ni, 0, link->arrived[lane], PTL_PT_ANY, &link->portal[lane]);
+            result =
+                PtlPTAlloc(link->ni, options, link->arrived[lane], PTL_PT_ANY, &link->portal[lane]);
     }
     for (uint32_t i = 0; i < PEN_LANES * link->blocks_lane && result == PTL_OK; i++) {
         link->blocks[i].memory = link->block_memory + (size_t)i * PORTALS_BLOCK_LEN;
@@ -84,6 +86,17 @@ static void deliver(portals_link *link, pen_lane lane, const ptl_event_t *event)
     append_if_empty(link, block);
 }
 
+/* The portal had no room. All that it took has been delivered, since this event comes last, so that
+ * it has room again. */
+static void enable(portals_link *link, pen_lane lane)
+{
+    portals_device_use(link->device);
+    int result = PtlPTEnable(link->ni, link->portal[lane]);
+    portals_device_use(NULL);
+    if (result != PTL_OK)
+        link->has_lost_events = true;
+}
+
 unsigned portals_receive(portals_link *link, pen_lane lane, unsigned budget)
 {
     unsigned count = 0;
@@ -96,7 +109,9 @@ unsigned portals_receive(portals_link *link, pen_lane lane, unsigned budget)
             break;
         if (result == PTL_EQ_DROPPED)
             link->has_lost_events = true;
-        if (event.type == PTL_EVENT_PUT) {
+        if (event.type == PTL_EVENT_PT_DISABLED) {
+            enable(link, lane);
+        } else if (event.type == PTL_EVENT_PUT) {
             deliver(link, lane, &event);
         } else if (event.type == PTL_EVENT_AUTO_UNLINK) {
             portals_block *block = event.user_ptr;

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { PAUSE_NS = 5000, PAUSE_DOUBLINGS = 7 }; /* before a refused frame is sent again */
+
 portals_token *portals_token_take(portals_link *link, unsigned kind, pen_peer to, uint8_t events,
                                   bool *is_lost)
 {
@@ -20,7 +22,8 @@ portals_token *portals_token_take(portals_link *link, unsigned kind, pen_peer to
         link->free_tokens[kind] = token->next;
         token->peer = to;
         token->events = events;
-        token->is_source_done = false;
+        token->is_source_done = token->is_refused = false;
+        token->refusals = 0;
         link->peer[to].pending++;
         link->pending++;
     }
@@ -79,24 +82,94 @@ static uint32_t fill(char *buffer, const pen_frame *frame)
     return len;
 }
 
+/* A frame that may be refused is acknowledged. */
+static uint8_t frame_events(const portals_link *link)
+{
+    return link->policy == PORTALS_DISABLE ? 2 : 1;
+}
+
+/* Returns a result of the interface. */
+static int put_frame(portals_link *link, portals_token *token)
+{
+    const portals_peer *peer = &link->peer[token->peer];
+    ptl_ack_req_t ack = link->policy == PORTALS_DISABLE ? PTL_ACK_REQ : PTL_NO_ACK_REQ;
+    portals_device_use(link->device);
+    int result = PtlPut(link->frames_md, (ptl_size_t)(token->buffer - link->buffers), token->len,
+                        ack, peer->process, peer->portal[token->kind], 0, 0, token, token->lengths);
+    portals_device_use(NULL);
+    return result;
+}
+
+/* ---- refused frames -------------------------------------------------------------------------- */
+
+static void keep_refused(portals_link *link, portals_token *token)
+{
+    pen_lock_take(&link->lock);
+    token->next = link->refused;
+    link->refused = token;
+    pen_lock_drop(&link->lock);
+}
+
+/* Each refusal doubles the pause, so that many senders do not keep a busy rank from its work. */
+void portals_refused(portals_link *link, portals_token *token)
+{
+    const pen_host *host = link->base.host;
+    token->retry_ns =
+        host->now_ns(host->ctx) + (uint64_t)PAUSE_NS * (UINT64_C(1) << token->refusals);
+    if (token->refusals < PAUSE_DOUBLINGS)
+        token->refusals++;
+    link->counters->frame_resent++;
+    keep_refused(link, token);
+}
+
+static void send_again(portals_link *link, portals_token *token)
+{
+    pen_peer to = token->peer;
+    token->is_refused = false;
+    token->events = frame_events(link);
+    int result = put_frame(link, token);
+    if (result == PTL_OK) {
+        portals_wake(link, to);
+    } else if (result == PTL_NO_SPACE) {
+        keep_refused(link, token);
+    } else {
+        portals_token_give(link, token);
+        portals_mark_lost(link, to);
+    }
+}
+
+void portals_resend(portals_link *link)
+{
+    const pen_host *host = link->base.host;
+    pen_lock_take(&link->lock);
+    portals_token *token = link->refused;
+    link->refused = NULL;
+    pen_lock_drop(&link->lock);
+    const uint64_t now = token != NULL ? host->now_ns(host->ctx) : 0;
+    while (token != NULL) {
+        portals_token *next = token->next;
+        if (token->retry_ns > now)
+            keep_refused(link, token);
+        else
+            send_again(link, token);
+        token = next;
+    }
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
 pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                       pen_op *op)
 {
     (void)op; /* the frame is copied */
     portals_link *link = portals_of(base);
-    const portals_peer *peer = &link->peer[to];
     bool is_lost;
-    portals_token *token = portals_token_take(link, lane, to, 1, &is_lost);
+    portals_token *token = portals_token_take(link, lane, to, frame_events(link), &is_lost);
     if (token == NULL)
         return is_lost ? PEN_POST_FAILED : PEN_POST_AGAIN;
-    uint32_t len = fill(token->buffer, frame);
-    ptl_hdr_data_t lengths =
-        (uint64_t)base->self << 40 | (uint64_t)frame->head_len << 32 | frame->body_len;
-    portals_device_use(link->device);
-    int result = PtlPut(link->frames_md, (ptl_size_t)(token->buffer - link->buffers), len,
-                        PTL_NO_ACK_REQ, peer->process, peer->portal[lane], 0, 0, token, lengths);
-    portals_device_use(NULL);
-    pen_post answer = portals_posted(link, token, result);
+    token->len = fill(token->buffer, frame);
+    token->lengths = (uint64_t)base->self << 40 | (uint64_t)frame->head_len << 32 | frame->body_len;
+    pen_post answer = portals_posted(link, token, put_frame(link, token));
     if (answer == PEN_POST_DONE)
         portals_wake(link, to);
     return answer;
