@@ -3,11 +3,13 @@
 """Runs the benchmarks of a build and judges them.
 
     bench/run.py BUILD [--quick] [--only METRIC,...] [--parts PART,...] [--peers] [--check]
-                 [--into FOLDER]
+                 [--keep] [--into FOLDER]
     bench/run.py BUILD --markdown [--into FOLDER]
 
 Prints a table, writes results.json and the page report.html to build/bench, or to another folder. Each metric is compared with a yardstick measured in the same run, in blocks that follow one
-another. --check ends with status 1 when one misses what it has to reach, and names it. --markdown
+another. --check ends with status 1 when one misses what it has to reach, and names it. --keep
+keeps the results in bench/kept by kind of machine: processor, caches, number of cores. A run that is not quick is compared
+with what was last kept on its kind, and names what has become slower; --check then ends with status 1, too. --markdown
 measures nothing: it prints the tables of the results that are there.
 """
 
@@ -24,6 +26,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import alike  # noqa: E402
+import kept  # noqa: E402
 import show  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -283,7 +286,7 @@ def first_of(path, key):
 
 
 def machine():
-    return {"processor": first_of("/proc/cpuinfo", "model name") or platform.machine(),
+    return {"kind": kept.kind(len(os.sched_getaffinity(0))), "processor": first_of("/proc/cpuinfo", "model name") or platform.machine(),
             "cores": len(os.sched_getaffinity(0)), "kernel": platform.release(),
             "memory": first_of("/proc/meminfo", "MemTotal"),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
@@ -321,6 +324,7 @@ def options_of(arguments):
     parser.add_argument("--parts", metavar="PART,...", help=f"only these of {', '.join(PARTS)}")
     parser.add_argument("--peers", action="store_true", help="measure other libraries, too")
     parser.add_argument("--check", action="store_true", help="status 1 if a limit is missed")
+    parser.add_argument("--keep", action="store_true", help="keep the results for this kind of machine")
     parser.add_argument("--into", metavar="FOLDER", default=os.path.join(ROOT, "build", "bench"),
                         help="where results and report are (default: build/bench)")
     parser.add_argument("--markdown", action="store_true", help="print the last results as tables")
@@ -363,7 +367,12 @@ def main():
     misses = [result for result in results if result.get("pass") is False]
     for miss in misses:
         print(f"bench: {show.miss(miss)}", file=sys.stderr)
-    return 1 if misses and options.check else 0
+    slower = [] if options.quick else kept.regressions(found, kept.FOLDER)
+    for line in slower:
+        print(f"bench: slower: {line}", file=sys.stderr)
+    if options.keep:
+        kept.keep(found, kept.FOLDER)
+    return 1 if (misses or slower) and options.check else 0
 
 
 if __name__ == "__main__":
