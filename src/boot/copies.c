@@ -175,8 +175,8 @@ static uint64_t time_own(pen_copy_way way, char *to, const char *from, size_t le
     return pen_now_ns() - begun;
 }
 
-/* Returns false if time is up. */
-static bool round_own(pen_copies_times *out, char *to, const char *from, uint64_t until_ns)
+/* Measures once more. Returns the number of points that were measured before time was up. */
+static unsigned round_own(pen_copies_times *out, char *to, const char *from, uint64_t until_ns)
 {
     for (unsigned point = 0; point < out->points; point++) {
         for (unsigned place = 0; place < places_of(point); place++) {
@@ -185,22 +185,24 @@ static bool round_own(pen_copies_times *out, char *to, const char *from, uint64_
                 if (!is_worth(best, way))
                     continue;
                 if (pen_now_ns() > until_ns)
-                    return false;
+                    return point;
                 keep_best(&best[way],
                           time_own((pen_copy_way)way, to + place * place_off, from, len_of(point)));
             }
         }
     }
-    return true;
+    return out->points;
 }
 
 static void measure_own(char *to, const char *from, uint64_t until_ns, pen_copy_table *out)
 {
     pen_copies_times found = { .points = OWN_POINTS };
-    for (unsigned round = 0; round < ROUNDS; round++)
-        if (!round_own(&found, to, from, until_ns))
+    found.points = round_own(&found, to, from, until_ns);
+    for (unsigned round = 1; round < ROUNDS; round++)
+        if (round_own(&found, to, from, until_ns) < found.points)
             break;
-    pen_copies_judge_own(&found, out);
+    if (found.points > 0)
+        pen_copies_judge_own(&found, out);
 }
 
 /* ---- memory of a different core -------------------------------------------------------------- */

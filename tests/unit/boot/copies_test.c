@@ -82,6 +82,21 @@ static void way_that_loses_at_one_place_is_not_taken(void **state)
     assert_int_equal(table.own[2], PEN_COPY_STRING);
 }
 
+/* As if time had been up. */
+static void lengths_that_were_not_measured_follow_the_longest_that_were(void **state)
+{
+    (void)state;
+    pen_copies_times times = alike();
+    pen_copy_table table = { 0 };
+    times.points = 3;
+    set(&times, PEN_COPY_MOVES_32, USUAL / 2);
+    memset(times.ns[3], 0, sizeof times.ns[3]);
+    times.ns[4][0][PEN_COPY_LIBC] = times.ns[4][1][PEN_COPY_LIBC] = 1;
+    pen_copies_judge_own(&times, &table);
+    for (unsigned class = 0; class < PEN_COPY_CLASSES; class ++)
+        assert_int_equal(table.own[class], PEN_COPY_MOVES_32);
+}
+
 /* Longer copies are measured at the first place only. */
 static void way_that_loses_at_shorter_lengths_is_not_taken_for_long_ones(void **state)
 {
@@ -178,6 +193,7 @@ int main(void)
         cmocka_unit_test(way_that_wins_by_too_little_is_not_taken),
         cmocka_unit_test(best_way_that_wins_is_taken),
         cmocka_unit_test(way_that_loses_at_one_place_is_not_taken),
+        cmocka_unit_test(lengths_that_were_not_measured_follow_the_longest_that_were),
         cmocka_unit_test(way_that_loses_at_shorter_lengths_is_not_taken_for_long_ones),
         cmocka_unit_test(past_the_caches_only_if_it_wins_by_a_tenth),
         cmocka_unit_test(measuring_is_short_and_leaves_nothing),
