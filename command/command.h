@@ -28,6 +28,7 @@ int command_agent(char **arguments);
 int command_info(char **arguments);
 int command_jobs(char **arguments);
 int command_top(char **arguments);
+int command_why(char **arguments);
 int command_help(char **arguments);
 int command_words(char **arguments);
 

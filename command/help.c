@@ -90,6 +90,18 @@ static const char top_text[] =
     "has\n"
     "shown. A job of several hosts is shown on each host for its ranks there.\n";
 
+static const char why_text[] =
+    "  JOB                   a number that `penstock jobs` prints (default: your only job)\n"
+    "  --no-stack            print no stacks\n"
+    "\n"
+    "Says which ranks wait for whom, which barriers and collectives were not entered by whom, and "
+    "which\n"
+    "ranks do not poll, are stopped or have ended. If eu-stack (of elfutils) or gdb is installed, "
+    "prints\n"
+    "the stack of up to four ranks that do not poll. The launcher's report at --timeout and "
+    "SIGUSR2\n"
+    "says the same. A rank that has not polled for a second counts as not polling.\n";
+
 static const char help_text[] = "  penstock help run     the options of `penstock run`\n";
 
 const command command_table[] = {
@@ -101,6 +113,7 @@ const command command_table[] = {
     { "jobs", command_jobs, "jobs [--json]", "list your jobs on this host", jobs_text },
     { "top", command_top, "top [JOB] [--once] [--json] [--sort COLUMN] [--interval T]",
       "show what each rank of a job does, again and again", top_text },
+    { "why", command_why, "why [JOB] [--no-stack]", "explain why a job does not go on", why_text },
     { "agent", command_agent, NULL, NULL, NULL }, /* `penstock run` starts it on other hosts */
     { "words", command_words, NULL, NULL, NULL }, /* for completions of shells */
     { "help", command_help, "help [command]", "explain a command", help_text },
@@ -152,7 +165,7 @@ int command_help(char **arguments)
     if (arguments[0] != NULL) {
         about = command_find(arguments[0]);
         if (about == NULL || about->usage == NULL) {
-            const char *words[] = { "run", "perf", "info", "jobs", "top", "help", NULL };
+            const char *words[] = { "run", "perf", "info", "jobs", "top", "why", "help", NULL };
             return command_unknown("penstock", "command", arguments[0],
                                    pen_nearest(arguments[0], words));
         }

@@ -4,6 +4,6 @@
 #define PEN_COMMAND_WATCH_OPTIONS_H
 
 /* Each list ends with NULL. */
-extern const char *const jobs_options[], *const top_options[];
+extern const char *const jobs_options[], *const top_options[], *const why_options[];
 
 #endif

@@ -75,6 +75,9 @@ static void print_options(const char *name)
     } else if (is(name, "top")) {
         print_jobs();
         print_list(top_options);
+    } else if (is(name, "why")) {
+        print_jobs();
+        print_list(why_options);
     } else if (is(name, "help")) {
         print_commands();
     }

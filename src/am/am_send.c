@@ -85,6 +85,7 @@ static void am_wait_for_room(pen_job *job, const pen_route *route, const pen_fra
     pen_wait what = pen_am_wait_for_room(job, route);
     pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
     pen_job_count(job, &job->counters.again_room);
+    pen_progress_publish(&job->progress); /* a rank that only sends shows itself here */
     do {
         pen_wait_step(&waiter);
     } while (pen_am_post_any(job, route, PEN_LANE_REQUEST, frame) == PEN_POST_AGAIN);

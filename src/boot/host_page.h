@@ -25,6 +25,8 @@
 typedef struct pen_host_shown {
     PEN_CACHE_ALIGNED _Atomic uint64_t
         seen_ns; /* time of the copy, CLOCK_MONOTONIC; 0: no copy yet */
+    /* address in the rank of a byte that is not 0 while a thread polls; 0: unknown */
+    _Atomic uint64_t inside_at;
     _Atomic uint64_t counters[PEN_COUNTER_COUNT]; /* in the order of PEN_COUNTER_LIST */
 } pen_host_shown;
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { READ_TRIES = 1000, RANKS_NAMED_MAX = 16 };
+enum { READ_TRIES = 1000 };
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
@@ -122,56 +122,4 @@ void pen_wait_text(const pen_wait_note *note, uint64_t now_ns, char *out, size_t
     (void)snprintf(out, out_len, "%s %s for %.1f s%s",
                    note->call == PEN_CALL_POLL ? "polls in" : "waits in", pen_call_text(note->call),
                    (double)waited_ns / 1e9, awaited);
-}
-
-/* ---- barriers -------------------------------------------------------------------------------- */
-
-pen_entered pen_wait_entered(const pen_wait_state *state, uint64_t now_ns)
-{
-    pen_wait_note note;
-    pen_entered out = { .known = true };
-    for (uint32_t kind = 0; kind < PEN_ENTERED_KINDS; kind++)
-        out.entered[kind] = atomic_load_explicit(&state->entered[kind], memory_order_relaxed);
-    if (!pen_wait_read(state, now_ns, &note))
-        return out;
-    if (note.awaited == PEN_AWAITED_NAMED)
-        out.waits_in = 1 + PEN_ENTERED_NAMED;
-    else if (note.awaited == PEN_AWAITED_BARRIER)
-        out.waits_in = 1 + PEN_ENTERED_BARRIER;
-    out.awaits = note.number + 1;
-    return out;
-}
-
-/* Finds the latest barrier of that kind that a rank waits in. Returns false if no rank waits in
- * one. */
-static bool latest_awaited(const pen_entered *ranks, uint32_t count, uint32_t kind, uint32_t *out)
-{
-    bool waits = false;
-    for (uint32_t rank = 0; rank < count; rank++) {
-        if (!ranks[rank].known || ranks[rank].waits_in != 1 + kind)
-            continue;
-        if (!waits || (int32_t)(ranks[rank].awaits - *out) > 0)
-            *out = ranks[rank].awaits;
-        waits = true;
-    }
-    return waits;
-}
-
-bool pen_entered_text(const pen_entered *ranks, uint32_t count, uint32_t kind, char *out,
-                      size_t out_len)
-{
-    uint32_t barrier = 0, missing = 0;
-    if (!latest_awaited(ranks, count, kind, &barrier))
-        return false;
-    size_t len = 0;
-    char numbers[RANKS_NAMED_MAX * 12 + 1] = "";
-    for (uint32_t rank = 0; rank < count; rank++) {
-        bool is_missing = !ranks[rank].known || (int32_t)(ranks[rank].entered[kind] - barrier) < 0;
-        if (is_missing && missing++ < RANKS_NAMED_MAX)
-            len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u",
-                                    missing > 1 ? ", " : "", rank);
-    }
-    (void)snprintf(out, out_len, "%s %s%s", missing == 1 ? "rank" : "ranks", numbers,
-                   missing > RANKS_NAMED_MAX ? " and more" : "");
-    return missing != 0;
 }

@@ -79,14 +79,15 @@ typedef struct pen_wait_note {
     uint64_t since_ns; /* CLOCK_MONOTONIC */
 } pen_wait_note;
 
-enum { PEN_ENTERED_NAMED, PEN_ENTERED_BARRIER, PEN_ENTERED_KINDS };
+enum { PEN_ENTERED_NAMED, PEN_ENTERED_BARRIER, PEN_ENTERED_COLLECTIVE, PEN_ENTERED_KINDS };
 
 /* The published record. Written by its rank alone; atomics are relaxed unless the code says why
  * not. */
 typedef struct pen_wait_state {
     PEN_CACHE_ALIGNED _Atomic uint32_t sequence; /* odd while the record is written */
     _Atomic uint32_t call, awaited, peer, number;
-    /* By kind of barrier of the primordial team: 1 + the number of the last one entered. */
+    /* By kind of barrier or collective of the primordial team: 1 + the number of the last one
+     * entered. Barriers are also collectives, unless they are named. */
     _Atomic uint32_t entered[PEN_ENTERED_KINDS];
     _Atomic uint64_t team, since_ns, seen_ns;
 } pen_wait_state;
@@ -102,22 +103,5 @@ bool pen_wait_read(const pen_wait_state *state, uint64_t now_ns, pen_wait_note *
 /* "waits in gex_Event_Wait for 9.8 s, for a put to rank 1", or "" */
 void pen_wait_text(const pen_wait_note *note, uint64_t now_ns, char *out, size_t out_len);
 const char *pen_call_text(pen_call call);
-
-/* Barriers that one rank has entered, for pen_entered_text. */
-typedef struct pen_entered {
-    uint32_t entered[PEN_ENTERED_KINDS];
-    /* 1 + the kind of barrier that the rank waits in; 0: it waits in no barrier */
-    uint32_t waits_in;
-    /* the value that entered[kind] of a rank has once it has entered this barrier */
-    uint32_t awaits;
-    bool known; /* the rank is alive and has joined */
-} pen_entered;
-
-pen_entered pen_wait_entered(const pen_wait_state *state, uint64_t now_ns);
-
-/* Writes which ranks have not entered the barrier of that kind that some ranks wait in: "ranks 1,
- * 3". Returns false if no rank waits in one, or if all ranks have entered it. */
-bool pen_entered_text(const pen_entered *ranks, uint32_t count, uint32_t kind, char *out,
-                      size_t out_len);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "base/copy.h"
+#include "boot/wait_state.h"
 #include "job/fatal.h"
 #include "job/job.h"
 #include "os/lock.h"
@@ -259,6 +260,8 @@ uint32_t pen_coll_count(pen_coll_team *coll, const pen_coll_what *what)
     if (coll->kept_count != 0)
         pen_coll_kept_check(coll, recent);
     coll->begun++;
+    if (coll->team->id == 0)
+        pen_coll_note_entered(coll->team->job->coll, PEN_ENTERED_COLLECTIVE, number);
     if (number % CATCH_UP_EVERY == 0)
         peers_catch_up(coll);
     if (coll->wanted_count != 0)

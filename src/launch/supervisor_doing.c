@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* supervisor_doing.c: reports what each rank is doing, at the time limit and on SIGUSR2: a line for
- * each rank, then one for each kind of barrier that ranks wait in. */
+ * each rank, then the reasons why they do not go on. */
 #include "boot/host_page.h"
 #include "boot/wait_state.h"
 #include "diag/log.h"
+#include "launch/diagnosis.h"
+#include "launch/seen.h"
 #include "launch/supervisor_parts.h"
 #include "os/os.h"
 #include "os/proc.h"
@@ -83,30 +85,39 @@ void pen_super_report_ours(pen_supervisor *s)
         report_rank(s, rank);
 }
 
-pen_entered *pen_super_entered(const pen_supervisor *s)
+pen_seen *pen_super_seen(const pen_supervisor *s)
 {
-    pen_entered *ranks = calloc(s->started != 0 ? s->started : 1, sizeof(*ranks));
-    for (uint32_t rank = 0; ranks != NULL && rank < s->started; rank++)
+    pen_seen *ranks = calloc(s->started != 0 ? s->started : 1, sizeof(*ranks));
+    for (uint32_t rank = 0; ranks != NULL && rank < s->started; rank++) {
+        pen_seen *seen = &ranks[rank];
         if (s->ranks[rank].alive && s->exit_ranks[rank].joined)
-            ranks[rank] = pen_wait_entered(&s->page->ranks[rank].wait, pen_now_ns());
+            pen_seen_read(&s->page->ranks[rank], s->ranks[rank].pid, seen);
+        else
+            *seen = (pen_seen){ .known = true,
+                                .alive = s->ranks[rank].alive,
+                                .process = pen_process_state(s->ranks[rank].pid),
+                                .pid = (int32_t)s->ranks[rank].pid };
+        seen->left = s->exit_ranks[rank].left;
+    }
     return ranks;
 }
 
-void pen_super_say_barriers(pen_supervisor *s, const pen_entered *ranks, uint32_t count)
+static void say(void *ctx, const char *sentence)
 {
-    static const char *const calls[PEN_ENTERED_KINDS] = { "gasnet_barrier", "gex_Coll_BarrierNB" };
-    char missing[256];
-    for (uint32_t kind = 0; kind < PEN_ENTERED_KINDS; kind++)
-        if (pen_entered_text(ranks, count, kind, missing, sizeof(missing)))
-            pen_super_say(s, PEN_LOG_ERROR, "the %s that ranks wait in was not entered by %s",
-                          calls[kind], missing);
+    pen_supervisor *s = ctx;
+    pen_super_say(s, PEN_LOG_ERROR, "%s", sentence);
+}
+
+void pen_super_diagnose(pen_supervisor *s, const pen_seen *ranks, uint32_t count)
+{
+    (void)pen_diagnose(ranks, count, say, s);
 }
 
 void pen_super_report(pen_supervisor *s)
 {
     pen_super_report_ours(s);
-    pen_entered *ranks = pen_super_entered(s);
+    pen_seen *ranks = pen_super_seen(s);
     if (ranks != NULL)
-        pen_super_say_barriers(s, ranks, s->started);
+        pen_super_diagnose(s, ranks, s->started);
     free(ranks);
 }

@@ -10,11 +10,11 @@
 #include "boot/control.h"
 #include "boot/end_text.h"
 #include "boot/host_page.h"
-#include "boot/wait_state.h"
 #include "diag/log.h"
 #include "launch/exit_rule.h"
 #include "launch/lines.h"
 #include "launch/output.h"
+#include "launch/seen.h"
 #include "launch/supervisor.h"
 
 #include <signal.h>
@@ -218,13 +218,14 @@ void pen_super_notice(pen_supervisor *s);
 /* "rank 3 (host n17, pid 4711)" */
 pen_rank_text pen_super_rank_text(const pen_supervisor *s, uint32_t rank);
 
-/* supervisor_doing.c: reports what each rank of this host does, and which barriers keep ranks
- * waiting. */
+/* supervisor_doing.c: reports what each rank of this host does, and why they do
+ * not go on. */
 void pen_super_report(pen_supervisor *s);
 void pen_super_report_ours(pen_supervisor *s); /* the ranks' lines only */
-/* Barriers that the ranks of this host have entered; NULL without memory. The caller frees. */
-pen_entered *pen_super_entered(const pen_supervisor *s);
-void pen_super_say_barriers(pen_supervisor *s, const pen_entered *ranks, uint32_t count);
+/* Looks at the ranks of this host; NULL without memory. The caller frees. */
+pen_seen *pen_super_seen(const pen_supervisor *s);
+/* Says why they do not go on; see diagnosis.h. */
+void pen_super_diagnose(pen_supervisor *s, const pen_seen *ranks, uint32_t count);
 
 #define pen_super_say(s, level, ...)                   \
     do {                                               \

@@ -139,6 +139,8 @@ void pen_progress_close(pen_progress *progress)
         pen_backlog_free(&progress->ports[i].backlog);
     progress->port_count = 0;
     progress->alone = NULL;
+    if (progress->sleeper.shown != NULL) /* the memory of the job is freed soon */
+        atomic_store_explicit(&progress->sleeper.shown->inside_at, 0, memory_order_relaxed);
     pen_progress_leave_thread(progress);
 }
 
@@ -156,6 +158,10 @@ static void show_counters(pen_progress *progress)
     for (size_t i = 0; i < PEN_COUNTER_COUNT; i++)
         atomic_store_explicit(&shown->counters[i], __atomic_load_n(&from[i], __ATOMIC_RELAXED),
                               memory_order_relaxed);
+    const void *inside = progress->concurrency == PEN_ALONE
+                             ? (const void *)&progress->polling
+                             : (const void *)&progress->ports[0].poll_lock.word;
+    atomic_store_explicit(&shown->inside_at, (uintptr_t)inside, memory_order_relaxed);
     atomic_store_explicit(&shown->seen_ns, now_ns, memory_order_relaxed);
 }
 

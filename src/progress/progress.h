@@ -258,8 +258,10 @@ static inline void pen_progress_go_on(pen_progress *progress, int32_t weight)
     int32_t left = atomic_load_explicit(&progress->unpolled, memory_order_relaxed) - weight;
     atomic_store_explicit(&progress->unpolled, left < 0 ? PEN_GO_ON_EVERY : left,
                           memory_order_relaxed);
-    if (pen_unlikely(left < 0) && pen_progress_may_poll(progress))
+    if (pen_unlikely(left < 0) && pen_progress_may_poll(progress)) {
         (void)pen_progress_poll(progress);
+        pen_progress_publish(progress);
+    }
 }
 
 /* Posts under the port's lock. The caller handles AGAIN. */

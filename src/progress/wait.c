@@ -83,6 +83,7 @@ static void give_away(pen_waiter *waiter, bool look)
     }
     /* relaxed: a count; atomic because threads wait without a lock */
     __atomic_fetch_add(&progress->counters->wait_yield, 1, __ATOMIC_RELAXED);
+    pen_progress_publish(progress);
     sched_yield();
     if (!look)
         return;

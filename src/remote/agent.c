@@ -11,14 +11,15 @@
 #include "boot/arena.h"
 #include "boot/boot.h"
 #include "boot/control.h"
-#include "boot/wait_state.h"
 #include "diag/log.h"
 #include "knob/knob.h"
 #include "launch/exit_rule.h"
+#include "launch/seen.h"
 #include "launch/supervisor.h"
 #include "launch/supervisor_parts.h"
 #include "pen_config.h"
 #include "remote/hosts.h"
+#include "remote/seen_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,22 +144,17 @@ static void up_printed(pen_supervisor *s, uint32_t rank, int i, const char *text
     up(pen_agent_of(s), PEN_RECORD_OUTPUT, s->first + rank, i, text, len);
 }
 
-/* Reports what the ranks of this host do, and sends the launcher the barriers that they have
- * entered. */
+/* Reports what the ranks of this host do, and sends the launcher what it needs to explain why they
+ * do not go on. */
 static void report(pen_supervisor *s)
 {
     pen_super_report_ours(s);
-    pen_entered *ranks = pen_super_entered(s);
+    pen_seen *ranks = pen_super_seen(s);
     pen_pack body = { .bytes = NULL };
-    for (uint32_t rank = 0; ranks != NULL && rank < s->started; rank++) {
-        for (uint32_t kind = 0; kind < PEN_ENTERED_KINDS; kind++)
-            pen_pack_u32(&body, ranks[rank].entered[kind]);
-        pen_pack_u32(&body, ranks[rank].waits_in);
-        pen_pack_u32(&body, ranks[rank].awaits);
-        pen_pack_u32(&body, ranks[rank].known);
-    }
+    for (uint32_t rank = 0; ranks != NULL && rank < s->started; rank++)
+        pen_seen_pack(&body, &ranks[rank]);
     free(ranks);
-    up(pen_agent_of(s), PEN_RECORD_BARRIERS, 0, 0, body.bytes, body.len);
+    up(pen_agent_of(s), PEN_RECORD_SEEN, 0, 0, body.bytes, body.len);
     pen_pack_free(&body);
 }
 

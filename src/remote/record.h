@@ -48,7 +48,7 @@ typedef enum pen_record_kind {
     PEN_RECORD_LOST,     /* the host's agent has ended; body: why */
     PEN_RECORD_BEAT,     /* the agent is still there */
     PEN_RECORD_DEPARTED, /* rank has left; body: as in GONE */
-    PEN_RECORD_BARRIERS, /* answers REPORT; body: a pen_entered of each rank of the host */
+    PEN_RECORD_SEEN,     /* answers REPORT; body: a pen_seen of each rank of the host */
 } pen_record_kind;
 
 typedef struct pen_record {

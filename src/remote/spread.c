@@ -228,8 +228,8 @@ static void take(void *ctx, const pen_record *record, const char *body)
         return;
     if (record->kind == PEN_RECORD_MEET)
         take_meet(s, record, body);
-    else if (record->kind == PEN_RECORD_BARRIERS)
-        pen_spread_take_barriers(s, record, body);
+    else if (record->kind == PEN_RECORD_SEEN)
+        pen_spread_take_seen(s, record, body);
     else if (record->kind == PEN_RECORD_TAKEN)
         spread->input_wanted = true;
     else if (record->rank >= spread->firsts[record->host] &&
@@ -373,7 +373,7 @@ static void spread_close(pen_supervisor *s)
     if (spread->epoll >= 0)
         close(spread->epoll);
     free(spread->blobs);
-    free(spread->entered);
+    free(spread->seen);
     pen_spread_departed_drop(spread);
     free(spread->hosts);
     free(spread->firsts);

@@ -4,7 +4,7 @@
 #define PEN_REMOTE_SPREAD_INTERNAL_H
 
 #include "boot/control.h"
-#include "boot/wait_state.h"
+#include "launch/seen.h"
 #include "launch/supervisor_parts.h"
 #include "remote/fleet.h"
 #include "remote/spread.h"
@@ -41,9 +41,8 @@ struct pen_spread {
     int meet_code;
     pen_spread_departed *departed; /* records that wait to be passed on */
     uint64_t departed_ns;          /* when they are passed on */
-    /* barriers of all ranks, while hosts report; NULL: no report is running */
-    pen_entered *entered;
-    bool input_wanted; /* rank 0's host takes more input */
+    pen_seen *seen;                /* all ranks, while hosts report; NULL: no report is running */
+    bool input_wanted;             /* rank 0's host takes more input */
     bool input_ended, input_watched, input_is_file;
 };
 
@@ -62,7 +61,7 @@ void pen_spread_input_tend(pen_supervisor *s);
 
 /* spread_report.c */
 void pen_spread_report(pen_supervisor *s);
-void pen_spread_take_barriers(pen_supervisor *s, const pen_record *record, const char *body);
+void pen_spread_take_seen(pen_supervisor *s, const pen_record *record, const char *body);
 
 /* spread_departed.c */
 void pen_spread_take_departed(pen_supervisor *s, const pen_record *record, const char *body);

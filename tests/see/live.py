@@ -68,7 +68,7 @@ class Live(LaunchTest):
         self.assertEqual(ranks[1]["counters"]["am_handled"], MEDIUMS + LONGS)
 
     def test_resends_of_a_network_that_loses_frames(self):
-        ranks = self.settled("udp", PENSTOCK_IMPAIR_LOSS="0.2", PENSTOCK_IMPAIR_SEED="7")
+        ranks = self.settled("udp", PENSTOCK_IMPAIR_DROP="0.2", PENSTOCK_IMPAIR_SEED="7")
         self.assertGreater(ranks[0]["counters"]["frame_resent"], 0)
         self.assertEqual(self.settled("shm")[0]["counters"]["frame_resent"], 0)
 
@@ -153,7 +153,7 @@ class Live(LaunchTest):
         if subprocess.run([PENSTOCK, "--version"], check=False, capture_output=True, **other).returncode != 0:
             self.skipTest("the folder of this build is closed to other users")
         with running("-n", 2, program("traffic"), lines=2) as job:
-            for words in (["top", str(job.pid), "--once"],):
+            for words in (["top", str(job.pid), "--once"], ["why", str(job.pid)]):
                 refused = support.Job([PENSTOCK, *words], **other)
                 self.assertEqual(refused.status, 1, refused.out)
                 self.assertIn(f"there is no job {job.pid} of yours", refused.err)

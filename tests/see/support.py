@@ -26,7 +26,7 @@ def penstock(*words, **more):
 
 @contextlib.contextmanager
 def running(*words, lines=0, **more):
-    """A job, once it has printed that many lines. It is ended by SIGTERM."""
+    """A job, once it has printed that many lines. It is ended by SIGTERM; then `said` is its standard error."""
     job = launch.start([PENSTOCK, "run", *map(str, words)], **more)
     try:
         for _ in range(lines):
@@ -36,4 +36,4 @@ def running(*words, lines=0, **more):
         if job.poll() is None:
             job.send_signal(signal.SIGCONT)
             job.send_signal(signal.SIGTERM)
-        job.communicate(timeout=patience(30))
+        job.said = job.communicate(timeout=patience(30))[1].decode()

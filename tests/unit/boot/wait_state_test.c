@@ -81,28 +81,6 @@ static void waits_are_said_in_words(void **state)
                                                                    * rank's */
 }
 
-static void those_who_have_not_entered_a_barrier_are_named(void **state)
-{
-    (void)state;
-    char text[128];
-    pen_entered ranks[5];
-    memset(ranks, 0, sizeof ranks);
-    for (int i = 0; i < 5; i++)
-        ranks[i].known = true;
-    assert_false(pen_entered_text(ranks, 5, PEN_ENTERED_NAMED, text, sizeof text));
-    ranks[0] = ranks[2] = (pen_entered){ { 4, 0 }, 1 + PEN_ENTERED_NAMED, 4, true };
-    ranks[3].entered[PEN_ENTERED_NAMED] = 4; /* has entered, and computes */
-    ranks[4].entered[PEN_ENTERED_NAMED] = 3;
-    assert_true(pen_entered_text(ranks, 5, PEN_ENTERED_NAMED, text, sizeof text));
-    assert_string_equal(text, "ranks 1, 4");
-    assert_false(pen_entered_text(ranks, 5, PEN_ENTERED_BARRIER, text, sizeof text));
-    ranks[1].entered[PEN_ENTERED_NAMED] = ranks[4].entered[PEN_ENTERED_NAMED] = 4;
-    assert_false(pen_entered_text(ranks, 5, PEN_ENTERED_NAMED, text, sizeof text));
-    ranks[1].known = false; /* it has ended */
-    assert_true(pen_entered_text(ranks, 5, PEN_ENTERED_NAMED, text, sizeof text));
-    assert_string_equal(text, "rank 1");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,7 +88,6 @@ int main(void)
         cmocka_unit_test(a_loop_of_polls_counts_while_it_is_refreshed),
         cmocka_unit_test(a_record_that_is_being_written_is_not_believed),
         cmocka_unit_test(waits_are_said_in_words),
-        cmocka_unit_test(those_who_have_not_entered_a_barrier_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
