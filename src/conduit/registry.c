@@ -19,17 +19,23 @@ enum {
 };
 
 /* If GASNet's clients know a conduit by a name, the conduit has that name: see compat/conduits.
- * These words are aliases. */
+ * These words are aliases: shm is the name of the module in src, ibv is the conduit for InfiniBand of
+ * other implementations. */
 static const struct {
     const char *word, *name;
-} other_words[] = { { "shm", "smp" } };
+} other_words[] = { { "shm", "smp" }, { "ibv", "ucx" } };
+
+static const char *without_alias(const char *name)
+{
+    for (size_t i = 0; i < sizeof other_words / sizeof other_words[0]; i++)
+        if (strcmp(other_words[i].word, name) == 0)
+            return other_words[i].name;
+    return name;
+}
 
 static const pen_conduit *find_among(const pen_conduit *const *table, const char *name)
 {
-    for (size_t i = 0; i < sizeof other_words / sizeof other_words[0]; i++) {
-        if (strcmp(other_words[i].word, name) == 0)
-            name = other_words[i].name;
-    }
+    name = without_alias(name);
     for (; *table != NULL; table++) {
         if (strcmp((*table)->name, name) == 0)
             return *table;
@@ -61,6 +67,7 @@ static const pen_conduit *find_module(const char *name, pen_module *module)
     pen_module family[PEN_MODULES_MAX];
     pen_module_paths(pen_is_privileged(), paths);
     *module = (pen_module){ .conduit = NULL };
+    name = without_alias(name);
     if (pen_module_open(paths, name, module))
         return module->conduit;
     const size_t count = pen_modules_open(paths, name, family);

@@ -46,7 +46,7 @@ static bool has_active_port(const char *card)
 {
     bool is_active = false;
     for (unsigned port = 1; port <= 4 && !is_active; port++) {
-        char path[PATH_LEN], state[8];
+        char path[PATH_LEN + 32], state[8];
         (void)snprintf(path, sizeof path, "%s/ports/%u/state", card, port);
         FILE *file = fopen(path, "re");
         if (file == NULL)
@@ -61,7 +61,7 @@ static bool has_active_port(const char *card)
  * device behind it, or a driver of that list. */
 static pen_network network_of(const char *card)
 {
-    char path[PATH_LEN], target[PATH_LEN];
+    char path[PATH_LEN + 32], target[PATH_LEN];
     (void)snprintf(path, sizeof path, "%s/device/driver", card);
     ssize_t len = readlink(path, target, sizeof target - 1);
     if (len <= 0)

@@ -23,14 +23,14 @@ static char root[] = "/tmp/penstock-evidence-XXXXXX";
 
 static const char *below_root(const char *name)
 {
-    static char path[PATH_LEN];
+    static char path[2 * PATH_LEN];
     (void)snprintf(path, sizeof path, "%s%s", root, name);
     return path;
 }
 
 static void make_folders(const char *name)
 {
-    char path[PATH_LEN];
+    char path[2 * PATH_LEN];
     (void)snprintf(path, sizeof path, "%s", below_root(name));
     for (char *at = path + strlen(root) + 1; *at != '\0'; at++)
         if (*at == '/') {
