@@ -24,6 +24,7 @@
 #define PEN_SOFTNIC_PORTALS_CARD_H
 
 #include "base/status.h"
+#include "knob/knob.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,10 +64,51 @@ typedef struct pen_portals_config {
 
 enum { PEN_PORTALS_PROCESSES_MAX = 1024, PEN_PORTALS_NID = 1 };
 
+/* The variables for delays and faults, as they are read. A table of variables has these rows for a
+ * struct `config` with a pen_portals_costs `member`. */
+typedef struct pen_portals_costs {
+    double latency_s, step_s, register_s, page_s, late_s;
+    uint64_t bandwidth;
+    int64_t seed, full, drop, disable, fail, late;
+} pen_portals_costs;
+
+#define PEN_PORTALS_COST_KNOB(config, member, field, NAME, TYPE, FALLBACK, SUMMARY) \
+    { "PENSTOCK_PORTALS_" NAME, TYPE, FALLBACK, offsetof(config, member.field), SUMMARY },
+#define PEN_PORTALS_COST_KNOBS(config, member)                                                    \
+    PEN_PORTALS_COST_KNOB(config, member, latency_s, "LATENCY", PEN_KNOB_SECONDS, "0",            \
+                          "Cost model: latency of a packet.")                                     \
+    PEN_PORTALS_COST_KNOB(                                                                        \
+        config, member, step_s, "STEP", PEN_KNOB_SECONDS, "0",                                    \
+        "Cost model: further latency if more than 16 bytes of payload follow the header.")        \
+    PEN_PORTALS_COST_KNOB(config, member, bandwidth, "BANDWIDTH", PEN_KNOB_BYTES, "0",            \
+                          "Cost model: bytes per second that a process sends; 0: no limit.")      \
+    PEN_PORTALS_COST_KNOB(config, member, register_s, "REGISTER", PEN_KNOB_SECONDS, "0",          \
+                          "Cost model: time to register memory (descriptors and entries) ...")    \
+    PEN_PORTALS_COST_KNOB(config, member, page_s, "REGISTER_PAGE", PEN_KNOB_SECONDS, "0",         \
+                          "Cost model: ... and for each of its pages.")                           \
+    PEN_PORTALS_COST_KNOB(config, member, seed, "FAULT_SEED", PEN_KNOB_INT, "1",                  \
+                          "For tests: seed of the random faults below.")                          \
+    PEN_PORTALS_COST_KNOB(                                                                        \
+        config, member, full, "FAULT_FULL", PEN_KNOB_INT, "0",                                    \
+        "For tests: report a full event queue once every N messages with flow control.")          \
+    PEN_PORTALS_COST_KNOB(config, member, drop, "FAULT_DROP", PEN_KNOB_INT, "0",                  \
+                          "For tests: drop one of every N messages without flow control.")        \
+    PEN_PORTALS_COST_KNOB(config, member, disable, "FAULT_DISABLE", PEN_KNOB_INT, "0",            \
+                          "For tests: disable a portal with flow control once every N messages.") \
+    PEN_PORTALS_COST_KNOB(config, member, fail, "FAULT_FAIL", PEN_KNOB_INT, "0",                  \
+                          "For tests: let one of every N operations end as undeliverable.")       \
+    PEN_PORTALS_COST_KNOB(config, member, late, "FAULT_LATE", PEN_KNOB_INT, "0",                  \
+                          "For tests: delay one of every N acknowledgements and replies ...")     \
+    PEN_PORTALS_COST_KNOB(config, member, late_s, "FAULT_LATE_TIME", PEN_KNOB_SECONDS, "1ms",     \
+                          "For tests: ... by this time.")
+
 typedef struct pen_portals pen_portals;
 
 /* Default: one process, rings of 64 KiB, no helper, no delays, no faults. */
 void pen_portals_config_default(pen_portals_config *config);
+
+/* Sets delays and faults. Returns NULL, or the reason why they cannot be used, as one clause. */
+const char *pen_portals_costs_apply(const pen_portals_costs *costs, pen_portals_config *config);
 
 /* Returns NULL if the settings can be used, else the reason, as one clause. */
 const char *pen_portals_config_check(const pen_portals_config *config);

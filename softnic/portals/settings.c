@@ -15,9 +15,7 @@ typedef struct p4_values {
     int64_t rank, size;
     uint64_t ring_len;
     bool helper;
-    double latency_s, step_s, register_s, page_s, late_s;
-    uint64_t bandwidth;
-    int64_t seed, full, drop, disable, fail, late;
+    pen_portals_costs costs;
 } p4_values;
 
 const pen_knob p4_knobs[] = {
@@ -31,31 +29,7 @@ const pen_knob p4_knobs[] = {
       "Bytes of each ring between two processes: a power of two, 4K to 1M." },
     { "PENSTOCK_PORTALS_HELPER", PEN_KNOB_BOOL, "yes", offsetof(p4_values, helper),
       "A thread makes progress while the program makes no calls." },
-    { "PENSTOCK_PORTALS_LATENCY", PEN_KNOB_SECONDS, "0", offsetof(p4_values, latency_s),
-      "Cost model: latency of a packet." },
-    { "PENSTOCK_PORTALS_STEP", PEN_KNOB_SECONDS, "0", offsetof(p4_values, step_s),
-      "Cost model: further latency if more than 16 bytes of payload follow the header." },
-    { "PENSTOCK_PORTALS_BANDWIDTH", PEN_KNOB_BYTES, "0", offsetof(p4_values, bandwidth),
-      "Cost model: bytes per second that a process sends; 0: no limit." },
-    { "PENSTOCK_PORTALS_REGISTER", PEN_KNOB_SECONDS, "0", offsetof(p4_values, register_s),
-      "Cost model: time to register memory (descriptors and entries) ..." },
-    { "PENSTOCK_PORTALS_REGISTER_PAGE", PEN_KNOB_SECONDS, "0", offsetof(p4_values, page_s),
-      "Cost model: ... and for each of its pages." },
-    { "PENSTOCK_PORTALS_FAULT_SEED", PEN_KNOB_INT, "1", offsetof(p4_values, seed),
-      "For tests: seed of the random faults below." },
-    { "PENSTOCK_PORTALS_FAULT_FULL", PEN_KNOB_INT, "0", offsetof(p4_values, full),
-      "For tests: report a full event queue once every N messages with flow control." },
-    { "PENSTOCK_PORTALS_FAULT_DROP", PEN_KNOB_INT, "0", offsetof(p4_values, drop),
-      "For tests: drop one of every N messages without flow control." },
-    { "PENSTOCK_PORTALS_FAULT_DISABLE", PEN_KNOB_INT, "0", offsetof(p4_values, disable),
-      "For tests: disable a portal with flow control once every N messages." },
-    { "PENSTOCK_PORTALS_FAULT_FAIL", PEN_KNOB_INT, "0", offsetof(p4_values, fail),
-      "For tests: let one of every N operations end as undeliverable." },
-    { "PENSTOCK_PORTALS_FAULT_LATE", PEN_KNOB_INT, "0", offsetof(p4_values, late),
-      "For tests: delay one of every N acknowledgements and replies ..." },
-    { "PENSTOCK_PORTALS_FAULT_LATE_TIME", PEN_KNOB_SECONDS, "1ms", offsetof(p4_values, late_s),
-      "For tests: ... by this time." },
-    { 0 },
+    PEN_PORTALS_COST_KNOBS(p4_values, costs){ 0 },
 };
 
 static bool number_of(const char *name, uint32_t *out)
@@ -120,38 +94,46 @@ static bool is_time(double seconds) { return seconds >= 0 && seconds <= 1; }
 static bool is_count(int64_t value) { return value >= 0 && value <= INT32_MAX; }
 static uint32_t ns_of(double seconds) { return (uint32_t)(seconds * 1e9); }
 
-static bool are_counts(const p4_values *v)
+static bool are_counts(const pen_portals_costs *c)
 {
-    return is_count(v->full) && is_count(v->drop) && is_count(v->disable) && is_count(v->fail) &&
-           is_count(v->late);
+    return is_count(c->full) && is_count(c->drop) && is_count(c->disable) && is_count(c->fail) &&
+           is_count(c->late);
+}
+
+const char *pen_portals_costs_apply(const pen_portals_costs *costs, pen_portals_config *config)
+{
+    if (!is_time(costs->latency_s) || !is_time(costs->step_s) || !is_time(costs->register_s) ||
+        !is_time(costs->page_s) || !is_time(costs->late_s))
+        return "times must be 0 to 1 s";
+    if (!are_counts(costs))
+        return "PENSTOCK_PORTALS_FAULT_... must not be negative";
+    if (costs->bandwidth / 1000000 > UINT32_MAX)
+        return "a size is too large";
+    config->model = (pen_portals_model){ .latency_ns = ns_of(costs->latency_s),
+                                         .step_ns = ns_of(costs->step_s),
+                                         .bytes_per_us = (uint32_t)(costs->bandwidth / 1000000),
+                                         .register_ns = ns_of(costs->register_s),
+                                         .register_ns_a_page = ns_of(costs->page_s) };
+    config->faults = (pen_portals_faults){ .seed = (uint64_t)costs->seed,
+                                           .full_one_in = (uint32_t)costs->full,
+                                           .drop_one_in = (uint32_t)costs->drop,
+                                           .disable_one_in = (uint32_t)costs->disable,
+                                           .fail_one_in = (uint32_t)costs->fail,
+                                           .late_one_in = (uint32_t)costs->late,
+                                           .late_ns = ns_of(costs->late_s) };
+    return NULL;
 }
 
 static const char *plan(const p4_values *v, uint32_t processes, pen_portals_config *config)
 {
-    if (!is_time(v->latency_s) || !is_time(v->step_s) || !is_time(v->register_s) ||
-        !is_time(v->page_s) || !is_time(v->late_s))
-        return "times must be 0 to 1 s";
-    if (!are_counts(v))
-        return "PENSTOCK_PORTALS_FAULT_... must not be negative";
-    if (v->ring_len > UINT32_MAX || v->bandwidth / 1000000 > UINT32_MAX)
+    if (v->ring_len > UINT32_MAX)
         return "a size is too large";
     pen_portals_config_default(config);
     config->processes = processes;
     config->ring_len = (uint32_t)v->ring_len;
     config->helper = v->helper;
-    config->model = (pen_portals_model){ .latency_ns = ns_of(v->latency_s),
-                                         .step_ns = ns_of(v->step_s),
-                                         .bytes_per_us = (uint32_t)(v->bandwidth / 1000000),
-                                         .register_ns = ns_of(v->register_s),
-                                         .register_ns_a_page = ns_of(v->page_s) };
-    config->faults = (pen_portals_faults){ .seed = (uint64_t)v->seed,
-                                           .full_one_in = (uint32_t)v->full,
-                                           .drop_one_in = (uint32_t)v->drop,
-                                           .disable_one_in = (uint32_t)v->disable,
-                                           .fail_one_in = (uint32_t)v->fail,
-                                           .late_one_in = (uint32_t)v->late,
-                                           .late_ns = ns_of(v->late_s) };
-    return pen_portals_config_check(config);
+    const char *why = pen_portals_costs_apply(&v->costs, config);
+    return why != NULL ? why : pen_portals_config_check(config);
 }
 
 bool p4_settings_read(pen_log *log, p4_identity *identity, pen_portals_config *config)

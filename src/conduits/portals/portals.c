@@ -35,7 +35,7 @@ static const pen_knob knobs[] = {
       "descriptor "
       "of all memory), firehose (registered when it is used first), temporary (registered for each "
       "operation), bounce (copied)." },
-    PEN_FIREHOSE_KNOBS(portals_config, firehose){ 0 },
+    PEN_FIREHOSE_KNOBS(portals_config, firehose) PORTALS_DEVICE_KNOBS(portals_config, device){ 0 },
 };
 
 typedef struct portals_address { /* of a rank */
@@ -244,7 +244,8 @@ static pen_status open_steps(portals_link *link, pen_concurrency concurrency)
                   link->peers, strerror(ENOMEM));
         return PEN_ERR_MEMORY;
     }
-    pen_status status = portals_device_open(host, link->base.self, link->peers, &link->device);
+    pen_status status = portals_device_open(host, &link->config.device, link->base.self,
+                                            link->peers, &link->device);
     if (status != PEN_OK)
         return status;
     portals_device_use(link->device);

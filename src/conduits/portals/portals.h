@@ -27,6 +27,7 @@
 
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "conduits/portals/portals_device.h"
 #include "diag/counters.h"
 #include "firehose/firehose.h"
 #include "os/lock.h"
@@ -76,6 +77,7 @@ typedef struct portals_config {
     const char *credits;
     const char *local;
     pen_firehose_config firehose;
+    portals_device_config device;
 } portals_config;
 
 typedef struct pen_portals portals_device; /* the card in software */
@@ -174,8 +176,8 @@ static inline uint32_t portals_padded(uint32_t len)
 size_t portals_device_len(pen_peer peers);
 
 /* Opens the rank's card in the shared memory. Fails: the reason is logged. */
-pen_status portals_device_open(const pen_host *host, pen_peer self, pen_peer peers,
-                               portals_device **out);
+pen_status portals_device_open(const pen_host *host, const portals_device_config *settings,
+                               pen_peer self, pen_peer peers, portals_device **out);
 void portals_device_close(portals_device *device);
 
 /* Calls of the interface by this thread go to this card; NULL: to the card of the process. */

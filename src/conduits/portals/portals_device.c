@@ -24,10 +24,15 @@ size_t portals_device_len(pen_peer peers)
     return pen_portals_len(&config);
 }
 
-pen_status portals_device_open(const pen_host *host, pen_peer self, pen_peer peers,
-                               portals_device **out)
+pen_status portals_device_open(const pen_host *host, const portals_device_config *settings,
+                               pen_peer self, pen_peer peers, portals_device **out)
 {
     pen_portals_config config = config_for(peers);
+    const char *why = pen_portals_costs_apply(settings, &config);
+    if (why != NULL) {
+        host->log(host->ctx, PEN_LOG_ERROR, "cannot open the portals conduit: %s", why);
+        return PEN_ERR_ARGUMENT;
+    }
     size_t len = 0, needed = pen_portals_len(&config);
     void *memory = host->shared == NULL ? NULL : host->shared(host->ctx, &len);
     if (memory == NULL || len < needed) {
