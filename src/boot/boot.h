@@ -79,9 +79,10 @@ typedef struct pen_boot_ways {
  * Without a launcher, needs->ranks or GASNET_PSHM_NODES=N makes the process fork; needs->ranks
  * takes precedence. The caller becomes the supervisor, never returns and exits with the job's
  * status. Each of the N children returns from here as a rank. Under a launcher that speaks PMIx
- * (PMIX_RANK with PMIX_NAMESPACE) the launcher's processes are the ranks. Under any other launcher
- * (PMI_RANK or PMI_FD, SLURM_PROCID with SLURM_STEP_ID) a job of more than one process is refused
- * with an error, so that it does not run as separate jobs of one. */
+ * (PMIX_RANK with PMIX_NAMESPACE), or PMI-1 on one host (PMI_FD, PMI_RANK and PMI_SIZE), the
+ * launcher's processes are the ranks. Under any other launcher (PMI_RANK or PMI_FD alone,
+ * SLURM_PROCID with SLURM_STEP_ID) a job of more than one process is refused with an error, so that
+ * it does not run as separate jobs of one. */
 pen_status pen_boot_open(pen_log *log, const pen_boot_ways *ways, const pen_boot_needs *needs,
                          pen_boot *out);
 

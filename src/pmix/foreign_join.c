@@ -9,6 +9,7 @@
 #include "diag/log.h"
 #include "knob/knob.h"
 #include "pmix/foreign.h"
+#include "pmix/pmi.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -31,8 +32,9 @@ static pen_status refuse_singletons(pen_log *log, const pen_foreign *foreign)
         log,
         "cannot join the job of the %s launcher that started this process (found %s; %s%s%s): "
         "tried `penstock run` (no PENSTOCK_CONTROL_FD) and PMIx (no PMIX_RANK), and Penstock does "
-        "not speak %s; start with `penstock run -n N` or a launcher that speaks PMIx (Open MPI's "
-        "mpirun, srun --mpi=pmix), or set PENSTOCK_ALONE=1 to run each process as a job of one",
+        "not speak %s as this launcher does; start with `penstock run -n N` or a launcher that "
+        "speaks PMIx (Open MPI's mpirun, srun --mpi=pmix), or set PENSTOCK_ALONE=1 to run each "
+        "process as a job of one",
         foreign->launcher, foreign->found,
         foreign->size_name != NULL ? foreign->size_name : "its number of processes is not told",
         foreign->size_name != NULL ? "=" : "", foreign->size != NULL ? foreign->size : "",
@@ -47,7 +49,7 @@ pen_status pen_foreign_join(pen_log *log, const pen_boot_needs *needs,
     *alone = !is_launched_by_other(config, &foreign);
     if (*alone)
         return PEN_OK;
-    if (strcmp(foreign.launcher, "PMIx") != 0)
+    if (strcmp(foreign.launcher, "PMIx") != 0 && !pen_pmi_is_there())
         return refuse_singletons(log, &foreign);
     pen_status status = pen_pmix_join(log, &foreign, needs, out, alone);
     if (status != PEN_OK || *alone)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix.h: joins the job of a launcher that speaks PMIx (mpirun, prterun, srun --mpi=pmix).
+/* pmix.h: joins the job of a launcher that speaks PMIx (mpirun, prterun, srun --mpi=pmix), or PMI-1
+ * on one host (pmi.h).
  *
  * A rank sees the same interface as under `penstock run`: a control socket and the host's arena.
  * The socket's peer is the rank's *steward*, a thread of its own process. Only the steward talks to
@@ -23,8 +24,8 @@
 pen_status pen_foreign_join(pen_log *log, const pen_boot_needs *needs,
                             const struct pen_boot_config *config, pen_boot *out, bool *alone);
 
-/* Joins a PMIx job. If the job has one process, does nothing and sets *alone. On failure prints the
- * reason. */
+/* Joins a PMIx job, or a PMI-1 job of one host (pmi.h). If the job has one process, does nothing
+ * and sets *alone. On failure prints the reason. */
 pen_status pen_pmix_join(pen_log *log, const pen_foreign *launcher, const pen_boot_needs *needs,
                          pen_boot *out, bool *alone);
 

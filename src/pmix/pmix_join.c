@@ -16,6 +16,7 @@
 #include "knob/knob.h"
 #include "os/os.h"
 #include "pen_config.h"
+#include "pmix/pmi.h"
 #include "pmix/pmix_address.h"
 #include "pmix/pmix_door.h"
 #include "pmix/pmix_hello.h"
@@ -81,7 +82,7 @@ static bool refuse(const joining *j, const char *call, const char *why)
 
 /* ---- greetings ------------------------------------------------------------------------------- */
 
-static bool begin(joining *j, bool *alone)
+static bool begin_pmix(joining *j)
 {
     pen_steward *s = j->s;
     doing(s, "PMIx_Init");
@@ -91,8 +92,25 @@ static bool begin(joining *j, bool *alone)
     s->log.rank = (int32_t)s->rank;
     doing(s, "PMIx_Get");
     error = pen_pmix_get_u32(s->pmix, PEN_PMIX_WHOLE_JOB, pen_pmix_key_job_size, &s->size);
-    if (error != NULL)
-        return refuse(j, "PMIx_Get of the number of processes", error);
+    return error == NULL || refuse(j, "PMIx_Get of the number of processes", error);
+}
+
+static bool begin_pmi(joining *j)
+{
+    pen_steward *s = j->s;
+    doing(s, "PMI");
+    const char *error = pen_pmi_begin(&s->pmi, s->until_ns);
+    s->rank = s->pmi.rank;
+    s->size = s->pmi.size;
+    s->log.rank = (int32_t)s->rank;
+    return error == NULL || refuse(j, "PMI's init", error);
+}
+
+static bool begin(joining *j, bool *alone)
+{
+    pen_steward *s = j->s;
+    if (!(s->pmix != NULL ? begin_pmix(j) : begin_pmi(j)))
+        return false;
     s->exit_timeout_ns = (uint64_t)(1e9 * pen_boot_exit_timeout(&s->config, s->size));
     s->leave_limit_ns = pen_boot_leave_limit_ns(&s->config);
     *alone = s->size == 1;
@@ -111,15 +129,16 @@ static bool block_find(joining *j)
     pen_steward *s = j->s;
     char *peers = NULL;
     uint32_t end = 0;
-    const char *error =
-        pen_pmix_get_text(s->pmix, PEN_PMIX_WHOLE_JOB, pen_pmix_key_local_peers, &peers);
+    const char *error = s->pmix == NULL ? pen_pmi_local_peers(&s->pmi, &peers)
+                                        : pen_pmix_get_text(s->pmix, PEN_PMIX_WHOLE_JOB,
+                                                            pen_pmix_key_local_peers, &peers);
     if (error != NULL)
-        return refuse(j, "PMIx_Get of the ranks of this host", error);
+        return refuse(j, "the ranks of this host", error);
     bool sound =
         pen_pmix_block(peers, s->rank, (uint32_t)s->config.block_most, &s->first, &end, &j->whole);
     s->count = end - s->first;
     if (!sound)
-        (void)refuse(j, "PMIx_Get of the ranks of this host", peers);
+        (void)refuse(j, "the ranks of this host", peers);
     free(peers);
     return sound;
 }
@@ -148,17 +167,22 @@ static bool greet(joining *j)
     pen_pack body = { .bytes = NULL };
     pen_pmix_hello_pack(mine, &body);
     const char *error = body.failed ? "out of memory"
-                                    : pen_pmix_put_bytes(s->pmix, HELLO_KEY, body.bytes, body.len);
+                        : s->pmix == NULL
+                            ? pen_pmi_put_bytes(&s->pmi, body.bytes, body.len)
+                            : pen_pmix_put_bytes(s->pmix, HELLO_KEY, body.bytes, body.len);
     pen_pack_free(&body);
-    if (error != NULL)
-        return refuse(j, "PMIx_Put", error);
-    return true;
+    return error == NULL || refuse(j, "publishing a greeting", error);
 }
 
 static bool all_greet(joining *j)
 {
     pen_steward *s = j->s;
     pen_pmix_news news;
+    if (s->pmix == NULL) {
+        doing(s, "PMI's barrier");
+        const char *why = pen_pmi_fence(&s->pmi);
+        return why == NULL || refuse(j, "PMI's barrier", why);
+    }
     doing(s, "PMIx_Fence");
     const char *error = pen_pmix_fence(s->pmix, NULL, 0, PEN_STEWARD_FENCE_JOIN);
     if (error != NULL)
@@ -195,10 +219,13 @@ static bool hellos_get(joining *j)
         return refuse(j, "calloc", "out of memory");
     for (uint32_t rank = 0; rank < s->size; rank++) {
         const char *version;
-        const char *error =
-            pen_pmix_get_bytes(s->pmix, rank, HELLO_KEY, &j->blobs[rank], &j->blob_lens[rank]);
+        char **blob = &j->blobs[rank];
+        size_t *len = &j->blob_lens[rank];
+        const char *error = s->pmix == NULL
+                                ? pen_pmi_get_bytes(&s->pmi, rank, blob, len)
+                                : pen_pmix_get_bytes(s->pmix, rank, HELLO_KEY, blob, len);
         if (error != NULL)
-            return refuse(j, "PMIx_Get of a greeting", error);
+            return refuse(j, "getting a greeting", error);
         if (!pen_pmix_hello_unpack(j->blobs[rank], j->blob_lens[rank], &j->hellos[rank], &version))
             return version_refuse(j, rank, version);
     }
@@ -217,6 +244,8 @@ static bool blocks_find(joining *j)
                                "GASNET_SUPERNODE_MAXSIZE alike for all");
         return false;
     }
+    if (s->pmix == NULL && s->block_count > 1)
+        return refuse(j, "PMI", "it serves jobs on one host, whose ranks all share memory");
     for (uint32_t block = 0; block < s->block_count; block++)
         s->block_i = s->firsts[block] <= s->rank ? block : s->block_i;
     if (!j->whole && s->rank == 0)
@@ -535,10 +564,11 @@ pen_status pen_pmix_join(pen_log *log, const pen_foreign *launcher, const pen_bo
     s->control = s->news[0] = s->news[1] = s->result[0] = s->result[1] = -1;
     s->meet_code = -1;
     doing(s, "dlopen");
+    const bool is_pmix = strcmp(launcher->launcher, "PMIx") == 0;
     const char *why;
-    s->pmix = pen_pmix_open(&why);
+    s->pmix = is_pmix ? pen_pmix_open(&why) : NULL;
     pen_status status = configure(log, s);
-    if (status == PEN_OK && s->pmix == NULL) {
+    if (status == PEN_OK && is_pmix && s->pmix == NULL) {
         (void)refuse(&(joining){ .s = s, .launcher = launcher }, "dlopen", why);
         status = PEN_ERR_UNUSABLE;
     }

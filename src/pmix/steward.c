@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { MESSAGES_MAX = 8, POLL_FIXED = 2 };
+#define PMI_END_NS UINT64_C(2000000000) /* time for the launcher to acknowledge the end */
 
 static int wait_ms(uint64_t until_ns)
 {
@@ -166,6 +167,8 @@ static void hook(pen_steward *s)
 {
     if (!s->joined) /* a joined rank owes an announcement, so without it the end is disorderly */
         pen_steward_finish(s);
+    if (s->pmix == NULL && s->code == 0 && (s->over || !s->joined))
+        pen_pmi_finish(&s->pmi, pen_now_ns() + PMI_END_NS);
     atomic_store_explicit(&s->hook_done, 1, memory_order_release);
     pen_futex_wake(&s->hook_done, 1);
 }

@@ -9,6 +9,7 @@
 #include "boot/host_page.h"
 #include "boot/knobs.h"
 #include "diag/log.h"
+#include "pmix/pmi.h"
 #include "pmix/pmix_client.h"
 
 #include <stdbool.h>
@@ -29,7 +30,8 @@ typedef struct pen_steward_line {
 typedef struct pen_steward {
     pen_log log;
     pen_boot_needs needs;
-    pen_pmix *pmix;
+    pen_pmix *pmix; /* NULL: the launcher speaks PMI-1, and all ranks are on one host */
+    pen_pmi pmi;    /* in use then */
     pid_t pid;
     double timeout_s; /* time limit for joining */
     uint64_t until_ns, exit_timeout_ns;

@@ -39,7 +39,7 @@ static void say(pen_steward *s, pen_log_level level, pen_end_text line)
 
 void pen_steward_finish(pen_steward *s)
 {
-    if (s->finished)
+    if (s->finished || s->pmix == NULL) /* under PMI-1 no end is announced */
         return;
     s->finished = true;
     (void)pen_pmix_finish(s->pmix); /* fails only if the launcher has ended */

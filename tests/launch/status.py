@@ -139,6 +139,7 @@ class Rules(LaunchTest):
 
     def test_silent_singletons_are_refused(self):
         for marks in ({"PMI_RANK": "0", "PMI_SIZE": "4"}, {"PMI_FD": "9"},
+                      {"PMI_FD": "9", "PMI_RANK": "0", "PMI_SIZE": "2"},
                       {"PMIX_RANK": "0", "PMIX_NAMESPACE": "n"},
                       {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}):  # fmt: skip
             job = support.Job([support.RANK, "join"], env=support.environment(**marks))

@@ -38,9 +38,9 @@ int main(int argc, char **argv)
     guest_process before;
     mpi_library mpi;
     int level;
+    guest_note(&before);
     if (mpi_library_open(&guest_host, NULL, &mpi) != PEN_OK)
         return 1;
-    guest_note(&before);
     if (is_untamed)
         (void)mpi.init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     else if (mpi_library_start(&guest_host, &mpi, true) != PEN_OK)

@@ -12,7 +12,14 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 3, HEAD_LEN = 24, POLLS = 1000 };
+enum {
+    RANKS = 3,
+    HEAD_LEN = 24,
+    POLLS = 1000,
+    SEEDS = 1000,     /* unless the argument says otherwise */
+    SEEDS_OPEN = 100, /* seeds for which the links stay open */
+    FRAMES = 40,
+};
 
 /* ---- the host and the links ------------------------------------------------------------------ */
 
@@ -22,9 +29,38 @@ typedef struct rank {
     unsigned delivered, lost_any, lost[RANKS], errors;
     uint64_t last; /* first word of the last head */
     uint32_t last_len;
+    unsigned asked; /* lanes of the present poll */
 } rank;
 
 static rank ranks[RANKS];
+
+static struct { /* random traffic: frames that are under way, by their number */
+    bool is_on;
+    struct {
+        pen_peer from, to;
+        pen_lane lane;
+        uint32_t body_len;
+        bool is_sent, has_come;
+    } frames[FRAMES];
+    unsigned sent, come;
+} traffic;
+
+static void traffic_arrives(const rank *me, pen_peer from, pen_lane lane, uint64_t number,
+                            const unsigned char *body, uint32_t body_len)
+{
+    assert_true(number < FRAMES && traffic.frames[number].is_sent &&
+                !traffic.frames[number].has_come);
+    assert_int_equal(traffic.frames[number].from, from);
+    assert_ptr_equal(&ranks[traffic.frames[number].to], me);
+    assert_int_equal(traffic.frames[number].lane, lane);
+    assert_int_equal(traffic.frames[number].body_len, body_len);
+    assert_true((me->asked & PEN_LANE_BIT(lane)) != 0);
+    for (uint32_t i = 0; i < body_len; i++)
+        assert_true(body[i] == (unsigned char)(number * 31 + i));
+    traffic.frames[number].has_come = true;
+    traffic.come++;
+}
+
 static uint64_t clock_ns;
 static long allocs;
 static bool is_orderly;
@@ -47,12 +83,13 @@ static void deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, u
                     void *body, uint32_t body_len)
 {
     rank *me = ctx;
-    (void)from, (void)lane;
     assert_int_equal(head_len, HEAD_LEN);
     assert_int_equal((uintptr_t)body % 16, 0);
     memcpy(&me->last, head, sizeof me->last);
     me->last_len = body_len;
     me->delivered++;
+    if (traffic.is_on)
+        traffic_arrives(me, from, lane, me->last, body, body_len);
 }
 
 static void peer_lost(void *ctx, pen_peer peer, pen_status why)
@@ -85,6 +122,8 @@ static void say(void *ctx, int level, const char *format, ...)
 
 static void (*fail_to)(int rank);
 static void (*hold)(int holds);
+static void (*seed)(unsigned seed);
+static unsigned seed_count;
 static long (*requests)(void);
 
 static int open_all(void **state)
@@ -96,6 +135,7 @@ static int open_all(void **state)
     assert_non_null(library);
     *(void **)(void *)&fail_to = dlsym(library, "played_fail_to");
     *(void **)(void *)&hold = dlsym(library, "played_hold");
+    *(void **)(void *)&seed = dlsym(library, "played_seed");
     *(void **)(void *)&requests = dlsym(library, "played_requests");
     fail_to(-1);
     hold(0);
@@ -294,6 +334,80 @@ static void memory_that_mpi_reads_stays(void **state)
     ranks[2].link->ops->close(ranks[2].link);
 }
 
+/* ---- random traffic -------------------------------------------------------------------------- */
+
+static unsigned draw(uint64_t *state, unsigned below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(*state >> 33) % below;
+}
+
+static void send_one(uint64_t *state)
+{
+    static unsigned char body[MPI_CONDUIT_FRAME_MAX];
+    static const uint32_t lens[] = { 0, 1, 100, 5000, MPI_CONDUIT_FRAME_MAX };
+    const unsigned number = traffic.sent++;
+    const pen_peer from = draw(state, RANKS), to = draw(state, RANKS);
+    const pen_lane lane = (pen_lane)draw(state, PEN_LANES);
+    const uint32_t body_len = lens[draw(state, sizeof lens / sizeof lens[0])];
+    const uint64_t head[HEAD_LEN / 8] = { number, 2, 3 };
+    const pen_frame frame = { head, body, HEAD_LEN, body_len };
+    for (uint32_t i = 0; i < body_len; i++)
+        body[i] = (unsigned char)(number * 31 + i);
+    traffic.frames[number].from = from;
+    traffic.frames[number].to = to;
+    traffic.frames[number].lane = lane;
+    traffic.frames[number].body_len = body_len;
+    traffic.frames[number].is_sent = true;
+    assert_int_equal(ranks[from].link->ops->post(ranks[from].link, to, lane, &frame, NULL),
+                     PEN_POST_DONE);
+    memset(body, 0, body_len); /* post has copied it */
+}
+
+static void poll_one(pen_peer self, unsigned lanes, unsigned budget)
+{
+    const unsigned before = traffic.come;
+    ranks[self].asked = lanes;
+    const unsigned told = ranks[self].link->ops->poll(ranks[self].link, lanes, budget);
+    assert_int_equal(told, traffic.come - before);
+    assert_true(told <= budget);
+}
+
+static void play(unsigned number)
+{
+    uint64_t state = number;
+    memset(&traffic, 0, sizeof traffic);
+    traffic.is_on = true;
+    seed(number);
+    while (traffic.sent < FRAMES) {
+        if (draw(&state, 2) == 0)
+            send_one(&state);
+        else
+            poll_one(draw(&state, RANKS), draw(&state, PEN_LANES_ALL + 1), 1 + draw(&state, 4));
+    }
+    for (unsigned i = 0; i < 4 * POLLS && traffic.come < FRAMES; i++)
+        poll_one(i % RANKS, PEN_LANES_ALL, 8);
+    if (traffic.come != FRAMES)
+        (void)printf("seed %u: %u of %u frames have come\n", number, traffic.come, FRAMES);
+    assert_int_equal(traffic.come, FRAMES);
+    traffic.is_on = false;
+}
+
+static void every_frame_comes_once_and_intact(void **state)
+{
+    const long before = requests(); /* an earlier test leaves some */
+    for (unsigned number = 1; number <= seed_count; number++) {
+        if (number % SEEDS_OPEN == 1)
+            (void)open_all(state);
+        play(number);
+        if (number % SEEDS_OPEN == 0) {
+            (void)close_all(state);
+            assert_int_equal(allocs, 0);
+            assert_int_equal(requests(), before);
+        }
+    }
+}
+
 /* The last test: MPI does not start again. */
 static void a_frame_after_the_end_of_mpi_is_refused(void **state)
 {
@@ -314,8 +428,9 @@ static void a_frame_after_the_end_of_mpi_is_refused(void **state)
     assert_int_equal(ranks[0].errors, 2);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    seed_count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : SEEDS;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(frames_arrive_when_their_lane_is_asked_for, open_all,
                                         close_all),
@@ -327,6 +442,7 @@ int main(void)
                                         close_all),
         cmocka_unit_test_setup(after_closing_nothing_is_left, open_all),
         cmocka_unit_test_setup(memory_that_mpi_reads_stays, open_all),
+        cmocka_unit_test(every_frame_comes_once_and_intact),
         cmocka_unit_test_setup(a_frame_after_the_end_of_mpi_is_refused, open_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs over the mpi conduit under the mpirun of that MPI: beginning, ending, refusals, and programs that use MPI themselves.
 
-    mpi.py MPIRUN [unittest's arguments]      MPIRUN: the launcher with its options
+    mpi.py VARIANT MPIRUN [unittest's arguments]      VARIANT: ompi or mpich; MPIRUN: its launcher, with options
 """
 
 import os
@@ -16,9 +16,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import support  # noqa: E402
 from support import Job, environment, left_over, wait_until  # noqa: E402
 
+VARIANT = sys.argv.pop(1)
 MPIRUN = sys.argv.pop(1).split()
 ENDS = os.path.join(support.BUILD, "tests", "mpi", "mpi_ends")
-MIXED = os.path.join(support.BUILD, "tests", "mpi", "mpi_mixed")
+MIXED = os.path.join(support.BUILD, "tests", "mpi", f"mpi_mixed.{VARIANT}")
 AGAIN = os.path.join(support.BUILD, "tests", "launch", "again.seq")
 LIMIT = 60
 # Open MPI's mpirun sometimes crashes when it ends, after any program: see tests/pmix/pmix.py.
@@ -101,9 +102,21 @@ class Mpi(unittest.TestCase):
             self.assertEqual(job.status, 1, job.err)
             self.assertRegex(job.err, "cannot use conduit mpi-.* start the program with the mpirun")
 
+    def test_other_conduits_serve_under_mpirun_too(self):
+        job = mpirun(3, ENDS, "init", "ring", "barrier", "hello", PENSTOCK_CONDUIT="")
+        self.good(job)
+        self.assertEqual(len(re.findall(r"rank \d of 3, 3 share memory", job.out)), 3, job.out)
+        self.assertEqual(mpirun(2, ENDS, "init", "1:exit=5", "barrier", PENSTOCK_CONDUIT="").status, 5)
+
+    @unittest.skipIf(VARIANT != "mpich", "for launchers that speak PMI-1")
+    def test_jobs_that_pmi_does_not_serve_are_refused(self):
+        job = mpirun(2, ENDS, "init", "barrier", GASNET_SUPERNODE_MAXSIZE="1")
+        self.assertNotEqual(job.status, 0)
+        self.assertRegex(job.err, "PMI: it serves jobs on one host, whose ranks all share memory")
+
     def test_a_singleton_is_refused(self):
         job = Job([support.PENSTOCK, "run", "-n", "2", ENDS, "init"],
-                  env=variables(OMPI_COMM_WORLD_SIZE="2", PENSTOCK_CONDUIT="mpi-ompi"))  # fmt: skip
+                  env=variables(OMPI_COMM_WORLD_SIZE="2", PMI_RANK="0", PENSTOCK_CONDUIT=f"mpi-{VARIANT}"))  # fmt: skip
         self.assertEqual(job.status, 1, job.err)
         self.assertRegex(job.err, r"MPI has rank 0 of 1 and the job rank \d of 2: MPI did not find its launcher")
 

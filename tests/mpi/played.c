@@ -555,6 +555,9 @@ int MPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void
 void played_fail_to(int rank);
 void played_fail_to(int rank) { played.fail_to = rank; }
 
+void played_seed(unsigned seed);
+void played_seed(unsigned seed) { played.seed = 2 * (uint64_t)seed + 1; }
+
 void played_hold(int holds);
 void played_hold(int holds)
 {

@@ -24,7 +24,8 @@ static int mpi_score(pen_peer peers, const char **why)
     (void)peers;
     if (!mpi_is_launched()) {
         *why = "MPI needs its own launcher, which has not started this process; start the "
-               "program with the mpirun of Open MPI (try `mpirun -n 1 penstock info conduits`)";
+               "program with the mpirun of Open MPI or MPICH (try `mpirun -n 1 penstock info "
+               "conduits`)";
         return 0;
     }
     if (!mpi_library_exists(pen_knob_from_process(NULL, knobs[0].name))) {

@@ -41,16 +41,46 @@ bool mpi_is_launched(void)
     return false;
 }
 
+/* ---- a guest of the process ------------------------------------------------------------------ */
+
+/* An MPI installs handlers of signals, some when its libraries are loaded and some when it starts.
+ * Its threads would take signals that are meant for the program. So all signals are blocked
+ * meanwhile, and the handlers are put back. */
+typedef struct mpi_guest {
+    struct sigaction handlers[SIGNALS];
+    bool is_known[SIGNALS];
+    sigset_t mask;
+} mpi_guest;
+
+static void guest_begin(mpi_guest *guest)
+{
+    sigset_t all;
+    for (int i = 1; i < SIGNALS; i++)
+        guest->is_known[i] = sigaction(i, NULL, &guest->handlers[i]) == 0;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &guest->mask);
+}
+
+static void guest_end(const mpi_guest *guest)
+{
+    for (int i = 1; i < SIGNALS; i++)
+        if (guest->is_known[i])
+            (void)sigaction(i, &guest->handlers[i], NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &guest->mask, NULL);
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Opens the library that the user has named, or the first that is there. NULL: see dlerror. */
 static void *open_library(const char *name)
 {
-    void *handle = NULL;
-    if (name != NULL && name[0] != '\0')
-        return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    for (unsigned i = 0; i < FILES_MAX && files[i] != NULL && handle == NULL; i++)
+    const bool is_named = name != NULL && name[0] != '\0';
+    mpi_guest guest;
+    guest_begin(&guest);
+    void *handle = is_named ? dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+    for (unsigned i = 0; !is_named && i < FILES_MAX && files[i] != NULL && handle == NULL; i++)
         handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    guest_end(&guest);
     return handle;
 }
 
@@ -185,22 +215,12 @@ static pen_status cannot_start(const pen_host *host, const char *why, const char
     return PEN_ERR_UNUSABLE;
 }
 
-/* An MPI installs handlers of signals, and its threads would take signals that are meant for the
- * program. So all signals are blocked meanwhile, and the handlers are put back. */
 static int init_as_guest(const mpi_library *mpi, int *level)
 {
-    struct sigaction before[SIGNALS];
-    sigset_t all, mask;
-    for (int i = 1; i < SIGNALS; i++)
-        if (sigaction(i, NULL, &before[i]) != 0)
-            before[i].sa_flags = -1;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &mask);
+    mpi_guest guest;
+    guest_begin(&guest);
     const int error = mpi->init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, level);
-    for (int i = 1; i < SIGNALS; i++)
-        if (before[i].sa_flags != -1)
-            (void)sigaction(i, &before[i], NULL);
-    (void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    guest_end(&guest);
     return error;
 }
 
