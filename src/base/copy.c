@@ -6,44 +6,53 @@
 
 #    include <x86intrin.h>
 
-/* The compiler makes one move or two of it, as the function's target says. */
-typedef long long wide __attribute__((vector_size(64), aligned(1), may_alias));
+typedef long long wide_32 __attribute__((vector_size(32), aligned(1), may_alias));
+typedef long long wide_64 __attribute__((vector_size(64), aligned(1), may_alias));
 
-enum { WIDE_LEN = sizeof(wide), TURN_LEN = 4 * sizeof(wide) };
+enum { WIDE_LEN = 64, TURN_LEN = 4 * WIDE_LEN };
 
-static inline __attribute__((always_inline)) void move_turn(char *to, const char *from)
+/* Copies WIDE_LEN bytes. The compiler does not make good moves of 32 bytes of a wider type. */
+static inline __attribute__((always_inline)) void move_one(char *to, const char *from, bool by_32)
 {
-    const wide *source = (const wide *)from;
-    const wide part0 = source[0], part1 = source[1], part2 = source[2], part3 = source[3];
-    wide *dest = (wide *)to;
-    dest[0] = part0;
-    dest[1] = part1;
-    dest[2] = part2;
-    dest[3] = part3;
+    if (!by_32) {
+        *(wide_64 *)to = *(const wide_64 *)from;
+        return;
+    }
+    const wide_32 *source = (const wide_32 *)from;
+    const wide_32 low = source[0], high = source[1];
+    ((wide_32 *)to)[0] = low;
+    ((wide_32 *)to)[1] = high;
+}
+
+static inline __attribute__((always_inline)) void move_turn(char *to, const char *from, bool by_32)
+{
+    for (size_t at = 0; at < TURN_LEN; at += WIDE_LEN)
+        move_one(to + at, from + at, by_32);
 }
 
 /* Moves to aligned places. The first move overlaps the start of these, and the last turn overlaps
  * their end. */
-static inline __attribute__((always_inline)) void move_all(char *to, const char *from, size_t len)
+static inline __attribute__((always_inline)) void move_all(char *to, const char *from, size_t len,
+                                                           bool by_32)
 {
     char *const last = to + len - TURN_LEN;
     const char *const last_from = from + len - TURN_LEN;
     const size_t skipped = WIDE_LEN - ((uintptr_t)to & (WIDE_LEN - 1));
-    *(wide *)to = *(const wide *)from;
+    move_one(to, from, by_32);
     from += skipped;
     for (to += skipped; to < last; to += TURN_LEN, from += TURN_LEN)
-        move_turn(to, from);
-    move_turn(last, last_from);
+        move_turn(to, from, by_32);
+    move_turn(last, last_from, by_32);
 }
 
 static __attribute__((target("avx"))) void move_32(char *to, const char *from, size_t len)
 {
-    move_all(to, from, len);
+    move_all(to, from, len, true);
 }
 
 static __attribute__((target("avx512f"))) void move_64(char *to, const char *from, size_t len)
 {
-    move_all(to, from, len);
+    move_all(to, from, len, false);
 }
 
 static void move_string(void *to, const void *from, size_t len)

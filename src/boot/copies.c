@@ -33,13 +33,14 @@ enum {
 
 static const size_t place_off = 8;
 
-/* The own caches get the first limit, everything the second. */
-static const uint64_t own_limit_ns = 900000, whole_limit_ns = 2400000;
+/* The own caches get the first limit, as time on a core, because other programs may have the core
+ * meanwhile. Memory of a different core gets the second. */
+static const uint64_t own_limit_ns = 1000000, other_limit_ns = 1400000;
 
 /* In hundredths. A way replaces memcpy if it takes at most WINS of memcpy's time altogether, and at
  * most LOSES at every place. A way past the caches takes at most PAST_WINS of the best time through
  * them. */
-enum { WINS = 97, LOSES = 103, PAST_WINS = 90 };
+enum { WINS = 97, LOSES = 103, LOSES_LITTLE = 110, PAST_WINS = 90 };
 
 static const struct {
     const char *word, *text;
@@ -95,18 +96,41 @@ static bool is_worth(const uint64_t *ns, unsigned way)
     return (way == PAST || pen_copy_usable((pen_copy_way)way)) && ns[way] <= HOPELESS * best_of(ns);
 }
 
+static uint64_t sum_of(const pen_copies_times *from, unsigned point, unsigned way)
+{
+    uint64_t sum = 0;
+    for (unsigned place = 0; place < places_of(point); place++)
+        sum += from->ns[point][place][way];
+    return sum;
+}
+
+/* Returns the limit of a way's time at one place, in hundredths of memcpy's. It is higher if it
+ * halves the time altogether, because a few measurements on a busy host vary by more than LOSES. */
+static unsigned allowed(const pen_copies_times *from, unsigned point, unsigned way)
+{
+    const unsigned full = point < PLACES_POINTS ? point : PLACES_POINTS - 1;
+    return 2 * sum_of(from, full, way) <= sum_of(from, full, PEN_COPY_LIBC) ? LOSES_LITTLE : LOSES;
+}
+
 /* The time that a way takes at all places of a point. Returns UINT64_MAX if it was not measured, or
  * if it loses to memcpy at any place. */
 static uint64_t cost(const pen_copies_times *from, unsigned point, unsigned way)
 {
-    uint64_t sum = 0;
     for (unsigned place = 0; place < places_of(point); place++) {
         const uint64_t *ns = from->ns[point][place];
-        if (ns[way] == 0 || ns[way] * 100 > ns[PEN_COPY_LIBC] * LOSES)
+        if (ns[way] == 0 || ns[way] * 100 > ns[PEN_COPY_LIBC] * allowed(from, point, way))
             return UINT64_MAX;
-        sum += ns[way];
     }
-    return sum;
+    return sum_of(from, point, way);
+}
+
+/* Whether a way was measured once only at some place, because another way is much faster there. */
+static bool is_hopeless(const pen_copies_times *from, unsigned point, unsigned way)
+{
+    for (unsigned place = 0; place < places_of(point); place++)
+        if (from->ns[point][place][way] > HOPELESS * best_of(from->ns[point][place]))
+            return true;
+    return false;
 }
 
 static bool wins(uint64_t cost, uint64_t over, unsigned hundredths)
@@ -114,12 +138,15 @@ static bool wins(uint64_t cost, uint64_t over, unsigned hundredths)
     return cost != UINT64_MAX && over != UINT64_MAX && cost * 100 <= over * hundredths;
 }
 
-/* Whether a way wins over memcpy at the point. If that was measured at one place only, the way also
- * has to win at the longest copies that were measured at all places. */
+/* Whether a way wins over memcpy at the point. If that was measured at one place only, the way has
+ * to win at the longest copies that were measured at all places, and must not lose here. */
 static bool is_better(const pen_copies_times *from, unsigned point, unsigned way)
 {
-    return wins(cost(from, point, way), cost(from, point, PEN_COPY_LIBC), WINS) &&
-           (point < PLACES_POINTS || is_better(from, PLACES_POINTS - 1, way));
+    if (is_hopeless(from, point, way))
+        return false;
+    if (point >= PLACES_POINTS)
+        return cost(from, point, way) != UINT64_MAX && is_better(from, PLACES_POINTS - 1, way);
+    return wins(cost(from, point, way), cost(from, point, PEN_COPY_LIBC), WINS);
 }
 
 /* Chooses the way of a class, which has to win at both ends of it. Classes after the last point are
@@ -184,7 +211,7 @@ static unsigned round_own(pen_copies_times *out, char *to, const char *from, uin
             for (unsigned way = 0; way < PEN_COPY_WAYS; way++) {
                 if (!is_worth(best, way))
                     continue;
-                if (pen_now_ns() > until_ns)
+                if (pen_cpu_ns() > until_ns)
                     return point;
                 keep_best(&best[way],
                           time_own((pen_copy_way)way, to + place * place_off, from, len_of(point)));
@@ -383,16 +410,15 @@ typedef struct buffers {
 
 static void measure(uint32_t ranks, pen_copy_table *out)
 {
-    const uint64_t begun_ns = pen_now_ns();
     buffers *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (b == MAP_FAILED)
         return;
     const uint64_t forced = pen_switches_forced();
-    measure_own(b->to, b->from, begun_ns + own_limit_ns, out);
+    measure_own(b->to, b->from, pen_cpu_ns() + own_limit_ns, out);
     /* If other programs want this core, the reader would wait for its core, too. */
     if (ranks > 1 && pen_switches_forced() == forced)
-        measure_other(&b->shared, b->from, b->to, begun_ns + whole_limit_ns, out);
+        measure_other(&b->shared, b->from, b->to, pen_now_ns() + other_limit_ns, out);
     (void)munmap(b, sizeof(*b));
 }
 

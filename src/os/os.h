@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 
 uint64_t pen_now_ns(void); /* CLOCK_MONOTONIC */
+uint64_t pen_cpu_ns(void); /* the time that this thread has had a core */
 
 /* A clock lent by the creator of a job. Modules between os/ and api/ use no clock but this, so
  * that a simulation can provide virtual time. */

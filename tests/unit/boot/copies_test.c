@@ -82,6 +82,41 @@ static void way_that_loses_at_one_place_is_not_taken(void **state)
     assert_int_equal(table.own[2], PEN_COPY_STRING);
 }
 
+/* Longer copies are measured at one place only, where all ways are alike. */
+static void way_that_wins_at_shorter_lengths_is_taken_for_long_ones(void **state)
+{
+    (void)state;
+    pen_copies_times times = alike();
+    pen_copy_table table = { 0 };
+    for (unsigned point = 0; point < 5; point++)
+        times.ns[point][1][PEN_COPY_MOVES_32] = USUAL / 10;
+    pen_copies_judge_own(&times, &table);
+    assert_int_equal(table.own[PEN_COPY_CLASSES - 1], PEN_COPY_MOVES_32);
+    times.ns[PEN_COPY_CLASSES - 1][0][PEN_COPY_MOVES_32] = USUAL * 111 / 100;
+    pen_copies_judge_own(&times, &table);
+    assert_int_equal(table.own[PEN_COPY_CLASSES - 1], PEN_COPY_LIBC);
+}
+
+/* Times of what is not repeated vary. */
+static void way_that_another_halves_is_not_taken(void **state)
+{
+    (void)state;
+    pen_copies_times times = alike();
+    pen_copy_table table = { 0 };
+    set(&times, PEN_COPY_STRING, USUAL * 9 / 10);
+    for (unsigned point = 0; point < PEN_COPIES_POINTS_MAX; point++)
+        times.ns[point][1][PEN_COPY_MOVES_64] = USUAL / 10;
+    set(&times, PEN_COPY_LIBC, USUAL);
+    pen_copies_judge_own(&times, &table);
+    for (unsigned class = 0; class < PEN_COPY_CLASSES; class ++)
+        assert_int_equal(table.own[class], PEN_COPY_MOVES_64);
+    for (unsigned point = 0; point < PEN_COPIES_POINTS_MAX; point++)
+        times.ns[point][0][PEN_COPY_MOVES_64] = USUAL * 2; /* it loses elsewhere */
+    pen_copies_judge_own(&times, &table);
+    for (unsigned class = 0; class < PEN_COPY_CLASSES; class ++)
+        assert_int_equal(table.own[class], PEN_COPY_LIBC);
+}
+
 /* As if time had been up. */
 static void lengths_that_were_not_measured_follow_the_longest_that_were(void **state)
 {
@@ -193,6 +228,8 @@ int main(void)
         cmocka_unit_test(way_that_wins_by_too_little_is_not_taken),
         cmocka_unit_test(best_way_that_wins_is_taken),
         cmocka_unit_test(way_that_loses_at_one_place_is_not_taken),
+        cmocka_unit_test(way_that_wins_at_shorter_lengths_is_taken_for_long_ones),
+        cmocka_unit_test(way_that_another_halves_is_not_taken),
         cmocka_unit_test(lengths_that_were_not_measured_follow_the_longest_that_were),
         cmocka_unit_test(way_that_loses_at_shorter_lengths_is_not_taken_for_long_ones),
         cmocka_unit_test(past_the_caches_only_if_it_wins_by_a_tenth),
