@@ -19,8 +19,8 @@ enum {
 };
 
 /* If GASNet's clients know a conduit by a name, the conduit has that name: see compat/conduits.
- * These words are aliases: shm is the name of the module in src, ibv is the conduit for InfiniBand of
- * other implementations. */
+ * These words are aliases: shm is the name of the module in src, ibv is the conduit for InfiniBand
+ * of other implementations. */
 static const struct {
     const char *word, *name;
 } other_words[] = { { "shm", "smp" }, { "ibv", "ucx" } };
