@@ -484,6 +484,23 @@ static void frames_wait_for_their_lane(void **state)
     link_end(&link);
 }
 
+static void frames_of_a_lost_peer_come_before_the_news(void **state)
+{
+    (void)state;
+    ofi_link link;
+    unsigned char bytes[1024];
+    link_init(&link);
+    assert_int_equal(post(&link, 1, PEN_LANE_REQUEST, 100), PEN_POST_DONE);
+    fake.end_error = FI_ECONNRESET;
+    assert_true(arrive(bytes, frame_bytes(bytes, 1, PEN_LANE_REQUEST, 0, 100)));
+    assert_true(arrive(bytes, frame_bytes(bytes, 1, PEN_LANE_CONTROL, 1, 100)));
+    assert_int_equal(poll_lanes(&link, 7, 1), 1);
+    assert_int_equal(fake.lost[1], 0);
+    assert_int_equal(poll_lanes(&link, 7, 9), 1);
+    assert_int_equal(fake.lost[1], 1);
+    link_end(&link);
+}
+
 /* ---- all together, by chance ----------------------------------------------------------------- */
 
 static void step(ofi_link *link, uint32_t *arrived)
@@ -552,6 +569,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_peer_that_fails_is_lost_once),
         cmocka_unit_test(strangers_are_dropped_and_counted),
         cmocka_unit_test(frames_wait_for_their_lane),
+        cmocka_unit_test(frames_of_a_lost_peer_come_before_the_news),
         cmocka_unit_test(each_frame_goes_once_and_comes_once),
     };
     if (argc > 1) {

@@ -47,10 +47,10 @@ static struct fake {
     unsigned contexts, workers, addresses, configs; /* that exist */
     unsigned endpoints;
     size_t address_len, alignment;
-    bool is_persistent, has_fd, is_armed;
+    bool is_persistent, has_fd, is_armed, is_stuck; /* is_stuck: no send ends */
     ucp_am_recv_callback_t arrived;
     void *arrived_arg;
-    request *late[MOST];
+    request *late[MOST], *flush;
     unsigned late_count, requests; /* requests: not yet freed */
     message coming[MOST];
     unsigned coming_first, coming_count;
@@ -292,13 +292,31 @@ static unsigned worker_progress(ucp_worker_h worker)
     (void)worker;
     assert_int_equal(fake.workers, 1);
     fake.is_armed = false;
-    if (fake.late_count != 0 && dice(2) == 0)
+    if (fake.flush != NULL && fake.late_count == 0) {
+        request *made = fake.flush;
+        fake.flush = NULL;
+        made->done(made, UCS_OK, made->user);
+    } else if (fake.late_count != 0 && !fake.is_stuck && dice(2) == 0)
         end_one_send(UCS_OK);
     else if (fake.coming_first < fake.coming_count)
         hand_over();
     else
         return 0;
     return 1;
+}
+
+/* Ends when all sends have ended, at the next progress. */
+static ucs_status_ptr_t worker_flush(ucp_worker_h worker, const ucp_request_param_t *param)
+{
+    (void)worker;
+    if (fake.late_count == 0)
+        return NULL;
+    request *made = malloc(sizeof *made);
+    assert_non_null(made);
+    *made = (request){ .done = param->cb.send, .user = param->user_data };
+    fake.requests++;
+    fake.flush = made;
+    return made;
 }
 
 static const char *status_string(ucs_status_t status)
@@ -324,6 +342,7 @@ pen_status ucx_library_open(const pen_host *host, const char *name, ucx_library 
                           .worker_get_efd = worker_get_efd,
                           .worker_arm = worker_arm,
                           .worker_progress = worker_progress,
+                          .worker_flush = worker_flush,
                           .set_am_handler = set_am_handler,
                           .ep_create = ep_create,
                           .am_send = am_send,

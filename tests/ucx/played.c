@@ -62,8 +62,17 @@ static void peer_lost(void *ctx, pen_peer peer, pen_status why)
 
 static uint64_t now_ns(void *ctx)
 {
+    static uint64_t now;
     (void)ctx;
-    return 1000;
+    return now += 1000000;
+}
+
+static bool is_orderly; /* the end of the job */
+
+static bool orderly(void *ctx)
+{
+    (void)ctx;
+    return is_orderly;
 }
 
 static __attribute__((format(printf, 3, 4))) void log_line(void *ctx, int level, const char *format,
@@ -80,6 +89,7 @@ static const pen_host host = { .alloc = take,
                                .deliver = deliver,
                                .peer_lost = peer_lost,
                                .now_ns = now_ns,
+                               .orderly = orderly,
                                .log = log_line,
                                .counters = &counters };
 
@@ -237,6 +247,29 @@ static void a_worker_with_unsent_frames_stays(void **state)
     }
 }
 
+static void in_an_orderly_end_the_last_frames_leave(void **state)
+{
+    (void)state;
+    pen_link *link = start();
+    is_orderly = true;
+    fake.late_in_8 = 8;
+    for (unsigned i = 0; i < 50; i++)
+        assert_int_equal(post(link, i % PEERS, PEN_LANE_CONTROL, 100), PEN_POST_DONE);
+    link->ops->close(link);
+    expect_nothing_left();
+    assert_int_equal(fake.late_count, 0);
+    link = start();
+    fake.late_in_8 = 8;
+    fake.is_stuck = true; /* a peer does not read */
+    assert_int_equal(post(link, 1, PEN_LANE_CONTROL, 100), PEN_POST_DONE);
+    link->ops->close(link); /* gives up after a second */
+    is_orderly = false;
+    assert_int_equal(fake.workers, 1);
+    assert_memory_equal(fake.late[0]->bytes, fake.late[0]->copy, fake.late[0]->len);
+    free(fake.late[0]);
+    free(fake.flush);
+}
+
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 static void a_rank_sleeps_only_if_nothing_has_come(void **state)
@@ -261,6 +294,24 @@ static void a_rank_sleeps_only_if_nothing_has_come(void **state)
     assert_int_equal(poll_lanes(link, 7, 9), 0);
     assert_int_equal(fake.lost[1], 1);
     assert_true(link->wait->arm(link));
+    link->ops->close(link);
+    expect_nothing_left();
+}
+
+static void frames_of_a_lost_peer_come_before_the_news(void **state)
+{
+    (void)state;
+    pen_link *link = start();
+    fake.late_in_8 = 8;
+    assert_int_equal(post(link, 1, PEN_LANE_REQUEST, 100), PEN_POST_DONE);
+    arrive(1, PEN_LANE_CONTROL, 16);
+    arrive(1, PEN_LANE_REQUEST, 16);
+    end_one_send(UCS_ERR_CONNECTION_RESET);
+    assert_int_equal(poll_lanes(link, 7, 1), 1);
+    assert_int_equal(fake.lost[1], 0);
+    assert_false(link->wait->arm(link));
+    assert_int_equal(poll_lanes(link, 7, 9), 1);
+    assert_int_equal(fake.lost[1], 1);
     link->ops->close(link);
     expect_nothing_left();
 }
@@ -352,6 +403,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(peers_must_have_the_same_settings),
         cmocka_unit_test(what_has_come_goes_back_at_the_end),
         cmocka_unit_test(a_worker_with_unsent_frames_stays),
+        cmocka_unit_test(in_an_orderly_end_the_last_frames_leave),
+        cmocka_unit_test(frames_of_a_lost_peer_come_before_the_news),
         cmocka_unit_test(a_rank_sleeps_only_if_nothing_has_come),
         cmocka_unit_test(without_a_descriptor_a_rank_naps),
         cmocka_unit_test(each_frame_goes_once_and_comes_once),

@@ -222,15 +222,13 @@ static void tend(ofi_link *link)
         send_waiting(link);
     if (pen_unlikely(link->unposted != 0) && ofi_buffers_post(link) != 0)
         link->net.bad_frame++;
-    if (pen_unlikely(pen_net_has_news(&link->net)))
-        pen_net_tell(&link->net, &link->lock);
 }
 
 unsigned ofi_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     ofi_link *link = ofi_of(base);
     ofi_arrival arrivals[OFI_ENTRIES];
-    bool has_read = true;
+    bool has_read = true, has_news = false;
     unsigned delivered = 0;
     if (pen_unlikely(link->stash.total != 0))
         delivered = pen_lanes_deliver(&link->stash, base->host, lanes, budget);
@@ -238,9 +236,16 @@ unsigned ofi_poll(pen_link *base, unsigned lanes, unsigned budget)
         pen_lock_take(&link->lock);
         tend(link);
         const unsigned count = take_arrived(link, arrivals, budget - delivered, &has_read);
+        has_news = pen_net_has_news(&link->net);
         pen_lock_drop(&link->lock);
         for (unsigned i = 0; i < count; i++)
             delivered += hand_or_stash(link, &arrivals[i], lanes);
+    }
+    /* A peer that left in order is lost, too; its last frames say why, so they come first. */
+    if (pen_unlikely(has_news) && !has_read && delivered < budget) {
+        pen_lock_take(&link->lock);
+        pen_net_tell(&link->net, &link->lock);
+        pen_lock_drop(&link->lock);
     }
     return delivered;
 }

@@ -8,6 +8,7 @@
 #include "link/netlib.h"
 #include "os/lock.h"
 
+#include <sched.h>
 #include <string.h>
 
 enum {
@@ -15,6 +16,7 @@ enum {
     ARM_TRIES = 3,
     NAP_NS = 50000, /* a sleeper without UCX's descriptor polls again after this time */
 };
+#define DRAIN_NS UINT64_C(1000000000) /* time for the last frames to leave in an orderly end */
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -146,11 +148,12 @@ static void arrival_give(ucx_link *link, ucx_arrival *arrival)
 
 /* ---- polling --------------------------------------------------------------------------------- */
 
-static ucx_arrival *next_arrival(ucx_link *link, unsigned lanes)
+/* Returns the list of a lane among these that has a frame, or NULL. */
+static ucx_list *first_list(ucx_link *link, unsigned lanes)
 {
     for (unsigned i = PEN_LANES; i-- > 0;) {
         if ((lanes & PEN_LANE_BIT(i)) != 0 && link->arrived[i].first != NULL)
-            return list_take(&link->arrived[i]);
+            return &link->arrived[i];
     }
     return NULL;
 }
@@ -162,18 +165,18 @@ unsigned ucx_poll(pen_link *base, unsigned lanes, unsigned budget)
     pen_lock_take(&link->lock);
     for (unsigned i = 0; i < PROGRESS_MAX && link->ucx.worker_progress(link->worker) != 0; i++)
         continue; /* UCX's own events are none of the engine's */
-    if (pen_unlikely(pen_net_has_news(&link->net)))
-        pen_net_tell(&link->net, &link->lock);
-    while (delivered < budget) {
-        ucx_arrival *arrival = next_arrival(link, lanes);
-        if (arrival == NULL)
-            break;
+    ucx_list *list;
+    while (delivered < budget && (list = first_list(link, lanes)) != NULL) {
+        ucx_arrival *arrival = list_take(list);
         pen_lock_drop(&link->lock);
         pen_net_hand(base->host, &arrival->word, arrival->data);
         pen_lock_take(&link->lock);
         arrival_give(link, arrival);
         delivered++;
     }
+    /* A peer that left in order is lost, too; its last frames say why, so they come first. */
+    if (pen_unlikely(pen_net_has_news(&link->net)) && first_list(link, lanes) == NULL)
+        pen_net_tell(&link->net, &link->lock);
     pen_lock_drop(&link->lock);
     return delivered;
 }
@@ -182,14 +185,6 @@ unsigned ucx_poll(pen_link *base, unsigned lanes, unsigned budget)
 
 static int wait_fd(pen_link *base) { return ucx_of(base)->fd; }
 
-static bool has_arrivals(const ucx_link *link)
-{
-    for (unsigned lane = 0; lane < PEN_LANES; lane++)
-        if (link->arrived[lane].first != NULL)
-            return true;
-    return link->net.lost != 0;
-}
-
 static bool wait_arm(pen_link *base)
 {
     ucx_link *link = ucx_of(base);
@@ -197,7 +192,9 @@ static bool wait_arm(pen_link *base)
         return true;
     bool is_armed = false;
     pen_lock_take(&link->lock);
-    for (unsigned i = 0; i < ARM_TRIES && !is_armed && !has_arrivals(link); i++) {
+    for (unsigned i = 0; i < ARM_TRIES && !is_armed && link->net.lost == 0 &&
+                         first_list(link, PEN_LANES_ALL) == NULL;
+         i++) {
         is_armed = link->ucx.worker_arm(link->worker) == UCS_OK;
         if (!is_armed)
             (void)link->ucx.worker_progress(link->worker);
@@ -219,6 +216,37 @@ const pen_wait_ops ucx_wait = { .fd = wait_fd, .arm = wait_arm };
 const pen_due_ops ucx_due = { .due_ns = due_ns };
 
 /* ---- closing --------------------------------------------------------------------------------- */
+
+typedef struct flush {
+    ucx_link *link;
+    bool is_over;
+} flush;
+
+static void on_flushed(void *request, ucs_status_t status, void *user)
+{
+    (void)status; /* with a peer that is lost there is nothing to wait for */
+    flush *of = user;
+    of->is_over = true;
+    of->link->ucx.request_free(request);
+}
+
+bool ucx_drain(ucx_link *link)
+{
+    const pen_host *host = link->base.host;
+    const uint64_t end_ns = host->now_ns(host->ctx) + DRAIN_NS;
+    flush all = { .link = link };
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = on_flushed,
+        .user_data = &all,
+    };
+    if (!UCS_PTR_IS_PTR(link->ucx.worker_flush(link->worker, &param)))
+        return link->net.pending == 0;
+    while (!all.is_over && host->now_ns(host->ctx) < end_ns)
+        if (link->ucx.worker_progress(link->worker) == 0)
+            sched_yield();
+    return all.is_over && link->net.pending == 0;
+}
 
 void ucx_arrivals_close(ucx_link *link)
 {

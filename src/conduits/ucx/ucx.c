@@ -83,7 +83,9 @@ static void ucx_close(pen_link *base)
 {
     ucx_link *link = ucx_of(base);
     const pen_host *host = base->host;
-    const bool is_left = link->net.pending != 0;
+    /* in an orderly end the peers wait for the last frames */
+    const bool is_left = link->worker != NULL && host->orderly(host->ctx) ? !ucx_drain(link)
+                                                                          : link->net.pending != 0;
     if (link->worker != NULL) {
         ucx_arrivals_close(link);
         if (!is_left)

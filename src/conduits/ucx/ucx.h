@@ -32,6 +32,7 @@
     X(worker_get_efd, ucp_worker_get_efd)                 \
     X(worker_arm, ucp_worker_arm)                         \
     X(worker_progress, ucp_worker_progress)               \
+    X(worker_flush, ucp_worker_flush_nbx)                 \
     X(set_am_handler, ucp_worker_set_am_recv_handler)     \
     X(ep_create, ucp_ep_create)                           \
     X(am_send, ucp_am_send_nbx)                           \
@@ -107,6 +108,10 @@ unsigned ucx_poll(pen_link *base, unsigned lanes, unsigned budget);
 /* Is given to UCX; it keeps the frame for the next poll. */
 ucs_status_t ucx_on_arrival(void *owner, const void *header, size_t header_len, void *data,
                             size_t len, const ucp_am_recv_param_t *param);
+
+/* Waits up to a second until UCX has handed all frames to the network. Returns false if it still
+ * has some; then the worker may not be touched any more. */
+bool ucx_drain(ucx_link *link);
 
 /* Frees what has arrived; the worker is still there. */
 void ucx_arrivals_close(ucx_link *link);
