@@ -43,7 +43,7 @@ int pen_stats_read(pen_stats *out, size_t len)
 static bool read_peer(pen_job *job, uint32_t jobrank, pen_peer_counters *out)
 {
     enum { YIELDS = 1000, NAPS = 10000 };
-    const struct timespec nap = { .tv_nsec = 100 * 1000 };
+    const struct timespec nap = { .tv_nsec = 100000 };
     pen_link *link = job->routes[jobrank].port->link;
     for (unsigned i = 0; link->count != NULL && jobrank != job->rank && i < YIELDS + NAPS; i++) {
         if (link->count->peer(link, job->routes[jobrank].peer, out))
