@@ -325,13 +325,18 @@ typedef struct pen_credit_source {
      * shown. */
     uint32_t granted, shown;
     uint8_t before_count;
-    bool urgent;        /* return recovered credits at once */
     bool recall_wanted; /* a recall has to be sent */
     bool recall_open;   /* a recall has to be sent, or is sent and not answered */
     bool asked_in_vain; /* loan: the peer had no credit to give in this epoch */
-    bool epoch_ended;   /* loan: the end of the epoch is not yet reported */
-    bool has_enough;    /* activity: no other peer had credits for it in this period */
-    uint32_t told;      /* the quota that the peer knows after all messages */
+    union {
+        struct {
+            bool urgent;      /* return recovered credits at once */
+            bool epoch_ended; /* loan: the end of the epoch is not yet reported */
+        };
+        uint16_t calls_for_ride; /* both, in one comparison: each frame to the peer makes it */
+    };
+    bool has_enough; /* activity: no other peer had credits for it in this period */
+    uint32_t told;   /* the quota that the peer knows after all messages */
     uint32_t before[PEN_CREDIT_CONTROL_MAX]; /* `granted` before each grant in a control packet,
                                                 oldest first */
     uint16_t requested;                      /* loan: how often it lacked credits recently */
@@ -462,7 +467,7 @@ static inline bool pen_credit_receiver_is_worth_a_ride(const pen_credit_receiver
                                                        uint32_t peer_i)
 {
     const pen_credit_source *peer = &receiver->peers[peer_i];
-    return peer->urgent || peer->epoch_ended || peer->recovered >= peer->worth_a_ride;
+    return peer->calls_for_ride != 0 || peer->recovered >= peer->worth_a_ride;
 }
 
 /* Notes the stall if it has just begun. */

@@ -273,7 +273,7 @@ static void grant(pen_credit_receiver *receiver, uint32_t peer_i, uint32_t count
     peer->recovered -= count;
     peer->exposed += count;
     peer->granted += count;
-    peer->urgent = peer->epoch_ended = false;
+    peer->calls_for_ride = 0;
 }
 
 /* Returns false if there are no longer credits to ask back. */

@@ -50,9 +50,9 @@ static const row rows[] = {
     { "take a Short reply", 218, 229, PEN_LANE_REPLY, 0, ROW_POLL },
     { "take a Medium request, 16 bytes", 243, 254, PEN_LANE_REQUEST, 16, ROW_POLL },
     { "take a Medium request, 256 bytes", 1210, 1224, PEN_LANE_REQUEST, 256, ROW_POLL },
-    { "round trip of Shorts", 1289, 1337, PEN_LANE_REQUEST, 0, ROW_TRIP },
-    { "round trip of Mediums, 16 bytes", 1449, 1497, PEN_LANE_REQUEST, 16, ROW_TRIP },
-    { "round trip of Mediums, 256 bytes", 6043, 6105, PEN_LANE_REQUEST, 256, ROW_TRIP },
+    { "round trip of Shorts", 1290, 1338, PEN_LANE_REQUEST, 0, ROW_TRIP },
+    { "round trip of Mediums, 16 bytes", 1450, 1498, PEN_LANE_REQUEST, 16, ROW_TRIP },
+    { "round trip of Mediums, 256 bytes", 6048, 6110, PEN_LANE_REQUEST, 256, ROW_TRIP },
 };
 /* clang-format on */
 

@@ -329,6 +329,7 @@ long syscall(long number, ...)
         { SYS_membarrier, "syscall(membarrier)" },
         { SYS_close_range, "syscall(close_range)" },
         { SYS_pidfd_open, "syscall(pidfd_open)" },
+        { SYS_clone, "syscall(clone)" },
     };
     static long (*real)(long, ...);
     LONGS(number, 6);

@@ -55,6 +55,7 @@ TOLERATED = (
     ('syscall(futex) recv read poll ppoll epoll_wait waitpid getrandom', ALL, 'interrupted: looked or asked again'),
     ('syscall(membarrier)', RANK, 'every sender fences instead'),
     ('syscall(close_range)', ('self-fork',), 'descriptors are closed one by one'),
+    ('syscall(clone)', ARENA, 'bytes for another core are copied as for the own one, without a measurement'),
     ('syscall(pidfd_open)', LAUNCHING, 'deaths are not waited for to put cause before effect'),
     ('setrlimit sigaction pthread_sigmask', LAUNCHING, 'put back as they were by a launcher that is about to end'),
 )
