@@ -333,7 +333,7 @@ typedef struct pen_credit_source {
             bool urgent;      /* return recovered credits at once */
             bool epoch_ended; /* loan: the end of the epoch is not yet reported */
         };
-        uint16_t calls_for_ride; /* both, in one comparison: each frame to the peer makes it */
+        uint16_t calls_for_ride; /* each frame to the peer compares both at once */
     };
     bool has_enough; /* activity: no other peer had credits for it in this period */
     uint32_t told;   /* the quota that the peer knows after all messages */

@@ -127,7 +127,7 @@ static void bytes_travel_in_pieces(void **state)
     for (unsigned i = 0; i < 4; i++)
         answer("cmd=put_result rc=0 msg=success\n");
     assert_null(pen_pmi_put_bytes(&pmi, bytes, sizeof bytes));
-    char said[4096];
+    char said[65536];
     (void)snprintf(said, sizeof said, "%s", heard());
     assert_ptr_equal(strstr(said, "cmd=put kvsname=kvs_7 key=penstock-len-1-0 value=600\n"), said);
     char *saved = NULL, reply[2048];
