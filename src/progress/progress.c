@@ -144,6 +144,31 @@ void pen_progress_close(pen_progress *progress)
     pen_progress_leave_thread(progress);
 }
 
+static void drop_ports(pen_progress *progress, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        pen_lock_drop(&progress->ports[i].post_lock);
+        pen_lock_drop(&progress->ports[i].poll_lock);
+    }
+}
+
+/* Messages are counted under the locks of the ports that carry them, with plain stores. Returns
+ * false and holds nothing if another thread has one of the locks. */
+static bool try_all_ports(pen_progress *progress)
+{
+    for (uint32_t i = 0; i < progress->port_count; i++) {
+        pen_port *port = &progress->ports[i];
+        if (pen_lock_try(&port->poll_lock)) {
+            if (pen_lock_try(&port->post_lock))
+                continue;
+            pen_lock_drop(&port->poll_lock);
+        }
+        drop_ports(progress, i);
+        return false;
+    }
+    return true;
+}
+
 /* At most once every SHOWN_EVERY_NS, so that ranks that nap often do not copy each time. */
 static void show_counters(pen_progress *progress)
 {
@@ -154,14 +179,17 @@ static void show_counters(pen_progress *progress)
     /* relaxed, here and below: people read each number by itself */
     if (now_ns - atomic_load_explicit(&shown->seen_ns, memory_order_relaxed) < SHOWN_EVERY_NS)
         return;
-    const uint64_t *from = (const uint64_t *)(const void *)progress->counters;
-    for (size_t i = 0; i < PEN_COUNTER_COUNT; i++)
-        atomic_store_explicit(&shown->counters[i], __atomic_load_n(&from[i], __ATOMIC_RELAXED),
-                              memory_order_relaxed);
     const void *inside = progress->concurrency == PEN_ALONE
                              ? (const void *)&progress->polling
                              : (const void *)&progress->ports[0].poll_lock.word;
     atomic_store_explicit(&shown->inside_at, (uintptr_t)inside, memory_order_relaxed);
+    if (!try_all_ports(progress))
+        return;
+    const uint64_t *from = (const uint64_t *)(const void *)progress->counters;
+    for (size_t i = 0; i < PEN_COUNTER_COUNT; i++)
+        atomic_store_explicit(&shown->counters[i], __atomic_load_n(&from[i], __ATOMIC_RELAXED),
+                              memory_order_relaxed);
+    drop_ports(progress, progress->port_count);
     atomic_store_explicit(&shown->seen_ns, now_ns, memory_order_relaxed);
 }
 
@@ -204,10 +232,11 @@ static unsigned poll_port(pen_port *port)
             lanes &= ~PEN_LANE_BIT(PEN_LANE_REQUEST);
     }
     handled += port->link->ops->poll(port->link, lanes, PEN_POLL_BUDGET);
-    if (handled != 0)
-        pen_port_count(port, handled);
+    const bool is_due = handled != 0 && pen_port_count(port, handled);
     note_poller(port, 0);
     pen_lock_drop(&port->poll_lock);
+    if (is_due)
+        pen_progress_publish(port->progress);
     return handled;
 }
 
@@ -236,11 +265,12 @@ static bool sweep_port(pen_port *port, unsigned *handled)
         total += found;
         quiet = found == 0 ? quiet + 1 : 0;
     }
-    if (total != 0)
-        pen_port_count(port, total);
+    const bool is_due = total != 0 && pen_port_count(port, total);
     *handled += total;
     note_poller(port, 0);
     pen_lock_drop(&port->poll_lock);
+    if (is_due)
+        pen_progress_publish(port->progress);
     return true;
 }
 

@@ -210,19 +210,20 @@ static inline bool pen_progress_is_swept(const pen_progress *progress, uint32_t 
     return (int32_t)(done - ticket) >= 0;
 }
 
-/* Copies events and counters to the host page, for reports. */
+/* Copies events and counters to the host page, for reports. The counters stay as they were if
+ * another thread has a port's lock. The caller holds no lock of a port. */
 PEN_COLD void pen_progress_publish(pen_progress *progress);
 unsigned pen_progress_poll_ports(pen_progress *progress);
 
-/* For progress/ only: adds to the port's events, and publishes them every PUBLISH_EVERY. */
-static inline void pen_port_count(pen_port *port, unsigned handled)
+/* For progress/ only: adds to the port's events. Returns true every PUBLISH_EVERY events; the
+ * caller then publishes, after it has dropped the port's locks. */
+static inline bool pen_port_count(pen_port *port, unsigned handled)
 {
     enum { PUBLISH_EVERY = 256 }; /* events; a power of two */
     /* relaxed: see handled; only people read it */
     uint64_t before = atomic_load_explicit(&port->handled, memory_order_relaxed);
     atomic_store_explicit(&port->handled, before + handled, memory_order_relaxed);
-    if (pen_unlikely(((before + handled) ^ before) >= PUBLISH_EVERY))
-        pen_progress_publish(port->progress);
+    return pen_unlikely(((before + handled) ^ before) >= PUBLISH_EVERY);
 }
 
 /* May the calling thread poll? For code that may run below a handler, such as the end of the
@@ -243,8 +244,8 @@ static inline unsigned pen_progress_poll(pen_progress *progress)
     progress->polling = true;
     unsigned handled = link->ops->poll(link, PEN_LANES_ALL, PEN_POLL_BUDGET);
     progress->polling = false;
-    if (pen_unlikely(handled != 0))
-        pen_port_count(&progress->ports[0], handled);
+    if (pen_unlikely(handled != 0) && pen_port_count(&progress->ports[0], handled))
+        pen_progress_publish(progress);
     return handled;
 }
 

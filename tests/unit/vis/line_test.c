@@ -12,6 +12,7 @@ enum { MEMORY_LEN = 32768, GAP = 3, COUNT_MAX = 9 };
 
 static char peer[MEMORY_LEN], own[MEMORY_LEN], expected[MEMORY_LEN];
 static pen_mapped rows[2];
+static pen_job job;
 static pen_team team;
 
 /* The peer's memory is mapped here `delta` above its own addresses. */
@@ -22,7 +23,8 @@ static void map(void)
     const uintptr_t elsewhere = 0x10000;
     rows[1] = (pen_mapped){ elsewhere, MEMORY_LEN, (intptr_t)((uintptr_t)peer - elsewhere), 0 };
     team =
-        (pen_team){ .view = { .size = 3, .mapped_first = 1, .mapped_count = 2, .mapped = rows } };
+        (pen_team){ .job = &job,
+                    .view = { .size = 3, .mapped_first = 1, .mapped_count = 2, .mapped = rows } };
     team.view.rank = 1;
 }
 
