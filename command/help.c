@@ -51,8 +51,10 @@ static const char perf_text[] =
     "  --mode seq|par        the thread mode of the program that measures (default seq)\n"
     "  --json                print one JSON object for each line of the table\n"
     "  --quick               fewer and shorter measurements\n"
-    "  --conduit C, --timeout T\n"
-    "                        as for `penstock run`\n"
+    "  --hosts A,B, --hostfile FILE, --conduit C, --timeout T\n"
+    "                        as for `penstock run`; with -n 2 --hosts A,B ranks 0 and 1 are on "
+    "different\n"
+    "                        hosts\n"
     "\n"
     "A figure is the median of several blocks of operations. Measure on an idle machine.\n";
 

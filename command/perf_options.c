@@ -95,8 +95,9 @@ static bool take_operation(parser *p, char *word, bool *unknown)
     return false;
 }
 
-static const char *const known[] = { "-n",        "--json",    "--quick", "--max", "--mode",
-                                     "--conduit", "--timeout", "--help",  NULL };
+static const char *const known[] = { "-n",        "--json",  "--quick",    "--max",
+                                     "--mode",    "--hosts", "--hostfile", "--conduit",
+                                     "--timeout", "--help",  NULL };
 
 void perf_option_print_words(FILE *out)
 {

@@ -59,15 +59,20 @@ static void arguments_read(int argc, char **argv)
         perf_refuse("the first argument is rows or the name of a table");
 }
 
-/* Rank r stays on the r-th processor that we may use, in turn. */
+/* The ranks of a host stay on the processors that they may use, in turn. */
 static void pin(void)
 {
+    gex_RankInfo_t *on_host;
+    gex_Rank_t count, mine;
+    gex_System_QueryHostInfo(&on_host, &count, &mine);
+    for (gex_Rank_t i = 0; i < count; i++)
+        perf.peer_on_host |= on_host[i].gex_jobrank == perf.peer;
     cpu_set_t allowed, one;
     CPU_ZERO(&one);
     if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
         return;
     perf.cores = (unsigned)CPU_COUNT(&allowed);
-    unsigned skip = perf.rank % perf.cores;
+    unsigned skip = mine % perf.cores;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &allowed) && skip-- == 0)
             CPU_SET(cpu, &one);
@@ -137,7 +142,7 @@ static void memory_open(void)
     }
     gex_AD_Create(&perf.domain, perf.team, GEX_DT_U64, GEX_OP_FADD, 0);
     perf_meet();
-    if (perf.root == NULL && perf.rank < 2 && perf.size > 1)
+    if (perf.root == NULL && perf.peer_on_host && perf.rank < 2 && perf.size > 1)
         sockets_open(peer_own);
 }
 

@@ -31,7 +31,8 @@ typedef struct perf_options {
 typedef struct perf_state {
     gex_TM_t team;
     gex_Rank_t rank, size, peer;
-    unsigned cores;           /* rank r stands on core r modulo this */
+    unsigned cores;           /* the r-th rank of a host stands on core r modulo this */
+    bool peer_on_host;        /* ranks 0 and 1 are on one host */
     raw_area *root;           /* rank 0's, as mapped here; NULL: ranks share no memory */
     raw_area *root_own;       /* the area of rank 0, at its address there */
     raw_pair pair;            /* ranks 0 and 1 */

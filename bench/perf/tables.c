@@ -184,7 +184,10 @@ static int width_of(const char *title)
 
 static void print_titles(const table *about)
 {
-    printf("%s\n\n%*s", about->explanation, width_of(about->first_title), about->first_title);
+    printf("%s\n", about->explanation);
+    if (!perf.peer_on_host)
+        printf("Ranks 0 and 1 are on different hosts.\n");
+    printf("\n%*s", width_of(about->first_title), about->first_title);
     for (const column *c = about->columns; c->title != NULL; c++)
         printf("  %*s", width_of(c->title), c->title);
     printf("\n");
@@ -204,7 +207,8 @@ static void print_text(const table *about, size_t first, size_t len, const doubl
 
 static void print_json(const table *about, size_t first, size_t len, const double *each_ns)
 {
-    printf("{\"table\":\"%s\",\"ranks\":%u", about->name, perf.size);
+    printf("{\"table\":\"%s\",\"ranks\":%u,\"one_host\":%s", about->name, perf.size,
+           perf.peer_on_host ? "true" : "false");
     if (strcmp(about->first_key, "ranks") != 0)
         printf(",\"%s\":%zu", about->first_key, first);
     for (const column *c = about->columns; c->title != NULL; c++, each_ns++) {

@@ -2,6 +2,7 @@
 """Jobs on four hosts (see network.py) with two ranks each: that they run, that hosts talk by the network
 only, and every way to end. usage: hosts.py BUILD [unittest's options]"""
 
+import json
 import os
 import re
 import signal
@@ -134,6 +135,15 @@ class Running(Case):
                 shm, net_count = map(int, re.search(r"^  AMs +0 +(\d+) +(\d+)$", done.stdout, re.M).groups())
                 self.assertGreater(net_count, 2 * shm)
                 self.assertGreater(shm, 0)
+
+    def test_perf_measures_between_hosts(self):
+        for hosts, one_host in (("h0,h1", False), ("h0", True)):
+            done = self.good(subprocess.run(
+                net.inside("root", PENSTOCK, "perf", "am", "-n", "2", "--hosts", hosts, "--quick", "--json", "--max", "64"),
+                capture_output=True, text=True, env=net.environment(), timeout=patience(LIMIT_S), check=False))
+            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertGreater(len(lines), 1)
+            self.assertTrue(all(line["one_host"] is one_host and line["ranks"] == 2 for line in lines), done.stdout)
 
     def test_a_program_that_was_built_for_smp_is_refused(self):
         folder = os.path.join(BUILD, "tests", "launch")
