@@ -378,8 +378,8 @@ static inline pen_express *pen_express_of(const pen_express_table *table, pen_pe
 /* Frames that wait for puts: a Long whose payload the link's own put moves needs no answer in
  * between. Requires the rma family. */
 typedef struct pen_behind_ops {
-    /* Sends a frame that has no body. It is delivered when the data of all puts that were posted
-     * to the peer before has landed there, however long those take.
+    /* Sends a frame that has no body. It is delivered when the data of all puts whose op is
+     * `local`, and that were posted to the peer before, has landed there, however long those take.
      * Caller, Lock, Fails, AGAIN: as post. */
     pen_post (*post)(pen_link *, pen_peer, pen_lane, const void *head, uint32_t head_len);
 } pen_behind_ops;

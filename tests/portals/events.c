@@ -87,16 +87,20 @@ static void each_region_has_a_key_of_its_own(void **state)
         pen_rkey imported = 0;
         assert_int_equal(portals_rma.export_region(&link.base, regions[i], &key), PEN_OK);
         assert_int_equal(key, fake.keys[i]);
+        assert_int_equal(key, fake.data_keys[i]);
         assert_int_equal(portals_rma.import_region(&link.base, 1, &key, &imported), PEN_OK);
         assert_int_equal(imported, key);
         for (unsigned k = 0; k < i; k++)
             assert_int_not_equal(fake.keys[k], key);
         portals_rma.deregister_region(&link.base, regions[i]);
     }
-    assert_int_equal(fake.unlinks, 3);
-    fake.appends_fail = true;
-    assert_int_equal(portals_rma.register_region(&link.base, block_memory, 64, &regions[0]),
-                     PEN_ERR_RESOURCE);
+    assert_int_equal(fake.unlinks, 6);
+    for (unsigned i = 1; i <= 2; i++) { /* if the second finds no room, the first is unlinked */
+        fake = (struct fake){ .append_fails = i };
+        assert_int_equal(portals_rma.register_region(&link.base, block_memory, 64, &regions[0]),
+                         PEN_ERR_RESOURCE);
+        assert_int_equal(fake.unlinks, i - 1);
+    }
 }
 
 static void a_peer_whose_operation_fails_is_lost_once(void **state)

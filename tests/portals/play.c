@@ -2,6 +2,8 @@
 /* play.c: the functions of the interface, and the host of the link. */
 #include "portals/play.h"
 
+#include "link/lanes.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,8 +17,9 @@ int PtlPut(ptl_handle_md_t md, ptl_size_t local, ptl_size_t len, ptl_ack_req_t a
            ptl_process_t to, ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_size_t offset,
            void *user, ptl_hdr_data_t data)
 {
-    (void)to, (void)portal, (void)offset, (void)user;
+    (void)to, (void)offset, (void)user;
     fake.last_len = len;
+    fake.last_portal = portal;
     fake.last_data = data;
     fake.last_ack = ack;
     fake.last_md = md;
@@ -63,12 +66,14 @@ int PtlMDRelease(ptl_handle_md_t md)
 int PtlMEAppend(ptl_handle_ni_t ni, ptl_pt_index_t portal, const ptl_me_t *entry, ptl_list_t list,
                 void *user, ptl_handle_me_t *out)
 {
-    (void)ni, (void)portal, (void)list, (void)user;
+    (void)ni, (void)list, (void)user;
     fake.appends++;
     *out = (ptl_handle_me_t){ 0 };
-    if (entry->ignore_bits == 0)
+    if (portal == 10 + PORTALS_MEMORY)
         fake.keys[fake.key_count++] = entry->match_bits;
-    return fake.appends_fail ? PTL_NO_SPACE : PTL_OK;
+    if (portal == 10 + PORTALS_DATA)
+        fake.data_keys[fake.data_key_count++] = entry->match_bits;
+    return fake.appends == fake.append_fails ? PTL_NO_SPACE : PTL_OK;
 }
 
 int PtlMEUnlink(ptl_handle_me_t entry)
@@ -140,9 +145,11 @@ static void give(void *ctx, void *memory)
 static void deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len)
 {
-    (void)ctx, (void)head, (void)body;
+    (void)ctx, (void)body;
     assert_int_equal(head_len, HEAD_LEN);
-    assert_int_equal(body_len, BODY_LEN);
+    assert_true(body_len == BODY_LEN || body_len == 0);
+    if (fake.delivered < sizeof fake.heads / sizeof fake.heads[0])
+        memcpy(&fake.heads[fake.delivered], head, sizeof fake.heads[0]);
     fake.from = from;
     fake.lane = lane;
     fake.delivered++;
@@ -195,17 +202,25 @@ void link_init(portals_link *link)
     *link = (portals_link){ .peers = PEERS,
                             .peer = peers,
                             .ended = QUEUE_ENDED,
+                            .landed = QUEUE_LANDED,
+                            .notes_md = NOTES_MD,
                             .memory_md = MEMORY_MD,
                             .frames_md = FRAMES_MD,
                             .buffers = (char *)buffers };
+    for (unsigned k = 0; k < PORTALS_COUNT; k++)
+        link->portal[k] = 10 + k;
     link->counters = &link->own_counters;
     link->base.host = &host;
     block = (portals_block){ .memory = block_memory, .lane = PEN_LANE_REPLY };
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
         link->arrived[lane] = (ptl_handle_eq_t)lane;
-    for (unsigned i = 0; i < PEERS; i++)
+    pen_lanes_init(&link->held, host.alloc, host.release, NULL);
+    for (unsigned i = 0; i < PEERS; i++) {
         peers[i] =
             (portals_peer){ .process.phys = { .nid = 5, .pid = 100 + i }, .sleeping = &asleep };
+        for (unsigned k = 0; k < PORTALS_COUNT; k++)
+            peers[i].portal[k] = 20 + k;
+    }
     for (unsigned i = 0; i < PORTALS_KINDS * TOKENS; i++) {
         const unsigned kind = i / TOKENS;
         tokens[i] = (portals_token){ .next = link->free_tokens[kind],

@@ -18,12 +18,12 @@ enum {
     FRAME_LEN = 32 + 48
 };
 
-enum { QUEUE_ENDED = 7 }; /* the lanes' queues are 0 to 2 */
-enum { MEMORY_MD = 1000, FRAMES_MD };
+enum { QUEUE_LANDED = 6, QUEUE_ENDED = 7 }; /* the lanes' queues are 0 to 2 */
+enum { MEMORY_MD = 1000, FRAMES_MD, NOTES_MD };
 
 struct fake {
-    int result; /* that the next puts and gets return */
-    bool appends_fail;
+    int result;            /* that the next puts and gets return */
+    unsigned append_fails; /* this append finds no room */
     int bind_result;
     struct {
         char *start;
@@ -34,19 +34,21 @@ struct fake {
     ptl_handle_md_t last_md;
     ptl_size_t last_at, last_len;
     ptl_hdr_data_t last_data;
+    ptl_pt_index_t last_portal; /* peers have the portals 20, 21, ...; the link 10, ... */
     ptl_ack_req_t last_ack;
     unsigned enables;
     uint64_t now_ns;
     unsigned puts, gets, appends, unlinks, wakes[PEERS], lost[PEERS], lost_any, delivered;
     ptl_match_bits_t last_key;
-    uint64_t keys[4];
-    unsigned key_count;
+    uint64_t keys[4], data_keys[4]; /* keys of regions in the portals of memory and of payloads */
+    unsigned key_count, data_key_count;
     struct {
         ptl_event_t events[QUEUE_MAX];
         unsigned first, count;
     } queues[QUEUE_ENDED + 1];
     pen_peer from;
     pen_lane lane;
+    uint64_t heads[4]; /* first words of the frames that were delivered first */
 };
 
 extern struct fake fake;

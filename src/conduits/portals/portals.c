@@ -10,6 +10,7 @@
 #include "firehose/firehose.h"
 #include "knob/knob.h"
 #include "link/host.h"
+#include "link/lanes.h"
 #include "link/window.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -18,7 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define PORTALS_MAGIC 0x70743401u /* includes the version of the frame format */
+#define PORTALS_MAGIC 0x70743402u /* includes the version of the frame format */
 
 enum { WINDOW_LEAST = 65536, WINDOW_MOST = 1 << 20, TOKENS_LEAST = 4, PUT_MAX = 1 << 30 };
 
@@ -43,7 +44,7 @@ typedef struct portals_address { /* of a rank */
     uint64_t window;
     uint32_t policy, zero;
     ptl_process_t process;
-    ptl_pt_index_t portal[PORTALS_KINDS];
+    ptl_pt_index_t portal[PORTALS_COUNT];
 } portals_address;
 
 static int score(pen_peer peers, const char **why)
@@ -84,6 +85,7 @@ static void portals_close(pen_link *base)
         portals_device_use(NULL);
         portals_device_close(link->device);
     }
+    pen_lanes_close(&link->held);
     void *const memory[] = { link->peer,         link->blocks,  link->tokens,
                              link->block_memory, link->buffers, link };
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
@@ -219,6 +221,8 @@ static int open_interface(portals_link *link, pen_concurrency concurrency)
     if (result == PTL_OK)
         result = portals_receive_open(link);
     if (result == PTL_OK)
+        result = portals_behind_open(link);
+    if (result == PTL_OK)
         result = portals_local_open(link, concurrency, (uint32_t)limits.max_mds);
     if (result != PTL_OK)
         return result;
@@ -283,10 +287,12 @@ static void init_link(portals_link *link, const pen_link_params *params)
     link->fenced = !pen_membarrier_register();
     atomic_init(&link->always, 1);
     pen_lock_init(&link->lock, params->concurrency);
+    pen_lanes_init(&link->held, params->host->alloc, params->host->release, params->host->ctx);
     link->base = (pen_link){
         .ops = &portals_ops,
         .rma = &portals_rma,
         .due = &portals_due,
+        .behind = &portals_behind,
         .host = params->host,
         .self = params->self,
         .caps = { .flags = PEN_CAP_RELIABLE | PEN_CAP_INTACT,

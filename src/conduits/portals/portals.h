@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* portals.h: the parts that the files of the portals conduit share.
  *
- * A link has one network interface with matching, four portals, and four event queues. Each lane
- * has a portal and an event queue for the frames that arrive; the fourth portal has the memory
- * that peers put to and get from. The fourth event queue tells that frames have left, and that
- * puts and gets have ended.
+ * A link has one network interface with matching, five portals, and five event queues. Each lane
+ * has a portal and an event queue for the frames that arrive. The fourth portal has the memory
+ * that peers put to and get from, and causes no events. The fifth has the same memory for the
+ * payload of Longs, whose events join it with their headers (portals_behind.c). The last event
+ * queue tells that frames have left, and that puts and gets have ended.
  *
  * Sending: a frame is copied into the buffer of a token. The token comes back with the event
  * that the buffer is free. A lane without tokens answers AGAIN.
@@ -30,6 +31,7 @@
 #include "conduits/portals/portals_device.h"
 #include "diag/counters.h"
 #include "firehose/firehose.h"
+#include "link/lanes.h"
 #include "os/lock.h"
 #include "softnic/portals/portals4.h"
 
@@ -52,6 +54,9 @@ enum {
     PORTALS_MEMORY =
         PEN_LANES, /* index of the portal of memory, and of the tokens of puts and gets */
     PORTALS_KINDS = PEN_LANES + 1,
+    PORTALS_DATA = PEN_LANES + 1, /* index of the portal for the payload of Longs */
+    PORTALS_COUNT,
+    PORTALS_DATA_MAX = 64, /* payloads for a peer that it has not handled */
 };
 _Static_assert(PORTALS_LONGEST % PORTALS_ALIGN == 0, "frames in a block stay aligned");
 
@@ -94,6 +99,7 @@ typedef struct portals_token { /* a frame, a put or a get under way */
     uint8_t kind;   /* lane, or PORTALS_MEMORY */
     uint8_t events; /* events that the token waits for */
     bool is_source_done;
+    bool is_local;                    /* the operation ends when its source is free */
     bool is_temporary;                /* md ends with the operation */
     ptl_handle_md_t md;               /* describes the local memory of a put or a get */
     ptl_size_t at;                    /* place of the memory in md */
@@ -106,7 +112,7 @@ typedef struct portals_token { /* a frame, a put or a get under way */
  */
 struct pen_region {
     ptl_handle_md_t md;
-    ptl_handle_me_t entry;
+    ptl_handle_me_t entry, data_entry; /* in the portals of memory and of data */
     uint64_t key;
     uintptr_t begin;
     size_t len;
@@ -123,10 +129,15 @@ typedef struct portals_block {
 
 typedef struct portals_peer {
     ptl_process_t process;
-    ptl_pt_index_t portal[PORTALS_KINDS];
+    ptl_pt_index_t portal[PORTALS_COUNT];
     const _Atomic uint32_t *sleeping;
-    uint32_t pending;      /* tokens of this peer that are in use; guarded by the lock */
-    bool is_lost, is_told; /* told: the engine knows; guarded by the lock */
+    uint32_t pending;       /* tokens of this peer that are in use; guarded by the lock */
+    bool is_lost, is_told;  /* told: the engine knows; guarded by the lock */
+    uint32_t data_last;     /* number of the last payload that was put; guarded by the post lock */
+    uint32_t data_consumed; /* it has handled payloads up to this number; guarded by the lock */
+    uint32_t data_floor;    /* payloads of the peer up to this number have landed, ... */
+    uint32_t data_told;     /* ... which the peer knows up to this one */
+    uint64_t data_landed;   /* bit i: the payload with number data_floor + 1 + i has landed */
 } portals_peer;
 
 typedef struct portals_link {
@@ -134,12 +145,15 @@ typedef struct portals_link {
     portals_config config;
     portals_device *device;
     ptl_handle_ni_t ni;
-    ptl_handle_eq_t arrived[PEN_LANES], ended;
+    ptl_handle_eq_t arrived[PEN_LANES], landed, ended;
     ptl_handle_md_t frames_md, memory_md; /* the buffers of tokens; all memory of the process */
-    ptl_pt_index_t portal[PORTALS_KINDS];
+    ptl_handle_md_t notes_md;             /* no memory, and no events */
+    ptl_pt_index_t portal[PORTALS_COUNT];
     pen_peer peers;
     portals_peer *peer;
     bool has_interface, fenced, has_lost_events;
+    bool owes_notes;         /* some peer has to know which payloads have landed */
+    pen_lanes held;          /* headers of Longs whose payload has not landed */
     _Atomic uint32_t always; /* 1 */
     portals_block *blocks;
     uint32_t blocks_lane; /* blocks of each lane */
@@ -205,6 +219,37 @@ void portals_resend(portals_link *link);
 pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
                       pen_op *op);
 
+/* Header data of a frame: the sender's rank in the upper 24 bits, and the length of its head in the
+ * next 8. The rest is the length of the body, or with this flag the number of a payload. */
+#define PORTALS_BEHIND (UINT64_C(1) << 39)
+
+/* Posts a frame. about_body: its length, or PORTALS_BEHIND and a number. */
+pen_post portals_post_frame(portals_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+                            uint64_t about_body);
+
+/* ---- Longs (portals_behind.c) ----------------------------------------------------------------
+ */
+
+/* Returns a result of the interface. */
+int portals_behind_open(portals_link *link);
+/* Lets peers put payloads to a region; also returns a result of the interface. */
+int portals_behind_add(portals_link *link, pen_region *region);
+
+/* Finds the number of the next payload for the peer, which is data_last once it was put. Returns
+ * false if the peer has not handled enough of those before. Lock: post. */
+bool portals_data_next(portals_link *link, pen_peer to, uint32_t *number);
+
+/* Handles payloads that have landed, and notes; returns how many. */
+unsigned portals_hear_data(portals_link *link);
+
+/* Returns whether the peer's payloads up to this number have landed. */
+bool portals_may_deliver(portals_link *link, pen_peer from, uint32_t number);
+
+/* Delivers frames that had to wait, at most `budget`; returns how many. */
+unsigned portals_deliver_held(portals_link *link, unsigned lanes, unsigned budget);
+
+extern const pen_behind_ops portals_behind;
+
 /* ---- local memory (portals_local.c) ----------------------------------------------------------
  */
 
@@ -235,6 +280,9 @@ int portals_receive_open(portals_link *link);
 
 /* Delivers frames of the lane, at most `budget`; returns how many events it handled. */
 unsigned portals_receive(portals_link *link, pen_lane lane, unsigned budget);
+
+/* Returns whether the event comes from the peer's process. */
+bool portals_is_from(const portals_link *link, pen_peer peer, const ptl_event_t *event);
 
 unsigned portals_poll(pen_link *base, unsigned lanes, unsigned budget);
 

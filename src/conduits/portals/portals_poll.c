@@ -9,12 +9,13 @@
 
 enum { NAP_NS = 50000 }; /* a sleeper whose operations are under way polls again after this time */
 
-/* A put has two events in any order, a get one. */
+/* A put has two events in any order, a get one. The payload of a Long keeps its token until it is
+ * acknowledged, so that its loss is noticed, but its operation ends with the first of both. */
 static void end_op(portals_link *link, portals_token *token, ptl_event_kind_t type)
 {
     pen_op *op = token->op;
-    bool has_ended = type != PTL_EVENT_SEND, is_last = --token->events == 0;
-    bool frees_source = !token->is_source_done;
+    bool frees_source = !token->is_source_done, is_last = --token->events == 0;
+    bool has_ended = token->is_local ? frees_source : type != PTL_EVENT_SEND;
     token->is_source_done = true;
     if (type == PTL_EVENT_REPLY)
         portals_local_arrive(token);
@@ -125,10 +126,12 @@ static uint32_t pending(portals_link *link)
 unsigned portals_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     portals_link *link = portals_of(base);
-    unsigned count = handle_ended(link), delivered = 0;
+    unsigned count = handle_ended(link) + portals_hear_data(link), delivered = 0;
     for (unsigned lane = PEN_LANES; lane-- > 0;) /* CONTROL, then REPLY: they free what is held */
         if ((lanes & PEN_LANE_BIT(lane)) != 0 && delivered < budget)
             delivered += portals_receive(link, (pen_lane)lane, budget - delivered);
+    if (link->held.total != 0 && delivered < budget)
+        delivered += portals_deliver_held(link, lanes, budget - delivered);
     if (link->policy == PORTALS_DISABLE)
         portals_resend(link);
     tell_lost(link);

@@ -4,6 +4,7 @@
 #include "conduit/conduit.h"
 #include "conduits/portals/portals.h"
 #include "link/host.h"
+#include "link/lanes.h"
 #include "softnic/portals/portals4.h"
 
 static int append(portals_link *link, portals_block *block)
@@ -58,30 +59,58 @@ static void append_if_empty(portals_link *link, portals_block *block)
         link->has_lost_events = true;
 }
 
+static bool is_behind(const ptl_event_t *event) { return (event->hdr_data & PORTALS_BEHIND) != 0; }
+
+static uint32_t head_len_of(const ptl_event_t *event)
+{
+    return (uint32_t)((event->hdr_data & ~PORTALS_BEHIND) >> 32) & 0xff;
+}
+
+static uint32_t body_len_of(const ptl_event_t *event)
+{
+    return is_behind(event) ? 0 : (uint32_t)event->hdr_data;
+}
+
+bool portals_is_from(const portals_link *link, pen_peer peer, const ptl_event_t *event)
+{
+    const ptl_process_t process = link->peer[peer].process;
+    return event->initiator.phys.nid == process.phys.nid &&
+           event->initiator.phys.pid == process.phys.pid;
+}
+
 static bool is_valid(const portals_link *link, const ptl_event_t *event)
 {
-    uint32_t from = (uint32_t)(event->hdr_data >> 40), body_len = (uint32_t)event->hdr_data;
-    uint32_t head_len = (uint32_t)(event->hdr_data >> 32) & 0xff;
+    uint32_t from = (uint32_t)(event->hdr_data >> 40), body_len = body_len_of(event);
+    uint32_t head_len = head_len_of(event);
     if (from >= link->peers || head_len == 0 || head_len % 8 != 0 ||
         head_len > PEN_FRAME_HEAD_COUNTED_MAX || body_len > PORTALS_FRAME_MAX)
         return false;
-    const ptl_process_t process = link->peer[from].process;
     return event->mlength == portals_padded(head_len) + portals_padded(body_len) &&
-           event->initiator.phys.nid == process.phys.nid &&
-           event->initiator.phys.pid == process.phys.pid;
+           portals_is_from(link, from, event);
+}
+
+/* Delivers the frame, or keeps it if it has to wait for a payload. Returns false if there is no
+ * memory to keep it. */
+static bool hand(portals_link *link, pen_lane lane, const ptl_event_t *event)
+{
+    const pen_peer from = (pen_peer)(event->hdr_data >> 40);
+    char *head = event->start;
+    const uint32_t head_len = head_len_of(event), body_len = body_len_of(event);
+    const uint32_t number = (uint32_t)event->hdr_data;
+    if (is_behind(event) && !portals_may_deliver(link, from, number)) {
+        const pen_frame frame = { .head = head, .head_len = head_len };
+        return pen_lanes_keep(&link->held, from, lane, &frame, number);
+    }
+    pen_host_hand(link->base.host, from, lane, head, head_len, head + portals_padded(head_len),
+                  body_len);
+    return true;
 }
 
 static void deliver(portals_link *link, pen_lane lane, const ptl_event_t *event)
 {
     portals_block *block = event->user_ptr;
-    uint32_t head_len = (uint32_t)(event->hdr_data >> 32) & 0xff;
-    if (event->ni_fail_type == PTL_NI_OK && is_valid(link, event)) {
-        char *head = event->start;
-        pen_host_hand(link->base.host, (pen_peer)(event->hdr_data >> 40), lane, head, head_len,
-                      head + portals_padded(head_len), (uint32_t)event->hdr_data);
-    } else {
+    if (event->ni_fail_type != PTL_NI_OK || !is_valid(link, event) || !hand(link, lane, event))
         link->has_lost_events = true;
-    }
     block->used += event->mlength;
     append_if_empty(link, block);
 }

@@ -33,6 +33,11 @@ static pen_status register_region(pen_link *base, void *addr, size_t len, pen_re
     portals_device_use(link->device);
     int result = PtlMEAppend(link->ni, link->portal[PORTALS_MEMORY], &entry, PTL_PRIORITY_LIST,
                              NULL, &region->entry);
+    if (result == PTL_OK) {
+        result = portals_behind_add(link, region);
+        if (result != PTL_OK)
+            (void)PtlMEUnlink(region->entry);
+    }
     portals_device_use(NULL);
     if (result == PTL_OK) {
         portals_local_add(link, region);
@@ -53,6 +58,7 @@ static void deregister_region(pen_link *base, pen_region *region)
     portals_local_remove(link, region);
     portals_device_use(link->device);
     (void)PtlMEUnlink(region->entry);
+    (void)PtlMEUnlink(region->data_entry);
     portals_device_use(NULL);
     base->host->release(base->host->ctx, region);
 }
@@ -109,15 +115,22 @@ static pen_post put(pen_link *base, pen_peer to, uint64_t offset, pen_rkey key, 
 {
     (void)region;
     portals_link *link = portals_of(base);
-    const portals_peer *peer = &link->peer[to];
+    portals_peer *peer = &link->peer[to];
+    uint32_t number = 0;
     pen_post answer;
+    if (op->local && !portals_data_next(link, to, &number))
+        return PEN_POST_AGAIN;
     portals_token *token = begin(link, to, (void *)(uintptr_t)local, len, true, op, &answer);
     if (token == NULL)
         return answer;
+    const bool is_local = token->is_local = op->local;
     portals_device_use(link->device);
     int result = PtlPut(token->md, token->at, len, PTL_ACK_REQ, peer->process,
-                        peer->portal[PORTALS_MEMORY], key, offset, token, 0);
+                        peer->portal[is_local ? PORTALS_DATA : PORTALS_MEMORY], key, offset, token,
+                        (uint64_t)base->self << 40 | number);
     portals_device_use(NULL);
+    if (is_local && result == PTL_OK)
+        peer->data_last = number;
     return begun(link, token, to, result);
 }
 

@@ -22,7 +22,7 @@ portals_token *portals_token_take(portals_link *link, unsigned kind, pen_peer to
         link->free_tokens[kind] = token->next;
         token->peer = to;
         token->events = events;
-        token->is_source_done = token->is_refused = false;
+        token->is_source_done = token->is_refused = token->is_local = false;
         token->refusals = 0;
         link->peer[to].pending++;
         link->pending++;
@@ -158,19 +158,24 @@ void portals_resend(portals_link *link)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
-                      pen_op *op)
+pen_post portals_post_frame(portals_link *link, pen_peer to, pen_lane lane, const pen_frame *frame,
+                            uint64_t about_body)
 {
-    (void)op; /* the frame is copied */
-    portals_link *link = portals_of(base);
     bool is_lost;
     portals_token *token = portals_token_take(link, lane, to, frame_events(link), &is_lost);
     if (token == NULL)
         return is_lost ? PEN_POST_FAILED : PEN_POST_AGAIN;
     token->len = fill(token->buffer, frame);
-    token->lengths = (uint64_t)base->self << 40 | (uint64_t)frame->head_len << 32 | frame->body_len;
+    token->lengths = (uint64_t)link->base.self << 40 | (uint64_t)frame->head_len << 32 | about_body;
     pen_post answer = portals_posted(link, token, put_frame(link, token));
     if (answer == PEN_POST_DONE)
         portals_wake(link, to);
     return answer;
+}
+
+pen_post portals_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame,
+                      pen_op *op)
+{
+    (void)op; /* the frame is copied */
+    return portals_post_frame(portals_of(base), to, lane, frame, frame->body_len);
 }
