@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic.c: atomic operations, for each type the operations that it has. They run under the card's
- * lock, so they are atomic among each other whatever their types. Items may be unaligned. */
+ * lock, so they are atomic among each other whatever their types. Items may be unaligned. Aligned
+ * items of 4 and 8 bytes are also atomic to the processors (PTL_COHERENT_ATOMICS). */
 #include "softnic/portals/inner.h"
 
 #include <complex.h>
@@ -184,27 +185,49 @@ bool p4_atomic_is_legal(p4_kind kind, ptl_op_t operation, ptl_datatype_t type)
     return (classes[operation] & 1 << types[type].class) != 0;
 }
 
-void p4_atomic_apply(ptl_op_t operation, ptl_datatype_t type, void *target, const void *source,
-                     const void *operand, size_t len)
+/* Change one item in one step, also for processors that change it by atomic instructions: nobody's
+ * change comes between load and store. acq_rel: they pair with such instructions. */
+static void apply_to_4(const type_row *row, ptl_op_t operation, uint32_t *target,
+                       const unsigned char *source, const unsigned char *operand,
+                       unsigned char *old)
 {
-    const type_row *row = &types[type];
-    for (size_t at = 0; at + row->len <= len; at += row->len)
-        row->apply(operation, (unsigned char *)target + at, (const unsigned char *)source + at,
-                   operand);
+    uint32_t seen = __atomic_load_n(target, __ATOMIC_ACQUIRE), value;
+    do {
+        value = seen;
+        row->apply(operation, (unsigned char *)&value, source, operand);
+    } while (!__atomic_compare_exchange_n(target, &seen, value, false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+    memcpy(old, &seen, sizeof seen);
 }
 
-void p4_atomic_store(unsigned char *to, const unsigned char *from, size_t len)
+static void apply_to_8(const type_row *row, ptl_op_t operation, uint64_t *target,
+                       const unsigned char *source, const unsigned char *operand,
+                       unsigned char *old)
 {
-    if (len == 8 && (uintptr_t)to % 8 == 0) {
-        uint64_t value;
-        memcpy(&value, from, 8);
-        /* relaxed: only whole; the event that follows orders it. A program may poll the word. */
-        __atomic_store_n((uint64_t *)(void *)to, value, __ATOMIC_RELAXED);
-    } else if (len == 4 && (uintptr_t)to % 4 == 0) {
-        uint32_t value;
-        memcpy(&value, from, 4);
-        __atomic_store_n((uint32_t *)(void *)to, value, __ATOMIC_RELAXED);
-    } else {
-        memcpy(to, from, len);
+    uint64_t seen = __atomic_load_n(target, __ATOMIC_ACQUIRE), value;
+    do {
+        value = seen;
+        row->apply(operation, (unsigned char *)&value, source, operand);
+    } while (!__atomic_compare_exchange_n(target, &seen, value, false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+    memcpy(old, &seen, sizeof seen);
+}
+
+void p4_atomic_apply(ptl_op_t operation, ptl_datatype_t type, unsigned char *target,
+                     const unsigned char *source, const unsigned char *operand, unsigned char *old,
+                     size_t len)
+{
+    const type_row *row = &types[type];
+    for (size_t at = 0; at + row->len <= len; at += row->len) {
+        unsigned char *item = target + at;
+        bool is_aligned = (uintptr_t)item % row->len == 0;
+        if (is_aligned && row->len == sizeof(uint32_t)) {
+            apply_to_4(row, operation, (uint32_t *)(void *)item, source + at, operand, old + at);
+        } else if (is_aligned && row->len == sizeof(uint64_t)) {
+            apply_to_8(row, operation, (uint64_t *)(void *)item, source + at, operand, old + at);
+        } else {
+            memcpy(old + at, item, row->len);
+            row->apply(operation, item, source + at, operand);
+        }
     }
 }

@@ -419,10 +419,9 @@ void p4_pt_settle(pen_portals *card, p4_pt *pt);
 uint32_t p4_type_len(ptl_datatype_t type);
 /* Tells whether the kind of call has this operation for this type. */
 bool p4_atomic_is_legal(p4_kind kind, ptl_op_t operation, ptl_datatype_t type);
-/* Stores an item or several items; an aligned item of up to 8 bytes is stored whole. */
-void p4_atomic_store(unsigned char *to, const unsigned char *from, size_t len);
-/* Changes target by source, item by item. */
-void p4_atomic_apply(ptl_op_t operation, ptl_datatype_t type, void *target, const void *source,
-                     const void *operand, size_t len);
+/* Changes target by source, item by item, and writes the old items. */
+void p4_atomic_apply(ptl_op_t operation, ptl_datatype_t type, unsigned char *target,
+                     const unsigned char *source, const unsigned char *operand, unsigned char *old,
+                     size_t len);
 
 #endif

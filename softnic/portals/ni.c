@@ -69,8 +69,9 @@ static void grant(const ptl_ni_limits_t *desired, ptl_ni_limits_t *actual)
             memcpy(field, &count, sizeof(count));
         }
     }
-    if (desired != NULL)
-        actual->features = desired->features & PTL_TOTAL_DATA_ORDERING;
+    actual->features = desired == NULL
+                           ? PTL_COHERENT_ATOMICS
+                           : desired->features & (PTL_TOTAL_DATA_ORDERING | PTL_COHERENT_ATOMICS);
 }
 
 /* ---- opening ---------------------------------------------------------------------------- */

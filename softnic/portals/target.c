@@ -256,13 +256,12 @@ static void run_atomic(pen_portals *card, p4_message *message, unsigned char *ol
     copy_out(card, message->from, 0, operand, skip);
     copy_out(card, message->from, skip, source, len);
     const p4_space *space = &message->entry->space;
-    p4_space_read(space, message->offset, value, len);
-    memcpy(old, value, len);
-    p4_atomic_apply(packet->operation, packet->datatype, value, source, operand, len);
     unsigned char *whole = p4_space_whole(space, message->offset, len);
-    if (whole != NULL)
-        p4_atomic_store(whole, value, len);
-    else
+    if (whole == NULL)
+        p4_space_read(space, message->offset, value, len);
+    p4_atomic_apply(packet->operation, packet->datatype, whole != NULL ? whole : value, source,
+                    operand, old, len);
+    if (whole == NULL)
         p4_space_write(space, message->offset, value, len);
 }
 

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 enum { THREADS = 4, ROUNDS = 500 };
@@ -235,6 +236,67 @@ static void atomics_of_all_processes_add_up(void **state)
     nodes_close(&n);
 }
 
+enum { TURNS = 20000 };
+static _Alignas(8) uint64_t word;   /* the upper half counts the card's sums ... */
+static _Atomic bool card_has_ended; /* ... and the lower half the processor's */
+
+/* Adds to the word with the card, in both ways that a card adds. */
+static void *add_by_card(void *ctx)
+{
+    worker *w = ctx;
+    node *at = use(w->n, 1);
+    static const uint64_t one = UINT64_C(1) << 32;
+    uint64_t old;
+    const ptl_md_t plain = { NULL, PTL_SIZE_MAX, PTL_MD_EVENT_CT_REPLY | PTL_MD_EVENT_CT_ACK,
+                             PTL_EQ_NONE, at->ct };
+    ptl_handle_md_t md;
+    const ptl_process_t to = w->n->at[0].id;
+    w->result = PtlMDBind(at->ni, &plain, &md);
+    for (unsigned i = 0; i < TURNS && w->result == PTL_OK; i++)
+        w->result = i % 2 == 0 ? PtlFetchAtomic(md, (uintptr_t)&old, md, (uintptr_t)&one, 8, to, 0,
+                                                0, 0, NULL, 0, PTL_SUM, PTL_UINT64_T)
+                               : PtlAtomic(md, (uintptr_t)&one, 8, PTL_CT_ACK_REQ, to, 0, 0, 0,
+                                           NULL, 0, PTL_SUM, PTL_UINT64_T);
+    ptl_ct_event_t value;
+    if (w->result == PTL_OK)
+        w->result = PtlCTWait(at->ct, TURNS, &value);
+    atomic_store(&card_has_ended, true);
+    return NULL;
+}
+
+static void *add_by_processor(void *ctx)
+{
+    (void)ctx;
+    for (unsigned i = 0; i < TURNS || !atomic_load(&card_has_ended); i++) {
+        (void)__atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+        (void)__atomic_fetch_sub(&word, i >= TURNS, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void the_card_and_a_processor_change_one_word(void **state)
+{
+    (void)state;
+    nodes n;
+    worker card = { .n = &n };
+    pthread_t processor;
+    pen_portals_config_default(&n.config);
+    nodes_open_with(&n, 2, LE_LOGICAL, 0, QUEUE, NULL);
+    assert_int_equal(n.at[0].limits.features & PTL_COHERENT_ATOMICS, PTL_COHERENT_ATOMICS);
+    (void)listen_at(&n, 0, &word, sizeof word, PTL_ME_EVENT_COMM_DISABLE, PTL_PRIORITY_LIST);
+    assert_int_equal(pthread_create(&processor, NULL, add_by_processor, NULL), 0);
+    assert_int_equal(pthread_create(&card.thread, NULL, add_by_card, &card), 0);
+    ptl_ct_event_t value;
+    while (!atomic_load(&card_has_ended))
+        assert_int_equal(PtlCTGet(use(&n, 0)->ct, &value), PTL_OK);
+    assert_int_equal(pthread_join(card.thread, NULL), 0);
+    assert_int_equal(pthread_join(processor, NULL), 0);
+    assert_int_equal(card.result, PTL_OK);
+    assert_int_equal(word >> 32, TURNS);
+    assert_int_equal((uint32_t)word, TURNS);
+    nodes_close(&n);
+}
+
 /* Sends a stream of numbered messages to node 1. */
 static void *send_stream(void *ctx)
 {
@@ -288,6 +350,7 @@ int main(void)
         cmocka_unit_test(each_event_wakes_one_thread),
         cmocka_unit_test(threads_allocate_and_free_at_once),
         cmocka_unit_test(atomics_of_all_processes_add_up),
+        cmocka_unit_test(the_card_and_a_processor_change_one_word),
         cmocka_unit_test(append_races_with_arrivals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
