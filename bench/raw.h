@@ -178,4 +178,37 @@ static inline void raw_copies(raw_pair *pair, uint64_t rounds, size_t len)
     }
 }
 
+/* ---- copies of bulk data, each followed by a line ----------------------------------------------
+ *
+ * Nobody reads what is copied, so no line of it has to travel: what remains is the copy itself. */
+
+/* Each side copies len bytes in turn and sends a line. */
+static inline void raw_bulk_echo(raw_pair *pair, uint64_t rounds, size_t len)
+{
+    uint64_t words[7] = { 1, 2, 3, 4, 5, 6, 7 };
+    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
+        if (pair->side == 0) {
+            memcpy(pair->peer->bulk, pair->private_bulk, len);
+            raw_ring_send(pair, words);
+        }
+        raw_ring_receive(pair, words);
+        if (pair->side == 1) {
+            memcpy(pair->peer->bulk, pair->private_bulk, len);
+            raw_ring_send(pair, words);
+        }
+    }
+}
+
+/* Both sides copy at the same time; the block ends when both have finished. */
+static inline void raw_bulk_both(raw_pair *pair, uint64_t rounds, size_t len)
+{
+    uint64_t words[7] = { 1, 2, 3, 4, 5, 6, 7 };
+    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
+        memcpy(pair->peer->bulk, pair->private_bulk, len);
+        raw_compiler_fence();
+    }
+    raw_ring_send(pair, words);
+    raw_ring_receive(pair, words);
+}
+
 #endif

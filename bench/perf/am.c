@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am.c: active messages between ranks 0 and 1: round trips, and floods one way. */
+/* am.c: active messages between ranks 0 and 1: round trips, and floods with and without replies. */
 #include "perf.h"
 
 enum {
@@ -9,7 +9,11 @@ enum {
     PONG_PAYLOAD,
     FLOOD,
     FLOOD_PAYLOAD,
-    FLOOD_END
+    FLOOD_END,
+    PING_BULK,
+    PING_LONG,
+    PONG_LONG,
+    FLOOD_LONG
 };
 
 /* The handlers run on this thread, inside calls of the library. */
@@ -37,6 +41,21 @@ static void pong_payload(gex_Token_t token, void *payload, size_t len)
 {
     (void)token, (void)payload, (void)len;
     pongs = pongs + 1;
+}
+
+/* Replies with as many bytes of this rank's own memory. */
+static void ping_bulk(gex_Token_t token, void *payload, size_t len)
+{
+    (void)payload;
+    pings = pings + 1;
+    gex_AM_ReplyMedium0(token, PONG_PAYLOAD, perf.local, len, GEX_EVENT_NOW, 0);
+}
+
+static void ping_long(gex_Token_t token, void *payload, size_t len)
+{
+    (void)payload;
+    pings = pings + 1;
+    gex_AM_ReplyLong0(token, PONG_LONG, perf.local, len, perf.peer_bulk, GEX_EVENT_NOW, 0);
 }
 
 static void flood(gex_Token_t token, gex_AM_Arg_t a, gex_AM_Arg_t b, gex_AM_Arg_t c, gex_AM_Arg_t d)
@@ -69,6 +88,10 @@ static gex_AM_Entry_t handlers[] = {
     { FLOOD, (gex_AM_Fn_t)flood, GEX_FLAG_AM_SHORT | REQUEST, 4, NULL, "flood" },
     { FLOOD_PAYLOAD, (gex_AM_Fn_t)flood_payload, GEX_FLAG_AM_MEDIUM | REQUEST, 0, NULL,
       "flood_payload" },
+    { PING_BULK, (gex_AM_Fn_t)ping_bulk, GEX_FLAG_AM_MEDIUM | REQUEST, 0, NULL, "ping_bulk" },
+    { PING_LONG, (gex_AM_Fn_t)ping_long, GEX_FLAG_AM_LONG | REQUEST, 0, NULL, "ping_long" },
+    { PONG_LONG, (gex_AM_Fn_t)pong_payload, GEX_FLAG_AM_LONG | REPLY, 0, NULL, "pong_long" },
+    { FLOOD_LONG, (gex_AM_Fn_t)flood_payload, GEX_FLAG_AM_LONG | REQUEST, 0, NULL, "flood_long" },
     { FLOOD_END, (gex_AM_Fn_t)flood_end, GEX_FLAG_AM_SHORT | REQUEST, 0, NULL, "flood_end" },
 };
 
@@ -121,6 +144,58 @@ void perf_am_medium(uint64_t rounds, size_t len)
     }
 }
 
+void perf_am_medium_both(uint64_t rounds, size_t len)
+{
+    if (perf.rank == 1)
+        serve_pings(rounds);
+    if (perf.rank != 0)
+        return;
+    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
+        const uint64_t before = pongs;
+        gex_AM_RequestMedium0(perf.team, perf.peer, PING_BULK, perf.local, len, GEX_EVENT_NOW, 0);
+        GASNET_BLOCKUNTIL(pongs != before);
+    }
+}
+
+void perf_am_long_both(uint64_t rounds, size_t len)
+{
+    if (perf.rank == 1)
+        serve_pings(rounds);
+    if (perf.rank != 0)
+        return;
+    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
+        const uint64_t before = pongs;
+        gex_AM_RequestLong0(perf.team, perf.peer, PING_LONG, perf.local, len, perf.peer_bulk,
+                            GEX_EVENT_NOW, 0);
+        GASNET_BLOCKUNTIL(pongs != before);
+    }
+}
+
+void perf_am_flood_medium_both(uint64_t rounds, size_t len)
+{
+    if (perf.rank == 1)
+        serve_pings(rounds);
+    if (perf.rank != 0)
+        return;
+    const uint64_t goal = pongs + rounds;
+    for (uint64_t round_i = 0; round_i < rounds; round_i++)
+        gex_AM_RequestMedium0(perf.team, perf.peer, PING_BULK, perf.local, len, GEX_EVENT_NOW, 0);
+    GASNET_BLOCKUNTIL(pongs == goal);
+}
+
+void perf_am_flood_long_both(uint64_t rounds, size_t len)
+{
+    if (perf.rank == 1)
+        serve_pings(rounds);
+    if (perf.rank != 0)
+        return;
+    const uint64_t goal = pongs + rounds;
+    for (uint64_t round_i = 0; round_i < rounds; round_i++)
+        gex_AM_RequestLong0(perf.team, perf.peer, PING_LONG, perf.local, len, perf.peer_bulk,
+                            GEX_EVENT_NOW, 0);
+    GASNET_BLOCKUNTIL(pongs == goal);
+}
+
 void perf_am_flood_reply(uint64_t rounds, size_t len)
 {
     (void)len;
@@ -166,6 +241,19 @@ void perf_am_flood_medium(uint64_t rounds, size_t len)
     for (uint64_t round_i = 0; round_i < rounds; round_i++)
         gex_AM_RequestMedium0(perf.team, perf.peer, FLOOD_PAYLOAD, perf.local, len, GEX_EVENT_NOW,
                               0);
+    GASNET_BLOCKUNTIL(floods_ended != before);
+}
+
+void perf_am_flood_long(uint64_t rounds, size_t len)
+{
+    if (perf.rank == 1)
+        swallow_flood(rounds);
+    if (perf.rank != 0)
+        return;
+    const uint64_t before = floods_ended;
+    for (uint64_t round_i = 0; round_i < rounds; round_i++)
+        gex_AM_RequestLong0(perf.team, perf.peer, FLOOD_LONG, perf.local, len, perf.peer_bulk,
+                            GEX_EVENT_NOW, 0);
     GASNET_BLOCKUNTIL(floods_ended != before);
 }
 

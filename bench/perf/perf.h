@@ -78,6 +78,12 @@ void perf_am_medium(uint64_t rounds, size_t len);
 void perf_am_flood(uint64_t rounds, size_t len);
 void perf_am_flood_medium(uint64_t rounds, size_t len);
 void perf_am_flood_reply(uint64_t rounds, size_t len);
+/* Bulk data both ways: neither side reads it. */
+void perf_am_medium_both(uint64_t rounds, size_t len);
+void perf_am_long_both(uint64_t rounds, size_t len);
+void perf_am_flood_medium_both(uint64_t rounds, size_t len);
+void perf_am_flood_long_both(uint64_t rounds, size_t len);
+void perf_am_flood_long(uint64_t rounds, size_t len);
 void perf_am_short_crowd(uint64_t rounds, size_t len); /* all others wait in a barrier */
 void perf_am_medium_crowd(uint64_t rounds, size_t len);
 
@@ -114,6 +120,8 @@ void raw_op_hand_off(uint64_t rounds, size_t len);
 void raw_op_echo(uint64_t rounds, size_t len);
 void raw_op_flood(uint64_t rounds, size_t len);
 void raw_op_copies(uint64_t rounds, size_t len);
+void raw_op_bulk_echo(uint64_t rounds, size_t len);
+void raw_op_bulk_both(uint64_t rounds, size_t len);
 void raw_op_put8(uint64_t rounds, size_t len);
 void raw_op_get8(uint64_t rounds, size_t len);
 void raw_op_put(uint64_t rounds, size_t len);

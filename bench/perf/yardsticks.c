@@ -64,6 +64,18 @@ void raw_op_copies(uint64_t rounds, size_t len)
         raw_copies(&perf.pair, rounds, len);
 }
 
+void raw_op_bulk_echo(uint64_t rounds, size_t len)
+{
+    if (ours())
+        raw_bulk_echo(&perf.pair, rounds, len);
+}
+
+void raw_op_bulk_both(uint64_t rounds, size_t len)
+{
+    if (ours())
+        raw_bulk_both(&perf.pair, rounds, len);
+}
+
 void raw_op_put8(uint64_t rounds, size_t len)
 {
     (void)len;

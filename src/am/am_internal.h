@@ -168,6 +168,15 @@ static inline void pen_am_go_on(pen_job *job)
     pen_progress_go_on(&job->progress, REQUEST_WEIGHT);
 }
 
+/* As pen_am_go_on, before a payload is sent. Between ranks of one host, replies with long payloads
+ * soon find no more room, so this rank polls more often. */
+static inline void pen_am_go_on_with(pen_job *job, const pen_route *route, size_t len)
+{
+    enum { REQUEST_WEIGHT = PEN_GO_ON_EVERY / 8, POLL_LEN = 8192 };
+    const size_t more = len < POLL_LEN ? len / (POLL_LEN / PEN_GO_ON_EVERY) : PEN_GO_ON_EVERY;
+    pen_progress_go_on(&job->progress, REQUEST_WEIGHT + (route->same_host ? (int32_t)more : 0));
+}
+
 /* ---- messages of a rank to itself (self.c) --------------------------------------------------- */
 
 static inline bool pen_am_is_self(const pen_job *job, const pen_route *route)

@@ -99,9 +99,9 @@ static __attribute__((noinline)) int am_request_medium_slow(pen_team *team, uint
 {
     pen_am_call call;
     pen_am_check_rank(team, rank, "AMRequestMedium");
-    pen_am_go_on(team->job);
     call.job = team->job;
     call.route = pen_team_route(team, rank);
+    pen_am_go_on_with(call.job, call.route, len);
     call.token = NULL;
     call.flags = flags;
     call.frame =

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "conduit/conduit.h"
 
-enum { SHM_RING_LEN_FEW = 32768, SHM_RING_LEN_MANY = 8192, SHM_CONTROL_CHUNKS = 2 };
+enum { SHM_RING_LEN_FEW = 524288, SHM_RING_LEN_MANY = 8192, SHM_CONTROL_CHUNKS = 2 };
 
 uint32_t shm_chunk_count(pen_lane lane)
 {
@@ -29,6 +29,8 @@ shm_layout shm_layout_of(pen_peer ranks)
         .inbox_slots = inbox_slots(ranks),
         .ring_len = ranks <= SHM_FEW_RANKS ? SHM_RING_LEN_FEW : SHM_RING_LEN_MANY,
     };
+    const uint32_t near_len = 1u << SHM_RING_NEAR_BITS;
+    layout.near_len = layout.ring_len < near_len ? layout.ring_len : near_len;
     size_t at = 4096; /* the page */
     for (pen_lane lane = PEN_LANE_REQUEST; lane < PEN_LANES; lane++) {
         layout.inbox_at[lane] = at;

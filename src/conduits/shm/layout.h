@@ -26,8 +26,9 @@ enum {
     SHM_SLOT_WORDS = SHM_SLOT_HEAD / 8,
     SHM_RING_SLOTS = 64, /* slots of a channel's ring, in each direction and lane */
     SHM_INBOX_SLOTS_MIN = 256,
-    SHM_CHANNELS_MAX = 32, /* channels that a rank reads; other peers use its inbox */
-    SHM_FEW_RANKS = 8,     /* up to here a channel's body rings are large */
+    SHM_CHANNELS_MAX = 32,   /* channels that a rank reads; other peers use its inbox */
+    SHM_FEW_RANKS = 8,       /* up to here a channel's body rings are large */
+    SHM_RING_NEAR_BITS = 15, /* binary logarithm of the part of a ring that short bodies use */
     SHM_BODY_MAX = 65536,
     SHM_BODY_ALIGN = 64, /* alignment of bodies in rings and chunks */
     SHM_CHUNKS_MAX = 8,
@@ -121,6 +122,7 @@ typedef struct shm_layout {
     uint32_t ranks, channels;
     uint32_t inbox_slots; /* a power of two, at least 8 a rank */
     uint32_t ring_len;    /* bytes of a channel's body ring, a power of two */
+    uint32_t near_len;    /* its first part; short bodies stay in it, so that it stays in caches */
     size_t inbox_at[PEN_LANES], channels_at, channel_len, chunks_at[PEN_LANES];
     size_t rank_len;
 } shm_layout;
@@ -164,6 +166,9 @@ static inline char *shm_chunk(const shm_layout *layout, char *area, pen_lane lan
            (size_t)chunk * (SHM_CHUNK_STRIDE + 2 * (size_t)SHM_BODY_ALIGN);
 }
 
+/* Records that a window has room for. */
+enum { SHM_RING_RECORDS = 4 };
+
 /* Bytes of body ring that a body takes: whole lines, and never a multiple of 4 KiB. A
  * multiple would put all bodies of a stream of pages into the same cache sets. */
 static inline uint32_t shm_ring_record(uint32_t body_len)
@@ -172,12 +177,24 @@ static inline uint32_t shm_ring_record(uint32_t body_len)
     return len % 4096 == 0 ? len + SHM_BODY_ALIGN : len;
 }
 
-/* Longest record that is sure to find room once the reader has caught up: a quarter of the ring.
- * Less than a quarter may be read but not yet given back, and less than a quarter may be skipped
- * at the end of the ring. */
+/* The reader gives bodies back once it has read this much. */
+static inline uint32_t shm_ring_give_back(const shm_layout *layout) { return layout->near_len / 4; }
+
+/* The longest record in a ring: then a window is at most the ring. */
 static inline uint32_t shm_ring_record_max(const shm_layout *layout)
 {
-    return layout->ring_len / 4;
+    return layout->ring_len / SHM_RING_RECORDS;
+}
+
+/* The part of the ring that a record of this length may lie in: room for a few such records, so
+ * that the sender need not wait while the reader copies, and the memory stays in the caches. A
+ * record that would end behind its window begins at the ring's start. Such a record is sure to
+ * find room once the reader has caught up: it is shorter than what lies between the ring's start
+ * and the bytes that the reader has read but not given back. */
+static inline uint32_t shm_ring_window(const shm_layout *layout, uint32_t record)
+{
+    uint32_t len = SHM_RING_RECORDS * record;
+    return len > layout->near_len ? len : layout->near_len;
 }
 
 #endif

@@ -135,12 +135,14 @@ static inline shm_tx *shm_tx_of(shm_peer *peer, pen_lane lane)
     return (shm_tx *)(void *)((char *)peer + (size_t)lane * sizeof(shm_tx));
 }
 
-/* Recomputes the room for bodies. Call it after its inputs changed, unless a body only took
- * room. */
+/* Recomputes the room for short bodies, which stay near the ring's start. Call it after its inputs
+ * changed, unless a body only took room. */
 static inline void shm_tx_show_room(shm_tx *tx)
 {
     uint32_t ring_len = 1u << tx->ring_bits;
-    uint32_t in_one_piece = ring_len - (tx->ring_next & (ring_len - 1));
+    uint32_t near_bits = tx->ring_bits < SHM_RING_NEAR_BITS ? tx->ring_bits : SHM_RING_NEAR_BITS;
+    uint32_t near_len = 1u << near_bits, offset = tx->ring_next & (ring_len - 1);
+    uint32_t in_one_piece = offset < near_len ? near_len - offset : 0;
     uint32_t left = ring_len - (tx->ring_next - tx->ring_done);
     uint32_t len = left < in_one_piece ? left : in_one_piece;
     tx->express.body_room = tx->ring_held ? 0 : len & ~(uint32_t)(SHM_BODY_ALIGN - 1);

@@ -16,6 +16,7 @@ enum {
     DRAIN_MAX = SHM_RING_SLOTS /
                 2, /* frames of one ring before the next ring's turn, for fairness among peers */
     GIVE_BACK_SLOTS = SHM_RING_SLOTS / 4,
+    PREFETCH_LEN_END = 4096,
     LOOK_POLLS = 256, /* most polls between two looks at parked channels */
 };
 
@@ -74,7 +75,8 @@ static bool find_in_ring(const shm_link *link, shm_rx *rx, uint64_t word, shm_fr
 {
     uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
     uint32_t ring_len = rx->ring == NULL ? 0 : link->layout.ring_len;
-    if (offset >= ring_len || shm_ring_record(frame->body_len) > ring_len - offset)
+    if (offset >= ring_len || frame->body_len > SHM_BODY_MAX ||
+        shm_ring_record(frame->body_len) > ring_len - offset)
         return false;
     frame->body = rx->ring + offset;
     return true;
@@ -180,7 +182,7 @@ static inline void body_done(const shm_link *link, const shm_rx_channel *channel
 {
     rx->ring_done += (offset - rx->ring_done) & (link->layout.ring_len - 1);
     rx->ring_done += record;
-    if (rx->ring_done - rx->ring_told >= link->layout.ring_len / 4)
+    if (rx->ring_done - rx->ring_told >= shm_ring_give_back(&link->layout))
         give_back(link, rx, channel, lane);
 }
 
@@ -242,13 +244,16 @@ static inline unsigned drain_bodies(const shm_link *link, const shm_rx_channel *
     uint32_t ring_len = link->layout.ring_len;
     unsigned left = budget;
     if (shm_word_kind(word) != SHM_BODY_IN_RING || head_len - 1 >= SHM_SLOT_HEAD || body_len == 0 ||
-        record > ring_len)
+        body_len > SHM_BODY_MAX || record > ring_len)
         return 0;
     do {
         uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
         if (offset > ring_len - record)
             break;
-        __builtin_prefetch(rx->ring + offset); /* fetches the body while the head is checked */
+        /* The body is fetched while the head is checked. A line that is fetched without need costs
+         * its next writer as much as a message, so this is for bodies that any handler reads. */
+        if (body_len < PREFETCH_LEN_END)
+            __builtin_prefetch(rx->ring + offset);
         host->deliver(host->ctx, channel->from, lane, rx->at->head, head_len, rx->ring + offset,
                       body_len);
         advance(rx, 1);

@@ -80,19 +80,23 @@ bool shm_has_room(shm_link *link, shm_peer *peer, pen_lane lane, uint32_t slots)
     return tx->express.room >= slots;
 }
 
+/* Bodies of replies go on behind their window before a reply is refused, because a refused reply is
+ * queued, and its body copied once more. */
 int64_t shm_ring_find(shm_link *link, shm_peer *peer, shm_tx *tx, pen_lane lane, uint32_t record)
 {
     uint32_t ring_len = link->layout.ring_len;
-    uint32_t start = tx->ring_next;
-    uint32_t left = ring_len - (start & (ring_len - 1));
-    if (left < record)
-        start += left;
-    if (start + record - tx->ring_done > ring_len) {
-        refresh(link, peer, tx, lane);
-        if (start + record - tx->ring_done > ring_len)
-            return -1;
-    }
-    return start;
+    uint32_t offset = tx->ring_next & (ring_len - 1);
+    bool is_end = offset + record > shm_ring_window(&link->layout, record);
+    uint32_t start = tx->ring_next + (is_end ? ring_len - offset : 0);
+    if (start + record - tx->ring_done <= ring_len)
+        return start;
+    refresh(link, peer, tx, lane);
+    if (start + record - tx->ring_done <= ring_len)
+        return start;
+    start = tx->ring_next;
+    bool goes_on = lane == PEN_LANE_REPLY && offset + record <= ring_len &&
+                   start + record - tx->ring_done <= ring_len;
+    return goes_on ? (int64_t)start : -1;
 }
 
 int shm_chunk_take(shm_peer *peer, pen_lane lane)
@@ -347,13 +351,13 @@ static __attribute__((noinline)) pen_post post_slowly(shm_link *link, pen_peer t
     return result;
 }
 
-/* Finds room for a body without asking the reader how far it got and without skipping the ring's
- * end. Returns NULL if a full search is needed. */
+/* Finds room for a short body without asking the reader how far it got and without going back to
+ * the ring's start. Returns NULL if a full search is needed. */
 static inline char *room_at_once(const shm_link *link, const shm_tx *tx, uint32_t record)
 {
     uint32_t ring_len = link->layout.ring_len;
     uint32_t offset = tx->ring_next & (ring_len - 1);
-    if (pen_unlikely(tx->ring_held || record > ring_len / 4 || ring_len - offset < record ||
+    if (pen_unlikely(tx->ring_held || offset + record > link->layout.near_len ||
                      tx->ring_next + record - tx->ring_done > ring_len))
         return NULL;
     return tx->ring + offset;

@@ -34,7 +34,7 @@ static void send(pen_peer to, uint32_t body_len)
 
 static void long_bodies_keep_the_pace_of_their_reader(void **state)
 {
-    static const uint32_t lens[] = { PEN_COPY_OUT_MIN, SHM_BODY_MAX }; /* in the ring, in a chunk */
+    static const uint32_t lens[] = { PEN_COPY_OUT_MIN, SHM_BODY_MAX }; /* two lengths */
     (void)state;
     shm_job_open(&job, RANKS, &config);
     for (unsigned round = 1; round <= ROUNDS; round++) {
@@ -44,6 +44,73 @@ static void long_bodies_keep_the_pace_of_their_reader(void **state)
         assert_int_equal(pace_to(FAR)->count, sent);
     }
     assert_int_equal(pace_to(NEAR)->count, 0);
+    shm_job_close(&job);
+}
+
+static pen_post post(pen_lane lane, uint32_t body_len)
+{
+    return shm_job_post(&job, FROM, NEAR, lane, 16, body_len);
+}
+
+static const shm_layout *layout(void) { return &job.ranks[FROM].link->layout; }
+
+static uint32_t ring_offset(pen_lane lane)
+{
+    return job.ranks[FROM].link->to[NEAR].lanes[lane].ring_next & (layout()->ring_len - 1);
+}
+
+static void a_few_bodies_of_any_length_fit_and_stay_in_their_window(void **state)
+{
+    (void)state;
+    shm_job_open(&job, RANKS, &config);
+    for (uint32_t len = 4096; len <= SHM_BODY_MAX; len += 4096) {
+        const uint32_t record = shm_ring_record(len);
+        const uint32_t window = shm_ring_window(layout(), record), fitting = window / record;
+        assert_true(fitting >= SHM_RING_RECORDS);
+        for (uint32_t round = 0; round < 5; round++) {
+            uint32_t sent = 0;
+            while (post(PEN_LANE_REQUEST, len) == PEN_POST_DONE) {
+                assert_true(ring_offset(PEN_LANE_REQUEST) <= window);
+                sent++;
+            }
+            assert_in_range(sent, 1, fitting);
+            assert_int_equal(shm_job_poll(&job, NEAR), sent);
+        }
+    }
+    for (pen_lane lane = PEN_LANE_REQUEST; lane <= PEN_LANE_REPLY; lane++)
+        assert_int_equal(job.ranks[NEAR].link->page->lanes[lane].chunks_taken, 0);
+    shm_job_close(&job);
+}
+
+static void replies_go_on_behind_their_window(void **state)
+{
+    enum { LEN = 16000 };
+    (void)state;
+    shm_job_open(&job, RANKS, &config);
+    uint32_t requests = 0, replies = 0;
+    while (post(PEN_LANE_REQUEST, LEN) == PEN_POST_DONE)
+        requests++;
+    while (post(PEN_LANE_REPLY, LEN) == PEN_POST_DONE)
+        replies++;
+    assert_int_equal(requests, SHM_RING_RECORDS);
+    assert_int_equal(replies, layout()->ring_len / shm_ring_record(LEN));
+    while (shm_job_poll(&job, NEAR) != 0)
+        ;
+    assert_int_equal(job.ranks[NEAR].delivered, requests + replies);
+    shm_job_close(&job);
+}
+
+static void the_reader_gives_back_each_long_body(void **state)
+{
+    (void)state;
+    shm_job_open(&job, RANKS, &config);
+    for (uint32_t i = 0; i < 50; i++) { /* full, but for one body that has been read */
+        while (post(PEN_LANE_REQUEST, 10000) == PEN_POST_DONE)
+            ;
+        assert_int_equal(
+            job.ranks[NEAR].link->base.ops->poll(&job.ranks[NEAR].link->base, PEN_LANES_ALL, 1), 1);
+        assert_int_equal(post(PEN_LANE_REQUEST, 10000), PEN_POST_DONE);
+    }
     shm_job_close(&job);
 }
 
@@ -83,6 +150,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_bodies_keep_the_pace_of_their_reader),
+        cmocka_unit_test(a_few_bodies_of_any_length_fit_and_stay_in_their_window),
+        cmocka_unit_test(replies_go_on_behind_their_window),
+        cmocka_unit_test(the_reader_gives_back_each_long_body),
         cmocka_unit_test(link_copies_as_its_host_says),
         cmocka_unit_test(short_ones_have_none),
         cmocka_unit_test(what_goes_past_the_caches_arrives),

@@ -103,6 +103,7 @@ static void frames_at_the_edge_of_what_is_allowed_are_delivered(void **state)
     expect_delivered(&job, shm_word(0, PEN_FRAME_HEAD_MAX));
     expect_delivered(&job, ring_word(ring_len - 64, 64));
     expect_delivered(&job, ring_word(ring_len - 128, 65));
+    expect_delivered(&job, ring_word(0, SHM_BODY_MAX));
     expect_delivered(&job, shm_word(0, 8) | shm_word_body(SHM_BODY_IN_SLOT, 48, 0));
     expect_delivered(&job, shm_word(0, 104) | shm_word_body(SHM_BODY_IN_CHUNK, SHM_BODY_MAX, 7));
 }
@@ -121,8 +122,8 @@ static void frames_beyond_what_is_allowed_lose_their_sender(void **state)
     expect_lost(&job, ring_word(0, 0));
     expect_lost(&job, ring_word(ring_len - 64, 65));
     expect_lost(&job, ring_word(ring_len, 1));
-    expect_lost(&job, ring_word(0, ring_len));
-    expect_lost(&job, ring_word(0, SHM_BODY_MAX));
+    expect_lost(&job, ring_word(ring_len - SHM_BODY_MAX, SHM_BODY_MAX)); /* a line longer */
+    expect_lost(&job, ring_word(0, SHM_BODY_MAX + 1));
     expect_lost(&job, shm_word(0, 8) | shm_word_body(SHM_BODY_IN_CHUNK, SHM_BODY_MAX + 1, 0));
     expect_lost(&job, shm_word(0, 8) | shm_word_body(SHM_BODY_IN_CHUNK, 1, SHM_CHUNKS_MAX));
     chunks_taken = ~(1u << 3);
