@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host.h: helpers for every link and the host that it was lent: delivering frames, waking a peer
- * that sleeps, and, for a link around a link, lending the inner link a host. */
+/* host.h: helpers for every link and the host that it was lent: memory, delivering frames, waking a
+ * peer that sleeps, and, for a link around a link, lending the inner link a host. */
 #ifndef PEN_LINK_HOST_H
 #define PEN_LINK_HOST_H
 
@@ -10,6 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Allocates memory that is zero and begins with a cache line. Returns NULL if there is none. */
+void *pen_host_alloc_zeroed(const pen_host *host, size_t len);
+
+/* Releases memory of the host; NULL is allowed. */
+void pen_host_release(const pen_host *host, void *memory);
 
 /* ---- delivering ------------------------------------------------------------------------------ */
 

@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link_host.c: a host that passes every call on to the host above it. */
+/* link_host.c: memory of a host, and a host that passes every call on to the host above it. */
 #include "link/host.h"
 
+#include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { LINE_LEN_MAX = 512 };
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+void *pen_host_alloc_zeroed(const pen_host *host, size_t len)
+{
+    len = pen_align_up(len, PEN_CACHE_LINE);
+    void *memory = host->alloc(host->ctx, len, PEN_CACHE_LINE);
+    if (memory != NULL)
+        memset(memory, 0, len);
+    return memory;
+}
+
+void pen_host_release(const pen_host *host, void *memory)
+{
+    if (memory != NULL)
+        host->release(host->ctx, memory);
+}
 
 /* ---- calls that pass on ---------------------------------------------------------------------- */
 

@@ -11,6 +11,8 @@
 #include "diag/counters.h"
 #include "diag/log.h"
 #include "link/host.h"
+#include "link/mailbox.h"
+#include "link/turns.h"
 #include "link/window_internal.h"
 #include "os/lock.h"
 
@@ -41,27 +43,6 @@ bool pen_window_is_note(const pen_frame *frame)
 }
 
 /* ---- what is owed to a peer ------------------------------------------------------------------ */
-
-/* Appends the peer to the list of debts, unless it is there. */
-static void list_debt(window_link *link, uint32_t peer)
-{
-    if (link->peer[peer].next_debtor != PEER_UNLISTED)
-        return;
-    link->peer[peer].next_debtor = PEER_NONE;
-    if (link->first_debt == PEER_NONE)
-        link->first_debt = peer;
-    else
-        link->peer[link->last_debt].next_debtor = peer;
-    link->last_debt = peer;
-}
-
-static uint32_t take_debt(window_link *link)
-{
-    uint32_t peer = link->first_debt;
-    link->first_debt = link->peer[peer].next_debtor;
-    link->peer[peer].next_debtor = PEER_UNLISTED;
-    return peer;
-}
 
 /* Notes what a message of the receiver tells the peer. */
 static void note_message(window_link *link, pen_peer to, unsigned lane,
@@ -101,7 +82,7 @@ static void collect_due(window_link *link, unsigned lane)
     while (pen_credit_receiver_has_next(receiver) &&
            pen_credit_receiver_next(receiver, &peer, &message)) {
         note_message(link, peer, lane, &message);
-        list_debt(link, peer);
+        (void)pen_turns_add(&link->debts, peer);
     }
 }
 
@@ -114,7 +95,7 @@ static void collect_answers(window_link *link, unsigned lane)
     while (pen_credit_sender_has_next(sender) && pen_credit_sender_next(sender, &peer, &message)) {
         link->peer[peer].given[lane] = (uint16_t)message.count;
         link->peer[peer].gives |= (uint8_t)PEN_LANE_BIT(lane);
-        list_debt(link, peer);
+        (void)pen_turns_add(&link->debts, peer);
     }
 }
 
@@ -204,11 +185,10 @@ static bool send_note(const window_link *link, pen_peer to)
 static void send_notes(window_link *link)
 {
     pen_lock_take(&link->pass.lock);
-    uint32_t last = link->last_debt, peer = PEER_NONE;
-    while (link->first_debt != PEER_NONE && peer != last) {
-        peer = take_debt(link);
+    for (uint32_t left = link->debts.count; left > 0; left--) {
+        const pen_peer peer = pen_turns_take(&link->debts);
         if (!link->peer[peer].is_lost && !send_note(link, peer))
-            list_debt(link, peer);
+            (void)pen_turns_add(&link->debts, peer);
     }
     pen_lock_drop(&link->pass.lock);
 }
@@ -247,12 +227,12 @@ static pen_post end_post(window_link *link, const window_post *post, pen_post re
     if (result == PEN_POST_DONE || result == PEN_POST_PENDING) {
         settle_debts(link, post->to, &post->word);
         if (link->lends && is_owed(&link->peer[post->to])) /* more than a word holds */
-            list_debt(link, post->to);
+            (void)pen_turns_add(&link->debts, post->to);
         return result;
     }
     pen_credit_sender_untake(link->lanes[post->lane].sender, post->to, post->units, post->tag);
     if (is_owed(&link->peer[post->to])) /* the grants that were to ride */
-        list_debt(link, post->to);
+        (void)pen_turns_add(&link->debts, post->to);
     return result;
 }
 
@@ -481,7 +461,7 @@ static uint64_t window_due_ns(pen_link *base)
 {
     window_link *link = window_of(base);
     pen_lock_take(&link->pass.lock);
-    bool has_work = link->first_debt != PEER_NONE;
+    bool has_work = link->debts.count != 0;
     pen_lock_drop(&link->pass.lock);
     return has_work || link->kept.total != 0 ? 0 : pen_passing_due_ns(&link->pass);
 }
@@ -496,23 +476,8 @@ static bool window_count_peer(pen_link *base, pen_peer peer, pen_peer_counters *
     if (peer >= link->peers || !pen_lock_try(&link->pass.lock))
         return false;
     *out = (pen_peer_counters){ 0 };
-    for (unsigned lane = 0; lane < PEN_LANES; lane++) {
-        pen_credit_sender_counters sent;
-        pen_credit_receiver_counters received;
-        pen_credit_sender_count(link->lanes[lane].sender, peer, &sent);
-        pen_credit_receiver_count(link->lanes[lane].receiver, peer, &received);
-        out->packets_sent += sent.packets;
-        out->quota += sent.quota;
-        out->hand += sent.hand;
-        out->stalls += sent.stalls;
-        out->recalls_answered += sent.recalls;
-        out->packets_received += received.packets;
-        out->quota_given += received.quota;
-        out->mailbox += received.mailbox;
-        out->control_sent += received.grants;
-        out->rides += received.rides;
-        out->recalls += received.recalls;
-    }
+    for (unsigned lane = 0; lane < PEN_LANES; lane++)
+        pen_credits_count(link->lanes[lane].sender, link->lanes[lane].receiver, peer, out);
     pen_lock_drop(&link->pass.lock);
     return true;
 }

@@ -11,6 +11,7 @@
 #include "link/host.h"
 #include "link/lanes.h"
 #include "link/passing.h"
+#include "link/turns.h"
 #include "link/window.h"
 
 /* The word behind a head, by bytes: what the frame is, the need in its tag, and credits granted for
@@ -42,9 +43,6 @@ static inline unsigned window_word_epochs(const window_word *word)
 
 _Static_assert(sizeof(window_word) == PEN_WINDOW_WORD_LEN, "the word has no gaps");
 
-#define PEER_NONE     UINT32_MAX
-#define PEER_UNLISTED (UINT32_MAX - 1)
-
 _Static_assert(PEN_CREDIT_LOAN_QUOTA <= WORD_COUNT_MAX, "a word carries any grant");
 
 typedef struct window_peer {
@@ -53,8 +51,7 @@ typedef struct window_peer {
     uint16_t recalled[PEN_LANES]; /* counts of recalls and of answers, for the lanes below */
     uint16_t given[PEN_LANES];
     uint8_t epochs, recalls, gives; /* lanes of ended epochs, recalls and answers to be sent */
-    uint32_t next_debtor; /* the next in the list of debts, or PEER_NONE; or PEER_UNLISTED */
-    bool is_lost;         /* it broke the rules; its frames are dropped */
+    bool is_lost;                   /* it broke the rules; its frames are dropped */
 } window_peer;
 
 typedef struct window_lane {
@@ -71,9 +68,9 @@ typedef struct window_link {
     pen_peer peers;
     window_lane lanes[PEN_LANES];
     window_peer *peer;
-    uint32_t first_debt, last_debt; /* list of peers that are owed grants */
-    pen_lanes kept;                 /* frames of CONTROL that no poll has asked for */
-    unsigned asked;                 /* lanes of the poll that runs */
+    pen_turns debts; /* peers that are owed grants */
+    pen_lanes kept;  /* frames of CONTROL that no poll has asked for */
+    unsigned asked;  /* lanes of the poll that runs */
 } window_link;
 
 static inline window_link *window_of(pen_link *link) { return (window_link *)(void *)link; }

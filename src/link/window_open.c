@@ -24,10 +24,9 @@ void window_free(window_link *link)
     const pen_host *host = link->pass.base.host;
     pen_lanes_close(&link->kept);
     for (unsigned lane = 0; lane < PEN_LANES; lane++)
-        if (link->lanes[lane].memory != NULL)
-            host->release(host->ctx, link->lanes[lane].memory);
-    if (link->peer != NULL)
-        host->release(host->ctx, link->peer);
+        pen_host_release(host, link->lanes[lane].memory);
+    pen_host_release(host, link->peer);
+    pen_turns_close(&link->debts, host);
     host->release(host->ctx, link);
 }
 
@@ -98,13 +97,8 @@ static bool open_lanes(window_link *link, uint32_t units, uint32_t units_frame)
 static bool open_peers(window_link *link)
 {
     const pen_host *host = link->pass.base.host;
-    link->first_debt = link->last_debt = PEER_NONE;
-    link->peer = host->alloc(host->ctx, link->peers * sizeof *link->peer, _Alignof(window_peer));
-    if (link->peer == NULL)
-        return false;
-    for (pen_peer peer = 0; peer < link->peers; peer++)
-        link->peer[peer] = (window_peer){ .next_debtor = PEER_UNLISTED };
-    return true;
+    link->peer = pen_host_alloc_zeroed(host, link->peers * sizeof *link->peer);
+    return link->peer != NULL && pen_turns_open(&link->debts, host, link->peers);
 }
 
 /* The longest body that a frame of this many units can have, with any head. */

@@ -5,13 +5,14 @@
  * guarantees and the reasons. */
 #include "conduits/extoll/extoll.h"
 
-#include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
-#include "credit/credit.h"
+#include "diag/counters.h"
 #include "diag/log.h"
 #include "link/host.h"
 #include "link/lanes.h"
+#include "link/mailbox.h"
+#include "link/turns.h"
 #include "os/lock.h"
 #include "os/os.h"
 #include "softnic/extoll/card.h"
@@ -83,16 +84,10 @@ static void extoll_close(pen_link *base)
     if (link->card != NULL)
         pen_card_close(link->card);
     free_frames(link);
-    void *const memory[] = { link->to,
-                             link->from,
-                             link->tx_ring,
-                             link->data_receiver,
-                             link->control_receiver,
-                             link->data_sender,
-                             link->control_sender };
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        if (memory[i] != NULL)
-            host->release(host->ctx, memory[i]);
+    pen_mailbox_close(&link->credits, host);
+    pen_turns_close(&link->tx_turns, host);
+    pen_host_release(host, link->to);
+    pen_host_release(host, link->from);
     host->release(host->ctx, link);
 }
 
@@ -103,9 +98,9 @@ static pen_status extoll_address_of(pen_link *base, void *blob)
     const extoll_link *link = extoll_of(base);
     extoll_address address = { .magic = EXTOLL_MAGIC,
                                .packet_max = link->packet_max,
-                               .policy = (uint32_t)link->plan.data.policy,
-                               .quota = link->plan.data.quota,
-                               .control = link->plan.data.control,
+                               .policy = (uint32_t)link->plan.credits.data.policy,
+                               .quota = link->plan.credits.data.quota,
+                               .control = link->plan.credits.data.control,
                                .velo_vpid = velo2_get_vpid(&link->velo),
                                .rma_vpid = rma2_get_vpid(link->rma),
                                .fenced = link->fenced,
@@ -120,7 +115,7 @@ static pen_status connect_peer(extoll_link *link, pen_peer peer, const extoll_ad
     extoll_peer *to = &link->to[peer];
     to->sleeping = pen_host_sleep_word(host, peer, &link->always);
     to->rank = peer;
-    to->source_i = extoll_source_i(link, peer);
+    to->source_i = pen_mailbox_source_i(&link->credits, peer);
     to->is_stuck = peer == link->base.self;
     atomic_init(&to->is_ignored, to->is_stuck);
     to->velo_vpid = address->velo_vpid;
@@ -164,6 +159,25 @@ static pen_status extoll_connect(pen_link *base, const void *blobs, pen_peer cou
     return PEN_OK;
 }
 
+/* ---- statistics ------------------------------------------------------------------------------ */
+
+/* Counts the data credits; those of the CONTROL lane never change. Does not wait for the lock: a
+ * signal handler may call it while its thread holds the lock. */
+static bool count_peer(pen_link *base, pen_peer peer, pen_peer_counters *out)
+{
+    extoll_link *link = extoll_of(base);
+    const pen_mailbox *credits = &link->credits;
+    if (peer == base->self || peer >= link->peers || !pen_lock_try(&link->lock))
+        return false;
+    *out = (pen_peer_counters){ 0 };
+    pen_credits_count(credits->data_sender, credits->data_receiver,
+                      pen_mailbox_source_i(credits, peer), out);
+    pen_lock_drop(&link->lock);
+    return true;
+}
+
+static const pen_count_ops extoll_count = { .peer = count_peer };
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static const pen_link_ops extoll_ops = {
@@ -174,49 +188,18 @@ static const pen_link_ops extoll_ops = {
     .poll = extoll_poll,
 };
 
-static void *alloc_zeroed(const pen_host *host, size_t len)
-{
-    void *memory = host->alloc(host->ctx, len, PEN_CACHE_LINE);
-    if (memory != NULL)
-        memset(memory, 0, len);
-    return memory;
-}
-
-static bool open_credits(extoll_link *link)
-{
-    const pen_host *host = link->base.host;
-    const pen_credit_params *data = &link->plan.data, *control = &link->plan.control;
-    void *const memory[] = {
-        host->alloc(host->ctx, pen_credit_receiver_size(data), PEN_CACHE_LINE),
-        host->alloc(host->ctx, pen_credit_sender_size(data), PEN_CACHE_LINE),
-        host->alloc(host->ctx, pen_credit_receiver_size(control), PEN_CACHE_LINE),
-        host->alloc(host->ctx, pen_credit_sender_size(control), PEN_CACHE_LINE),
-    };
-    link->data_receiver = memory[0];
-    link->data_sender = memory[1];
-    link->control_receiver = memory[2];
-    link->control_sender = memory[3];
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        if (memory[i] == NULL)
-            return false;
-    (void)pen_credit_receiver_open(memory[0], data);
-    (void)pen_credit_sender_open(memory[1], data);
-    (void)pen_credit_receiver_open(memory[2], control);
-    (void)pen_credit_sender_open(memory[3], control);
-    return true;
-}
-
 static bool open_tables(extoll_link *link)
 {
     const pen_host *host = link->base.host;
     size_t peers = link->peers;
-    uint32_t slots = link->plan.data_slots + link->plan.control_slots;
-    link->to = alloc_zeroed(host, peers * sizeof *link->to);
-    link->from = alloc_zeroed(host, peers * PEN_LANES * sizeof *link->from);
-    link->tx_ring =
-        host->alloc(host->ctx, peers * PEN_LANES * sizeof *link->tx_ring, PEN_CACHE_LINE);
-    return link->to != NULL && link->from != NULL && link->tx_ring != NULL &&
-           pen_lanes_reserve(&link->stash, slots, EXTOLL_PAYLOAD_MAX);
+    const pen_mailbox_plan *credits = &link->plan.credits;
+    link->to = pen_host_alloc_zeroed(host, peers * sizeof *link->to);
+    link->from = pen_host_alloc_zeroed(host, peers * PEN_LANES * sizeof *link->from);
+    return link->to != NULL && link->from != NULL &&
+           pen_mailbox_open(&link->credits, host, credits, link->base.self) &&
+           pen_turns_open(&link->tx_turns, host, link->peers * PEN_LANES) &&
+           pen_lanes_reserve(&link->stash, credits->data_slots + credits->control_slots,
+                             EXTOLL_PAYLOAD_MAX);
 }
 
 static pen_status open_card(extoll_link *link)
@@ -256,7 +239,7 @@ static pen_status open_card(extoll_link *link)
 static pen_status open_steps(extoll_link *link)
 {
     const pen_host *host = link->base.host;
-    if (!open_tables(link) || !open_credits(link)) {
+    if (!open_tables(link)) {
         host->log(host->ctx, PEN_LOG_ERROR,
                   "cannot open the extoll conduit: memory for %u peers: %s; use fewer ranks",
                   link->peers, strerror(ENOMEM));
@@ -265,7 +248,7 @@ static pen_status open_steps(extoll_link *link)
     pen_status status = open_card(link);
     if (status != PEN_OK)
         return status;
-    link->packet_max = (uint32_t)velo2_port_max_len(&link->velo);
+    link->packet_max = link->credits.packet_len = (uint32_t)velo2_port_max_len(&link->velo);
     link->short_max = link->plan.coalesced ? link->packet_max : EXTOLL_WORD;
     link->whole_max = link->plan.coalesced ? link->packet_max : 0;
     link->fenced = !pen_membarrier_register();
@@ -285,7 +268,7 @@ static pen_status open_steps(extoll_link *link)
 static extoll_link *alloc_link(const pen_link_params *params)
 {
     const pen_host *host = params->host;
-    extoll_link *link = alloc_zeroed(host, sizeof *link);
+    extoll_link *link = pen_host_alloc_zeroed(host, sizeof *link);
     if (link == NULL) {
         host->log(
             host->ctx, PEN_LOG_ERROR,

@@ -6,14 +6,10 @@
  *   extoll_send.c     frames into packets; credits for packets; credit packets
  *   extoll_receive.c  empties the mailbox: packets into frames; frames that are kept
  *   extoll_rma.c      registered memory, put, get, and the notifications that frames wait for
- *   count.c           counters for each peer
  *   packet.h          format of a packet
  *
- * One mailbox takes all packets for a rank: requests, replies, control, credits. Two sets of
- * credits limit the senders: `data` for REQUEST and REPLY, with the policy that the user chose,
- * and `control` for CONTROL, with the smallest quota, so that the end of a job never waits
- * behind other messages. Each set has slots of its own in the mailbox, for packets and for
- * credit messages.
+ * One mailbox takes all packets for a rank: requests, replies, control, credits. link/mailbox.h
+ * counts the credits for its slots.
  *
  * Locks: the engine's post and poll locks, and `lock`. `lock` is held around all calls of the
  * card except looking at the mailbox, and never while a frame is delivered or an
@@ -28,6 +24,8 @@
 #include "credit/credit.h"
 #include "knob/knob.h"
 #include "link/lanes.h"
+#include "link/mailbox.h"
+#include "link/turns.h"
 #include "os/lock.h"
 #include "softnic/extoll/card.h"
 #include "softnic/extoll/fabric.h"
@@ -49,7 +47,6 @@ enum {
     EXTOLL_REGIONS_MAX = 128, /* regions of this rank */
     EXTOLL_SELF_MAX = 64,     /* frames of one lane from a rank to itself */
     EXTOLL_DRAIN_MAX = 256,   /* packets that one poll takes out of the mailbox */
-    EXTOLL_PATIENCE = 256,    /* tries of a request that leaves credits to replies */
     EXTOLL_COPY_LEAD = 8,     /* words that may be copied along before a packet */
 };
 
@@ -67,9 +64,7 @@ typedef struct extoll_config {
 /* Settings, checked. */
 typedef struct extoll_plan {
     bool coalesced;
-    uint32_t sources; /* peers that send to this rank's mailbox: all but itself */
-    pen_credit_params data, control;
-    uint32_t data_slots, control_slots; /* slots that packets of these peers can occupy */
+    pen_mailbox_plan credits;
     pen_card_config card;
 } extoll_plan;
 
@@ -95,7 +90,6 @@ typedef struct extoll_buffer {
 typedef struct extoll_tx { /* frames of one lane to one peer, which polls send */
     extoll_buffer *first;  /* at most two; one if it is a request */
     _Atomic bool is_full;  /* relaxed: it is a hint only */
-    bool is_listed;
 } extoll_tx;
 
 typedef struct extoll_rma_op {
@@ -132,13 +126,12 @@ typedef struct extoll_peer {
     uint64_t put_serial, fence_serial, fenced_serial;
     uint64_t number, number_told; /* number of puts so far: in frames, and in notifications */
     RMA2_NLA put_last;            /* an address in the memory of the last put */
-    bool has_put, is_listed, fence_out;
+    bool has_put, fence_out;
     _Atomic bool is_ignored; /* it is lost, or is this rank; relaxed, as is_lost */
     bool is_stuck; /* no new packet may go: the card has refused one; always set for this rank */
     uint8_t packet_tag, packet_mtt; /* the packet that the card has refused ... */
     uint32_t packet_len;            /* ... or 0 */
     uint64_t packet[EXTOLL_PAYLOAD_MAX / EXTOLL_WORD];
-    uint16_t patience; /* times that requests may still be held back; reset when credits come */
     uint16_t velo_vpid, rma_vpid;
     _Atomic bool is_lost; /* it sent a malformed packet; relaxed: a late look does no harm */
 } extoll_peer;
@@ -167,11 +160,9 @@ typedef struct extoll_link {
 
     pen_lock lock; /* guards all that follows */
     extoll_peer *to;
-    pen_credit_receiver *data_receiver, *control_receiver;
-    pen_credit_sender *data_sender, *control_sender;
+    pen_mailbox credits;
     extoll_buffer *buffers; /* free buffers */
-    uint32_t *tx_ring;      /* (peer, lane) pairs with a frame under way; room for all pairs */
-    uint32_t tx_first, tx_count;
+    pen_turns tx_turns;     /* (peer, lane) pairs with a frame under way */
     bool tx_news;           /* there may be room since the last try */
     _Atomic bool try_again; /* some work waits for the card; relaxed: polls look again */
     uint32_t uncommitted;
@@ -187,34 +178,21 @@ typedef struct extoll_link {
     uint32_t bounce_free; /* one bit each */
     extoll_rma_op *rma_free;
     _Atomic uint32_t
-        rma_work;        /* operations under way, and peers to post to; relaxed, read freely */
-    uint32_t *post_ring; /* peers to which a fence or a number is to be posted */
-    uint32_t post_first, post_count;
-    uint64_t *notified; /* by peer: the last number of puts that it has reported */
-    bool has_rma;       /* all ranks have RMA */
+        rma_work;         /* operations under way, and peers to post to; relaxed, read freely */
+    pen_turns post_turns; /* peers to which a fence or a number is to be posted */
+    uint64_t *notified;   /* by peer: the last number of puts that it has reported */
+    bool has_rma;         /* all ranks have RMA */
 
     PEN_CACHE_ALIGNED extoll_rx *from; /* guarded by the poll lock, as are all fields below */
     pen_lanes stash;      /* packets whose lane was not asked for; each keeps its slot */
     extoll_buffer *spare; /* free buffers of complete frames */
     uint32_t quiet;       /* polls since the last look at the notifications */
-    bool touched;         /* this poll, or one before it, has produced packets to send */
     bool stale;           /* the card may not know of all packets that were read */
     _Alignas(16) uint64_t copy[EXTOLL_COPY_LEAD + EXTOLL_PAYLOAD_MAX / 8]; /* copy of a packet */
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];
 } extoll_link;
 
 static inline extoll_link *extoll_of(pen_link *link) { return (extoll_link *)(void *)link; }
-
-/* Number of the peer in the credit library, which does not count this rank. */
-static inline uint32_t extoll_source_i(const extoll_link *link, pen_peer peer)
-{
-    return peer - (peer > link->base.self ? 1 : 0);
-}
-
-static inline pen_peer extoll_source_peer(const extoll_link *link, uint32_t i)
-{
-    return i + (i >= link->base.self ? 1 : 0);
-}
 
 /* ---- settings.c ---- */
 extern const pen_knob extoll_knobs[];
@@ -242,9 +220,6 @@ PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /
  * no memory. */
 bool extoll_hold(extoll_link *link, pen_peer from, pen_lane lane, const pen_frame *frame,
                  uint64_t number);
-
-/* ---- count.c ---- */
-extern const pen_count_ops extoll_count;
 
 /* ---- extoll_rma.c ---- */
 extern const pen_rma_ops extoll_rma;

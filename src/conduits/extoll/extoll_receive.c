@@ -13,6 +13,7 @@
 #include "diag/log.h"
 #include "link/host.h"
 #include "link/lanes.h"
+#include "link/mailbox.h"
 #include "os/lock.h"
 #include "softnic/extoll/velo2.h"
 
@@ -77,50 +78,17 @@ static inline extoll_rx *rx_of(const extoll_link *link, const extoll_packet *pac
 
 /* ---- credits --------------------------------------------------------------------------------- */
 
-static inline pen_credit_receiver *receiver_of(const extoll_link *link, pen_lane lane)
-{
-    return lane == PEN_LANE_CONTROL ? link->control_receiver : link->data_receiver;
-}
-
 static void free_slot(extoll_link *link, pen_peer from, pen_lane lane)
 {
-    pen_credit_receiver_freed(receiver_of(link, lane), extoll_source_i(link, from));
-    link->touched |= pen_credit_receiver_has_next(receiver_of(link, lane));
+    pen_mailbox_free(&link->credits, link->to[from].source_i, lane);
 }
 
-/* Takes up a credit word. Returns false if it is not valid. */
+/* Takes up a word about credits. Returns false if it is not valid. */
 static bool hear(extoll_link *link, pen_peer from, uint64_t word)
 {
-    pen_credit_message message;
-    bool of_control;
-    pen_status status;
-    uint32_t i = extoll_source_i(link, from);
-    if (!extoll_credit_parse(word, &message, &of_control))
-        return false;
-    if (of_control) {
-        status = message.kind == PEN_CREDIT_GRANT
-                     ? pen_credit_sender_hear(link->control_sender, i, &message)
-                     : PEN_ERR_PROTOCOL;
-    } else if (message.kind == PEN_CREDIT_GIVE) {
-        status = pen_credit_receiver_hear(link->data_receiver, i, &message);
-        link->touched |= pen_credit_receiver_has_next(link->data_receiver);
-    } else {
-        link->to[from].patience = EXTOLL_PATIENCE;
-        status = pen_credit_sender_hear(link->data_sender, i, &message);
-    }
     link->tx_news = true;
-    link->touched |= link->tx_count != 0 || pen_credit_sender_has_next(link->data_sender);
-    return status == PEN_OK;
-}
-
-/* Counts a packet with an empty tag whose slot is free at once. Returns false if it has no
- * credit. */
-static inline bool passes(extoll_link *link, pen_credit_receiver *receiver, const extoll_peer *peer)
-{
-    const bool is_valid = pen_credit_receiver_passed(receiver, peer->source_i,
-                                                     (pen_credit_tag){ false, 0 }) == PEN_OK;
-    link->touched |= pen_credit_receiver_has_next(receiver);
-    return is_valid;
+    link->credits.is_due |= link->tx_turns.count != 0;
+    return pen_mailbox_hear(&link->credits, link->to[from].source_i, word);
 }
 
 /* ---- frames that wait ------------------------------------------------------------------------ */
@@ -194,7 +162,7 @@ static inline void step_over(extoll_link *link)
 {
     link->uncommitted = velo2_recv_complete(&link->velo);
     link->stale = true;
-    link->touched |= link->uncommitted >= link->plan.card.commit_period;
+    link->credits.is_due |= link->uncommitted >= link->plan.card.commit_period;
 }
 
 /* ---- frames of several packets --------------------------------------------------------------- */
@@ -267,7 +235,8 @@ static bool rx_end(extoll_link *link, extoll_rx *rx, const extoll_packet *packet
  * bytes go straight to the frame. Returns the error, or NULL. */
 static const char *rx_run(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
 {
-    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
+    pen_credit_receiver *receiver = pen_mailbox_receiver(&link->credits, packet->lane);
+    const uint32_t source_i = link->to[packet->from].source_i;
     bool is_valid = true;
     while (is_valid && rx->left != 0) {
         uint32_t source = 0;
@@ -276,7 +245,7 @@ static const char *rx_run(extoll_link *link, extoll_rx *rx, const extoll_packet 
         if (velo2_check(&link->velo, &source, &len, &mtt, &tag) != VELO2_RET_SUCCESS ||
             mtt != EXTOLL_MORE || tag != packet->tag || VELO2_ADDRESS_NODE(source) != packet->from)
             break;
-        is_valid = len - 1 < rx->left && passes(link, receiver, &link->to[packet->from]);
+        is_valid = len - 1 < rx->left && pen_mailbox_pass(&link->credits, receiver, source_i);
         if (pen_likely(is_valid && len == SHORT_MAX))
             memcpy(rx->to, velo2_recv_peek(&link->velo), SHORT_MAX);
         else if (is_valid)
@@ -384,7 +353,7 @@ static inline bool may_wait(extoll_link *link, const extoll_packet *packet)
 /* Takes the credit word off the packet, if it has one. Returns false if the packet is too short. */
 static bool take_word(extoll_packet *packet, uint64_t *word)
 {
-    if (packet->mtt != EXTOLL_CREDIT && (packet->tag & EXTOLL_TAG_RIDE) == 0)
+    if (packet->mtt != EXTOLL_CREDIT && (packet->tag & PEN_MAILBOX_RIDE) == 0)
         return true;
     if (packet->len < sizeof *word)
         return false;
@@ -404,19 +373,14 @@ static extoll_verdict stash_packet(extoll_link *link, const extoll_packet *packe
     return STEP_OVER;
 }
 
-/* Counts a packet of a frame with its tag, and takes up its credit word, or 0. Returns false if the
+/* Counts a packet of a frame, and takes up the word that rides on it, if any. Returns false if the
  * packet is not valid. */
 static bool count_data(extoll_link *link, const extoll_packet *packet, bool keeps_slot,
                        uint64_t word)
 {
-    pen_credit_receiver *receiver = receiver_of(link, packet->lane);
-    const uint32_t i = link->to[packet->from].source_i;
-    const pen_credit_tag tag = extoll_tag_credit(packet->tag);
-    const pen_status status = keeps_slot ? pen_credit_receiver_arrived(receiver, i, tag)
-                                         : pen_credit_receiver_passed(receiver, i, tag);
-    link->touched |= pen_credit_receiver_has_next(receiver);
-    return status == PEN_OK &&
-           ((packet->tag & EXTOLL_TAG_RIDE) == 0 || hear(link, packet->from, word));
+    const uint32_t source_i = link->to[packet->from].source_i;
+    return pen_mailbox_count(&link->credits, source_i, packet->tag, keeps_slot) &&
+           ((packet->tag & PEN_MAILBOX_RIDE) == 0 || hear(link, packet->from, word));
 }
 
 /* Counts a packet that is about credits, or is not asked for, or may keep its slot. */
@@ -424,13 +388,13 @@ static __attribute__((noinline)) extoll_verdict count_slow(extoll_link *link, ex
                                                            unsigned lanes)
 {
     uint64_t word = 0;
-    if (!extoll_tag_is_sound(packet->tag) || !take_word(packet, &word))
+    if (!pen_mailbox_tag_is_sound(packet->tag) || !take_word(packet, &word))
         return REFUSE;
     if (packet->mtt == EXTOLL_CREDIT) {
         const bool is_valid = packet->tag == 0 && packet->len == 0;
         return is_valid && hear(link, packet->from, word) ? STEP_OVER : REFUSE;
     }
-    packet->lane = extoll_tag_lane(packet->tag);
+    packet->lane = pen_mailbox_tag_lane(packet->tag);
     const bool is_asked = is_wanted(link, packet->lane, lanes);
     const bool keeps_slot = !is_asked || may_wait(link, packet);
     if (!count_data(link, packet, keeps_slot, word))
@@ -459,7 +423,11 @@ static inline __attribute__((always_inline)) bool take_packet(extoll_link *link,
         pen_unlikely(!is_wanted(link, packet->lane, lanes)) || pen_unlikely(may_wait(link, packet)))
         verdict = count_slow(link, packet, lanes);
     else
-        verdict = passes(link, receiver_of(link, packet->lane), peer) ? TAKE_UP : REFUSE;
+        verdict =
+            pen_mailbox_pass(&link->credits, pen_mailbox_receiver(&link->credits, packet->lane),
+                             peer->source_i)
+                ? TAKE_UP
+                : REFUSE;
     step_over(link);
     return pen_likely(verdict == TAKE_UP) ? take_up(link, packet, false)
                                           : take_slow(link, packet, verdict);
@@ -548,9 +516,9 @@ static __attribute__((noinline)) unsigned push(extoll_link *link)
     sent += extoll_send_credits(link);
     extoll_commit(link);
     link->stale = false;
-    link->touched = link->held_to != EXTOLL_NONE;
+    link->credits.is_due = link->held_to != EXTOLL_NONE;
     bool waits_for_card =
-        link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed);
+        link->credits.is_due || atomic_load_explicit(&link->try_again, memory_order_relaxed);
     pen_lock_drop(&link->lock);
     return sent + waits_for_card; /* no event comes when the card has room */
 }
@@ -569,7 +537,7 @@ unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
         events += drain(link, lanes, budget - frames);
     if (events == 0 && link->stale)
         tell_card(link);
-    if (link->touched || atomic_load_explicit(&link->try_again, memory_order_relaxed))
+    if (link->credits.is_due || atomic_load_explicit(&link->try_again, memory_order_relaxed))
         events += push(link);
     return events;
 }

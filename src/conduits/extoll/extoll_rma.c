@@ -19,6 +19,8 @@
 #include "base/status.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
+#include "link/host.h"
+#include "link/turns.h"
 #include "os/lock.h"
 #include "softnic/extoll/rma2.h"
 
@@ -91,12 +93,8 @@ static extoll_rma_op *queue_pop(extoll_queue *queue)
 /* Puts the peer on the list: the link posts to it as soon as the card has room. */
 static void post_later(extoll_link *link, pen_peer peer)
 {
-    extoll_peer *to = &link->to[peer];
-    if (to->is_listed)
-        return;
-    to->is_listed = true;
-    link->post_ring[(link->post_first + link->post_count++) % link->peers] = peer;
-    work_add(link, 1);
+    if (pen_turns_add(&link->post_turns, peer))
+        work_add(link, 1);
 }
 
 /* ---- local memory ---------------------------------------------------------------------------- */
@@ -309,12 +307,9 @@ static bool has_fenced(const extoll_peer *to)
 
 static void post_what_waits(extoll_link *link)
 {
-    for (uint32_t left = link->post_count; left > 0; left--) {
-        pen_peer peer = link->post_ring[link->post_first];
+    for (uint32_t left = link->post_turns.count; left > 0; left--) {
+        const pen_peer peer = pen_turns_take(&link->post_turns);
         extoll_peer *to = &link->to[peer];
-        link->post_first = (link->post_first + 1) % link->peers;
-        link->post_count--;
-        to->is_listed = false;
         work_add(link, -1);
         bool is_done = post_number(link, to) && post_fence(link, to);
         if (!is_done || has_fenced(to))
@@ -433,8 +428,8 @@ static unsigned take_notifications(extoll_link *link, extoll_ended *ended, unsig
 /* Ends the puts of peers whose fence has come. */
 static void sweep_fenced(extoll_link *link, extoll_ended *ended, unsigned *count)
 {
-    for (uint32_t left = link->post_count; left > 0; left--) {
-        pen_peer peer = link->post_ring[(link->post_first + left - 1) % link->peers];
+    for (uint32_t left = link->post_turns.count; left > 0; left--) {
+        const pen_peer peer = pen_turns_at(&link->post_turns, left - 1);
         end_fenced(link, &link->to[peer], ended, count);
     }
 }
@@ -446,9 +441,11 @@ unsigned extoll_rma_poll(extoll_link *link)
     const char *wrong = NULL;
     pen_peer from = 0;
     pen_lock_take(&link->lock);
-    post_what_waits(link);
+    if (link->post_turns.count != 0)
+        post_what_waits(link);
     unsigned events = take_notifications(link, ended, &count, &wrong, &from);
-    sweep_fenced(link, ended, &count);
+    if (link->post_turns.count != 0)
+        sweep_fenced(link, ended, &count);
     pen_lock_drop(&link->lock);
     if (wrong != NULL)
         extoll_lose(link, from, wrong);
@@ -559,11 +556,10 @@ pen_status extoll_rma_open(extoll_link *link)
     const pen_host *host = link->base.host;
     size_t len = (size_t)EXTOLL_BOUNCES * EXTOLL_BOUNCE_LEN + FENCE_LEN;
     link->bounce = host->alloc(host->ctx, len, RMA2_PAGE_LEN);
-    link->post_ring = host->alloc(host->ctx, link->peers * sizeof *link->post_ring, PEN_CACHE_LINE);
-    link->notified = host->alloc(host->ctx, link->peers * sizeof *link->notified, PEN_CACHE_LINE);
-    if (link->bounce == NULL || link->post_ring == NULL || link->notified == NULL)
+    link->notified = pen_host_alloc_zeroed(host, link->peers * sizeof *link->notified);
+    if (link->bounce == NULL || link->notified == NULL ||
+        !pen_turns_open(&link->post_turns, host, link->peers))
         return PEN_ERR_MEMORY;
-    memset(link->notified, 0, link->peers * sizeof *link->notified);
     if (rma2_open(&link->rma) != RMA2_SUCCESS)
         return PEN_ERR_RESOURCE;
     link->rma_open = true;
@@ -593,8 +589,7 @@ void extoll_rma_close(extoll_link *link)
         queue_free(host, link->to[peer].gets.first);
     }
     queue_free(host, link->rma_free);
-    void *const memory[] = { link->bounce, link->post_ring, link->notified };
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        if (memory[i] != NULL)
-            host->release(host->ctx, memory[i]);
+    pen_turns_close(&link->post_turns, host);
+    pen_host_release(host, link->bounce);
+    pen_host_release(host, link->notified);
 }

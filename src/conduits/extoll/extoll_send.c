@@ -9,6 +9,8 @@
 #include "conduits/extoll/packet.h"
 #include "credit/credit.h"
 #include "link/host.h"
+#include "link/mailbox.h"
+#include "link/turns.h"
 #include "os/lock.h"
 #include "softnic/extoll/velo2.h"
 
@@ -78,52 +80,9 @@ static inline bool is_free(extoll_link *link, const extoll_peer *to)
     return false;
 }
 
-static void tx_list(extoll_link *link, extoll_peer *to, pen_lane lane)
+static void tx_list(extoll_link *link, const extoll_peer *to, pen_lane lane)
 {
-    if (to->tx[lane].is_listed)
-        return;
-    to->tx[lane].is_listed = true;
-    link->tx_ring[(link->tx_first + link->tx_count++) % (link->peers * PEN_LANES)] =
-        to->rank * PEN_LANES + (uint32_t)lane;
-}
-
-/* ---- credits --------------------------------------------------------------------------------- */
-
-/* Holds a request back while less than half of the quota is left, as long as credits keep
- * coming: the rest is for replies. Without this rule, a rank that sends as many requests as it
- * can has no credit left for replies to its peer. It has to stash the peer's requests and
- * returns no credit for them, while its peer does the same. Correctness does not depend on
- * this rule: after a fixed number of tries one credit is enough, as the credit rules demand. */
-static bool is_held_back(const extoll_link *link, extoll_peer *to)
-{
-    if (to->patience == 0 || !pen_credit_sender_is_low(link->data_sender, to->source_i))
-        return false;
-    to->patience--;
-    return true;
-}
-
-/* Takes a credit for a packet with an empty tag. Returns false if that is not possible. */
-static inline bool take_plain(pen_credit_sender *sender, uint32_t i, pen_lane lane)
-{
-    return pen_likely(lane != PEN_LANE_CONTROL) &&
-           pen_likely(pen_credit_sender_take_plain(sender, i));
-}
-
-/* Takes a credit of any kind, and makes the packet's tag. Returns false if there is no credit.
- * left: bytes of the frame that have not gone; begins: they are the whole frame. */
-static __attribute__((noinline)) bool take_credit(const extoll_link *link, extoll_peer *to,
-                                                  pen_lane lane, uint32_t left, bool begins,
-                                                  uint8_t *tag)
-{
-    pen_credit_sender *sender = lane == PEN_LANE_CONTROL ? link->control_sender : link->data_sender;
-    pen_credit_class class = lane == PEN_LANE_REPLY ? PEN_CREDIT_REPLY : PEN_CREDIT_REQUEST;
-    uint32_t packets = (left + link->packet_max - 1) / link->packet_max;
-    pen_credit_tag credit;
-    if ((lane == PEN_LANE_REQUEST && begins && is_held_back(link, to)) ||
-        !pen_credit_sender_take(sender, to->source_i, class, packets, &credit))
-        return false;
-    *tag = extoll_tag(lane, credit, false);
-    return true;
+    (void)pen_turns_add(&link->tx_turns, to->rank * PEN_LANES + (uint32_t)lane);
 }
 
 /* ---- packets --------------------------------------------------------------------------------- */
@@ -155,7 +114,7 @@ static PEN_COLD bool keep_packet(extoll_link *link, extoll_peer *to, const uint6
     to->packet_tag = tag;
     to->packet_mtt = mtt;
     to->is_stuck = true;
-    tx_list(link, to, extoll_tag_lane(tag));
+    tx_list(link, to, pen_mailbox_tag_lane(tag));
     return false;
 }
 
@@ -173,7 +132,7 @@ send_parts(extoll_link *link, extoll_peer *to, extoll_parts parts, uint8_t tag, 
 }
 
 /* Appends a credit word if there is one and the packet has room. Slots that it grants must be free
- * for the card as well, so the card is told first. Packets of CONTROL carry no word. */
+ * for the card as well, so the card is told first. */
 static __attribute__((noinline)) bool send_ride(extoll_link *link, extoll_peer *to,
                                                 const uint64_t *lead, uint32_t lead_len,
                                                 const char *body, uint32_t body_len, uint8_t tag,
@@ -181,13 +140,10 @@ static __attribute__((noinline)) bool send_ride(extoll_link *link, extoll_peer *
 {
     extoll_parts parts = { lead, body, lead_len, body_len };
     uint64_t word, room[EXTOLL_PAYLOAD_MAX / EXTOLL_WORD];
-    pen_credit_message message;
-    if (link->plan.coalesced && extoll_tag_lane(tag) != PEN_LANE_CONTROL &&
-        lead_len + body_len + EXTOLL_WORD <= link->packet_max &&
-        pen_credit_receiver_ride(link->data_receiver, to->source_i, EXTOLL_CREDIT_COUNT_MAX,
-                                 &message)) {
+    if (link->plan.coalesced && lead_len + body_len + EXTOLL_WORD <= link->packet_max &&
+        pen_mailbox_tag_lane(tag) != PEN_LANE_CONTROL &&
+        pen_mailbox_ride(&link->credits, to->source_i, &word)) {
         extoll_commit(link);
-        word = extoll_credit(&message, false);
         if (body_len != 0) {
             const uint32_t len = join(room, parts);
             memcpy((char *)room + len, &word, sizeof word);
@@ -196,7 +152,7 @@ static __attribute__((noinline)) bool send_ride(extoll_link *link, extoll_peer *
             parts.body = (const char *)&word;
         }
         parts.body_len += EXTOLL_WORD;
-        tag |= EXTOLL_TAG_RIDE;
+        tag |= PEN_MAILBOX_RIDE;
     }
     return send_parts(link, to, parts, tag, mtt);
 }
@@ -205,7 +161,7 @@ static inline __attribute__((always_inline)) bool
 send_packet(extoll_link *link, extoll_peer *to, extoll_parts parts, uint8_t tag, uint8_t mtt)
 {
     if (parts.lead_len + parts.body_len < link->packet_max &&
-        pen_unlikely(pen_credit_receiver_is_worth_a_ride(link->data_receiver, to->source_i)))
+        pen_unlikely(pen_mailbox_is_worth_a_ride(&link->credits, to->source_i)))
         return send_ride(link, to, parts.lead, parts.lead_len, parts.body, parts.body_len, tag,
                          mtt);
     return send_parts(link, to, parts, tag, mtt);
@@ -262,13 +218,15 @@ static inline __attribute__((always_inline)) extoll_out out_begin(const pen_fram
 
 /* Sends the next packet with bytes before the body. Returns false if the frame has to wait. */
 static inline __attribute__((always_inline)) bool send_lead(extoll_link *link, extoll_peer *to,
+                                                            pen_credit_sender *sender,
                                                             pen_lane lane, extoll_out *out)
 {
     const uint32_t left = bytes_left(out);
     uint32_t len = left;
-    uint8_t tag = (uint8_t)lane;
-    if (!take_plain(link->data_sender, to->source_i, lane) &&
-        !take_credit(link, to, lane, left, out->mtt != EXTOLL_MORE, &tag))
+    int tag = (int)lane;
+    if (!pen_likely(pen_credit_sender_take_plain(sender, to->source_i)) &&
+        (tag = pen_mailbox_take(&link->credits, to->source_i, lane, left,
+                                out->mtt != EXTOLL_MORE)) < 0)
         return false;
     if (pen_unlikely(!link->plan.coalesced)) /* header, arguments and payload begin packets */
         len = out->lead_left > out->args_len ? out->lead_left - out->args_len : out->lead_left;
@@ -282,29 +240,28 @@ static inline __attribute__((always_inline)) bool send_lead(extoll_link *link, e
         out->body += len - lead_len;
     out->body_left -= len - lead_len;
     out->mtt = EXTOLL_MORE;
-    return send_packet(link, to, parts, tag, mtt);
+    return send_packet(link, to, parts, (uint8_t)tag, mtt);
 }
 
 /* Sends packets of the frame as far as credits and card allow. The caller wakes the peer. */
 static inline __attribute__((always_inline)) void out_run(extoll_link *link, extoll_peer *to,
                                                           pen_lane lane, extoll_out *out)
 {
-    const uint32_t len_max = link->packet_max;
-    pen_credit_sender *const sender = link->data_sender;
-    const uint32_t i = to->source_i;
+    const uint32_t len_max = link->packet_max, source_i = to->source_i;
+    pen_credit_sender *const sender = pen_mailbox_sender(&link->credits, lane);
     bool goes_on = is_free(link, to);
     while (goes_on && out->lead_left != 0)
-        goes_on = send_lead(link, to, lane, out);
+        goes_on = send_lead(link, to, sender, lane, out);
     while (goes_on && out->body_left != 0) {
         const uint32_t len = out->body_left < len_max ? out->body_left : len_max;
         const extoll_parts parts = { .body = out->body, .body_len = len };
-        uint8_t tag = (uint8_t)lane;
-        if (!take_plain(sender, i, lane) &&
-            !take_credit(link, to, lane, out->body_left, false, &tag))
+        int tag = (int)lane;
+        if (!pen_likely(pen_credit_sender_take_plain(sender, source_i)) &&
+            (tag = pen_mailbox_take(&link->credits, source_i, lane, out->body_left, false)) < 0)
             break;
         out->body += len;
         out->body_left -= len;
-        goes_on = send_packet(link, to, parts, tag, EXTOLL_MORE);
+        goes_on = send_packet(link, to, parts, (uint8_t)tag, EXTOLL_MORE);
     }
 }
 
@@ -366,17 +323,14 @@ unsigned extoll_send_more(extoll_link *link)
     unsigned sent = 0;
     bool was_full = atomic_load_explicit(&link->try_again, memory_order_relaxed);
     atomic_store_explicit(&link->try_again, false, memory_order_relaxed);
-    if (link->tx_count == 0 || !(link->tx_news || was_full))
+    if (link->tx_turns.count == 0 || !(link->tx_news || was_full))
         return 0;
     link->tx_news = false;
-    for (uint32_t left = link->tx_count; left > 0; left--) {
-        uint32_t pair = link->tx_ring[link->tx_first];
-        link->tx_first = (link->tx_first + 1) % (link->peers * PEN_LANES);
-        link->tx_count--;
+    for (uint32_t left = link->tx_turns.count; left > 0; left--) {
+        const uint32_t pair = pen_turns_take(&link->tx_turns);
         extoll_peer *to = &link->to[pair / PEN_LANES];
         pen_lane lane = (pen_lane)(pair % PEN_LANES);
         const unsigned before = sent;
-        to->tx[lane].is_listed = false;
         if (!tx_run(link, to, lane, &sent))
             tx_list(link, to, lane);
         if (sent != before)
@@ -390,17 +344,9 @@ unsigned extoll_send_more(extoll_link *link)
 
 static bool next_credit(extoll_link *link)
 {
-    uint32_t i = 0;
-    pen_credit_message message;
-    bool of_control = false;
-    if (!pen_credit_sender_next(link->data_sender, &i, &message) &&
-        !pen_credit_receiver_next(link->data_receiver, &i, &message)) {
-        of_control = true;
-        if (!pen_credit_receiver_next(link->control_receiver, &i, &message))
-            return false;
-    }
-    link->held_to = extoll_source_peer(link, i);
-    link->held_word = extoll_credit(&message, of_control);
+    if (!pen_mailbox_has_next(&link->credits) ||
+        !pen_mailbox_next(&link->credits, &link->held_to, &link->held_word))
+        return false;
     link->to[link->held_to].is_stuck = true;
     return true;
 }
@@ -428,7 +374,7 @@ unsigned extoll_send_credits(extoll_link *link)
 /* Frames to itself take no slot of the mailbox, which has room for peers only. */
 static pen_post post_own(extoll_link *link, pen_lane lane, const pen_frame *frame, uint64_t number)
 {
-    if (link->held.count[lane] >= EXTOLL_SELF_MAX + link->plan.data_slots ||
+    if (link->held.count[lane] >= EXTOLL_SELF_MAX + link->plan.credits.data_slots ||
         !extoll_hold(link, link->base.self, lane, frame, number))
         return PEN_POST_AGAIN;
     return PEN_POST_DONE;
@@ -463,8 +409,8 @@ static inline pen_post post_frame(extoll_link *link, extoll_peer *to, pen_lane l
     uint64_t lead[EXTOLL_LEAD_WORDS_MAX];
     const bool is_short = fits_short(link, frame);
     if (pen_unlikely(!is_short && !fits_packet(link, frame)) || pen_unlikely(to->is_stuck) ||
-        pen_unlikely(to->tx[lane].first != NULL) ||
-        !take_plain(link->data_sender, to->source_i, lane))
+        pen_unlikely(to->tx[lane].first != NULL) || pen_unlikely(lane == PEN_LANE_CONTROL) ||
+        !pen_likely(pen_credit_sender_take_plain(link->credits.data_sender, to->source_i)))
         return post_run(link, to, lane, frame, is_short, 0);
     const extoll_out out = out_begin(frame, is_short, 0, lead);
     (void)send_packet(link, to, (extoll_parts){ out.lead, out.body, out.lead_left, out.body_left },

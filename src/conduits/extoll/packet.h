@@ -5,12 +5,10 @@
  *   mtt    SHORT   a whole frame that is only a head
  *          BEGIN   a begin word, then the first bytes of head and body, one behind the other
  *          MORE    the bytes that follow
- *          CREDIT  a credit word; takes no credit
- *   tag    0..1 lane | 2 urgent | 3..5 need | 6 the payload's last word is a credit word | 7 zero
+ *          CREDIT  a word about credits; takes no credit
+ *   tag    as link/mailbox.h says
  *   begin  0..3 words of head | 4 after puts: a word with their number follows | 5..31 zero |
  *          32..63 bytes of body
- *   credit 0..1 kind | 2 of the CONTROL lane | 3 epoch | 4..7 zero | 8..31 count |
- *          32..63 raised, with its sign
  *
  * Packets of a pair stay in order, so a frame's bytes need no numbers; each lane of a pair has
  * at most one frame under way. The ends of packets have no meaning. */
@@ -18,7 +16,6 @@
 #define PEN_CONDUITS_EXTOLL_PACKET_H
 
 #include "conduit/conduit.h"
-#include "credit/credit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,37 +27,7 @@ enum {
     EXTOLL_PAYLOAD_MAX = 120, /* largest payload of any card's packets */
     EXTOLL_HEAD_WORDS_MAX = PEN_FRAME_HEAD_MAX / EXTOLL_WORD,
     EXTOLL_LEAD_WORDS_MAX = EXTOLL_HEAD_WORDS_MAX + 2, /* begin word, number of puts, head */
-    EXTOLL_CREDIT_COUNT_MAX = (1 << 24) - 1,
 };
-
-/* ---- tag ------------------------------------------------------------------------------------ */
-
-enum {
-    EXTOLL_TAG_URGENT = 1 << 2,
-    EXTOLL_TAG_NEED_SHIFT = 3,
-    EXTOLL_TAG_RIDE = 1 << 6,
-    EXTOLL_TAG_ZERO = 1 << 7,
-};
-
-static inline uint8_t extoll_tag(pen_lane lane, pen_credit_tag credit, bool ride)
-{
-    return (uint8_t)((unsigned)lane | (credit.urgent ? EXTOLL_TAG_URGENT : 0u) |
-                     (unsigned)credit.need << EXTOLL_TAG_NEED_SHIFT |
-                     (ride ? EXTOLL_TAG_RIDE : 0u));
-}
-
-static inline bool extoll_tag_is_sound(uint8_t tag)
-{
-    return (tag & EXTOLL_TAG_ZERO) == 0 && (tag & 3u) < PEN_LANES;
-}
-
-static inline pen_lane extoll_tag_lane(uint8_t tag) { return (pen_lane)(tag & 3u); }
-
-static inline pen_credit_tag extoll_tag_credit(uint8_t tag)
-{
-    return (pen_credit_tag){ .urgent = (tag & EXTOLL_TAG_URGENT) != 0,
-                             .need = (uint8_t)(tag >> EXTOLL_TAG_NEED_SHIFT & 7u) };
-}
 
 /* ---- begin word ----------------------------------------------------------------------------- */
 
@@ -100,28 +67,6 @@ static inline bool extoll_begin_is_whole(uint64_t word, uint32_t len)
     uint64_t head_len = extoll_begin_head_len(word);
     return ((uint32_t)word >> 4) == 0 && head_len - 1 < PEN_FRAME_HEAD_MAX &&
            EXTOLL_WORD + head_len + (word >> 32) == len;
-}
-
-/* ---- credit word ---------------------------------------------------------------------------- */
-
-static inline uint64_t extoll_credit(const pen_credit_message *message, bool of_control)
-{
-    return (uint64_t)(uint32_t)message->raised << 32 | message->count << 8 |
-           (message->epoch ? 1u << 3 : 0u) | (of_control ? 1u << 2 : 0u) | (unsigned)message->kind;
-}
-
-/* Returns false if the word is malformed. */
-static inline bool extoll_credit_parse(uint64_t word, pen_credit_message *out, bool *of_control)
-{
-    uint32_t low = (uint32_t)word;
-    if ((low & 3u) > PEN_CREDIT_GIVE || (low >> 4 & 15u) != 0)
-        return false;
-    *of_control = (low >> 2 & 1u) != 0;
-    *out = (pen_credit_message){ .kind = (pen_credit_kind)(low & 3u),
-                                 .count = low >> 8,
-                                 .raised = (int32_t)(uint32_t)(word >> 32),
-                                 .epoch = (low >> 3 & 1u) != 0 };
-    return true;
 }
 
 #endif

@@ -3,22 +3,14 @@
 #include "conduits/extoll/extoll.h"
 
 #include "conduit/conduit.h"
-#include "credit/constants.h"
 #include "credit/credit.h"
 #include "knob/knob.h"
+#include "link/mailbox.h"
 #include "softnic/extoll/card.h"
 
 #include <string.h>
 
-/* Credits of the CONTROL lane: one control slot; a fraction of the data quota, down to the
- * least. Its packets are always drained and never answered under way. */
-enum {
-    CONTROL_SLOTS = 1,
-    CONTROL_QUOTA_MIN = PEN_CREDIT_QUOTA_MIN(CONTROL_SLOTS),
-    CONTROL_SHARE = 8,
-};
-
-enum { ALONE_SLOTS = 2, NS_PER_S = 1000000000 };
+enum { NS_PER_S = 1000000000 };
 
 #define CREDIT_KNOB(FIELD, NAME, TYPE, FALLBACK, SUMMARY)         \
     { "PENSTOCK_EXTOLL_CREDIT_" #NAME, PEN_KNOB_##TYPE, FALLBACK, \
@@ -92,45 +84,17 @@ static const char *plan_card(const extoll_config *config, pen_peer peers, uint64
     return pen_card_config_check(card);
 }
 
-/* Counts the slots that the credits need; fills *out. */
-static const char *plan_credits(const extoll_config *config, pen_peer peers, extoll_plan *out,
-                                uint64_t *slots)
-{
-    uint32_t sources =
-        peers > 1 ? peers - 1 : 1; /* the settings are checked for a single rank, too */
-    const char *wrong = pen_credit_params_make(&config->credits, sources, false, &out->data);
-    if (wrong != NULL)
-        return wrong;
-    uint32_t share = out->data.quota / CONTROL_SHARE;
-    out->control =
-        (pen_credit_params){ .policy = PEN_CREDIT_STATIC,
-                             .peers = sources,
-                             .quota = share > CONTROL_QUOTA_MIN ? share : CONTROL_QUOTA_MIN,
-                             .control = CONTROL_SLOTS,
-                             .step = 1,
-                             .hysteresis = 1,
-                             .epoch = 1,
-                             .one_way = true };
-    *slots = ALONE_SLOTS;
-    if (peers > 1) {
-        out->data_slots = out->data.peers * out->data.quota;
-        out->control_slots = out->control.peers * out->control.quota;
-        *slots = pen_credit_mailbox_slots(&out->data) + pen_credit_mailbox_slots(&out->control);
-    }
-    return NULL;
-}
-
 const char *extoll_plan_make(const extoll_config *config, pen_peer peers, extoll_plan *out)
 {
     extoll_plan plan = { .coalesced = strcmp(config->mode, "coalesced") == 0 };
-    uint64_t slots = 0;
     if (!plan.coalesced && strcmp(config->mode, "sectioned") != 0)
         return "PENSTOCK_EXTOLL_MODE must be coalesced or sectioned";
     if (peers == 0 || peers > EXTOLL_RANKS_MAX)
         return "it serves 1 to 16384 ranks";
-    const char *wrong = plan_credits(config, peers, &plan, &slots);
+    const char *wrong = pen_mailbox_plan_make(&config->credits, peers, &plan.credits);
     if (wrong != NULL)
         return wrong;
+    uint64_t slots = plan.credits.slots;
     if (config->mailbox != 0 && (config->mailbox < 0 || (uint64_t)config->mailbox < slots))
         return "PENSTOCK_EXTOLL_MAILBOX is less than the credits need; set it to 0";
     if (config->mailbox != 0)

@@ -140,8 +140,8 @@ static void wake(void *ctx, pen_peer peer)
     pen_card_count(link->card, &counts);
     for (uint32_t i = 0; i + 1 < link->peers; i++) {
         pen_credit_receiver_counters data, control;
-        pen_credit_receiver_count(link->data_receiver, i, &data);
-        pen_credit_receiver_count(link->control_receiver, i, &control);
+        pen_credit_receiver_count(link->credits.data_receiver, i, &data);
+        pen_credit_receiver_count(link->credits.control_receiver, i, &control);
         granted += data.grants + data.rides + data.recalls + control.grants;
     }
     assert_true(granted == r->granted || link->uncommitted == 0 || counts.retries > 0);

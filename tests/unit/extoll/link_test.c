@@ -149,14 +149,14 @@ static void what_the_card_refused_goes_first(void **state)
         poll_one(&j, 1);
         assert_true(take_raw(&j, &mtt, &tag));
         assert_int_equal(mtt, mtts[kind]);
-        assert_int_equal(extoll_tag_lane(tag), PEN_LANE_REQUEST);
+        assert_int_equal(pen_mailbox_tag_lane(tag), PEN_LANE_REQUEST);
         assert_true(take_raw(&j, &mtt, &tag));
         if (kind == BODY) {
             assert_int_equal(mtt, EXTOLL_MORE);
             assert_true(take_raw(&j, &mtt, &tag));
         }
         assert_int_equal(mtt, EXTOLL_SHORT);
-        assert_int_equal(extoll_tag_lane(tag), PEN_LANE_REPLY);
+        assert_int_equal(pen_mailbox_tag_lane(tag), PEN_LANE_REPLY);
         job_close(&j);
     }
 }
@@ -184,7 +184,7 @@ static void requests_leave_credits_to_replies(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(post(&j, 0, 1, PEN_LANE_REPLY, 1, 0), PEN_POST_DONE);
     assert_int_equal(counts_of(&j, 0).packets_sent, 20);
-    for (unsigned i = 1; i < EXTOLL_PATIENCE; i++)
+    for (unsigned i = 1; i < PEN_MAILBOX_PATIENCE; i++)
         post_until_full(&j, 0, 20);
     post_until_full(&j, 2, 22);
     job_close(&j);

@@ -49,10 +49,10 @@ static void packets_that_no_rank_sends_lose_their_sender(void **state)
         uint8_t tag, mtt;
         const char *why;
     } packets[] = {
-        { { 1 }, 8, EXTOLL_TAG_ZERO, EXTOLL_SHORT, "a packet has no credit" },
+        { { 1 }, 8, PEN_MAILBOX_ZERO, EXTOLL_SHORT, "a packet has no credit" },
         { { 1 }, 8, 3, EXTOLL_SHORT, "a packet has no credit" },
-        { { 1 }, 4, extoll_tag(0, none, true), EXTOLL_SHORT, "a packet has no credit" },
-        { { 3 }, 8, extoll_tag(0, none, true), EXTOLL_SHORT, "a packet has no credit" },
+        { { 1 }, 4, pen_mailbox_tag(0, none, true), EXTOLL_SHORT, "a packet has no credit" },
+        { { 3 }, 8, pen_mailbox_tag(0, none, true), EXTOLL_SHORT, "a packet has no credit" },
         { { grant }, 8, 0, EXTOLL_CREDIT, "a packet has no credit" },
         { { 0 }, 4, 0, EXTOLL_CREDIT, "a packet has no credit" },
         { { 0 }, 8, 1, EXTOLL_CREDIT, "a packet has no credit" },
