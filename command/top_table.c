@@ -18,7 +18,8 @@ enum { CELL_LEN = 64 };
 
 static uint64_t library_rma(const pen_counters *c)
 {
-    return c->put_shm + c->get_shm + c->atomic_shm + c->put_net + c->get_net + c->atomic_net;
+    return c->put_shm + c->get_shm + c->atomic_shm + c->put_net + c->get_net + c->atomic_net +
+           c->atomic_device;
 }
 
 static uint64_t operations_of(const pen_counters *c, top_way way)
@@ -29,7 +30,7 @@ static uint64_t operations_of(const pen_counters *c, top_way way)
     case TOP_SHM:
         return c->am_sent_shm + c->put_shm + c->get_shm + c->atomic_shm;
     default:
-        return c->am_sent_net + c->put_net + c->get_net + c->atomic_net;
+        return c->am_sent_net + c->put_net + c->get_net + c->atomic_net + c->atomic_device;
     }
 }
 

@@ -187,6 +187,7 @@ bool p4_atomic_is_legal(p4_kind kind, ptl_op_t operation, ptl_datatype_t type)
 
 /* Change one item in one step, also for processors that change it by atomic instructions: nobody's
  * change comes between load and store. acq_rel: they pair with such instructions. */
+// NOLINTNEXTLINE(readability-non-const-parameter): the swap writes to target
 static void apply_to_4(const type_row *row, ptl_op_t operation, uint32_t *target,
                        const unsigned char *source, const unsigned char *operand,
                        unsigned char *old)
@@ -200,6 +201,7 @@ static void apply_to_4(const type_row *row, ptl_op_t operation, uint32_t *target
     memcpy(old, &seen, sizeof seen);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the swap writes to target
 static void apply_to_8(const type_row *row, ptl_op_t operation, uint64_t *target,
                        const unsigned char *source, const unsigned char *operand,
                        unsigned char *old)

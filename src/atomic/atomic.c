@@ -5,6 +5,7 @@
 #include "atomic/atomic_internal.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "job/fatal.h"
 #include "job/job.h"
@@ -12,6 +13,7 @@
 #include "job/thread.h"
 #include "mem/mem.h"
 #include "os/lock.h"
+#include "progress/progress.h"
 #include "reach/reach.h"
 #include "rma/event.h"
 
@@ -138,13 +140,47 @@ static atomic_place place_of(pen_job *job, const pen_atomic_domain *domain,
     return place;
 }
 
+/* An operation on memory that is not mapped. */
+typedef struct atomic_far {
+    const pen_remote_segment *segment;
+    uint64_t offset;
+    pen_amo amo;
+} atomic_far;
+
+/* Lets the link perform the operation, and raises op for it. Returns false if immediate found no
+ * room: nothing happened. */
+static bool by_link(pen_job *job, const atomic_place *place, const atomic_far *far, bool immediate,
+                    pen_op *op)
+{
+    pen_post result;
+    pen_count_raise(&op->incomplete, op->shared);
+    pen_wait what = pen_wait_for(PEN_CALL_ATOMIC, PEN_AWAITED_ROOM, place->jobrank, NULL);
+    pen_waiter waiter = pen_waiter_for(&job->progress, false, &what);
+    while ((result = pen_reach_atomic_by_link(job, place->jobrank, far->segment, far->offset,
+                                              &far->amo, op)) == PEN_POST_AGAIN &&
+           !immediate) {
+        pen_job_count(job, &job->counters.again_room);
+        pen_wait_step(&waiter);
+    }
+    pen_wait_end(&waiter);
+    if (result != PEN_POST_PENDING) /* the caller's own count remains */
+        (void)pen_count_drop(&op->incomplete, op->shared);
+    if (result != PEN_POST_AGAIN)
+        pen_job_count(job, &job->counters.atomic_device);
+    return result != PEN_POST_AGAIN;
+}
+
 /* Starts an operation that cannot be done now. The caller holds a count of op, so op cannot end
  * meanwhile. */
 static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call *call, pen_op *op)
 {
-    uint64_t offset;
-    const pen_remote_segment *segment = pen_mem_remote(&job->mem, place->ep_index, place->jobrank,
-                                                       place->target, place->len, &offset);
+    atomic_far far = { .amo = { .type = call->type,
+                                .op = call->op,
+                                .operands = { call->operands[0], call->operands[1] },
+                                .result = call->result } };
+    far.segment = pen_mem_remote(&job->mem, place->ep_index, place->jobrank, place->target,
+                                 place->len, &far.offset);
+    const pen_remote_segment *segment = far.segment;
     if (segment == NULL)
         atomic_refuse(job, place);
     if (segment->is_device)
@@ -153,7 +189,9 @@ static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call
             "atomic operation at %p of rank %u: endpoint %u has memory of a device there; "
             "put and get it, or keep the word in host memory",
             (void *)place->target, place->jobrank, place->ep_index);
-    if (!atomic_by_message(job, place, call, segment->number, offset, op))
+    if (pen_reach_link_serves_atomic(job, place->jobrank, segment, &far.amo))
+        return by_link(job, place, &far, (call->flags & GEX_FLAG_IMMEDIATE) != 0, op);
+    if (!atomic_by_message(job, place, call, segment->number, far.offset, op))
         return false;
     pen_job_count(job, &job->counters.atomic_net);
     return true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atomic.h: atomic operations on a peer's memory, and their domains.
  *
- * Every operation on a location is an instruction of a CPU on the same memory. If the target's
- * memory is mapped here, the initiator's CPU executes it; otherwise a message asks the target to do
- * it. So operations that take different paths to one location are atomic to one another, and ranks
- * of a domain need not agree on a path. A float is changed by comparing and swapping its bits.
+ * Every operation on a location is one step for the CPUs that share the memory. If the target's
+ * memory is mapped here, the initiator's CPU executes it. Otherwise the link's device does, if it
+ * serves the operation, or a message asks the target to do it. So operations that take different
+ * paths to one location are atomic to one another, and ranks of a domain need not agree on a path.
+ * A float is changed by comparing and swapping its bits.
  *
  * Each operation is acquire and release: a rank that sees its effect also sees what its initiator
  * did before. Targets lie in the bound segment (EVERYTHING: anywhere) and are aligned to their

@@ -39,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_CONDUIT_ABI 10 /* bumped when any struct below changes */
+#define PEN_CONDUIT_ABI 11 /* bumped when any struct below changes */
 
 typedef uint32_t pen_peer; /* job rank; an index, never an address */
 #define PEN_PEER_ANY UINT32_MAX
@@ -300,6 +300,27 @@ typedef struct pen_rma_ops {
                     pen_region *region, size_t len, pen_op *);
 } pen_rma_ops;
 
+/* An operation on an aligned word of 4 or 8 bytes. */
+typedef struct pen_amo {
+    uint32_t type, op; /* one bit of GEX_DT_... and of GEX_OP_... */
+    uint64_t operands[2];
+    void *result; /* receives the old value if op fetches it */
+} pen_amo;
+
+/* Operations on words of peers that the device performs by itself. Requires the rma family. */
+typedef struct pen_amo_ops {
+    /* Returns whether the device performs operations with this type and op. Each then is one step
+     * for the peer's processors and for all devices: no change of the word comes between. The
+     * answer never changes. Caller: any thread. No lock. */
+    bool (*serves)(const pen_link *, uint32_t type, uint32_t op);
+    /* Performs an operation that it serves on a word of the peer's region. The description may be
+     * gone when the call has returned. The end of the op means that the word has changed, and that
+     * the old value has been written. It has no source: the engine raises only incomplete. Caller:
+     * any thread. Lock: post. Fails: FAILED; the word may have changed, and the op is not touched.
+     * AGAIN: nothing has happened; a poll of this rank makes room. */
+    pen_post (*post)(pen_link *, pen_peer, uint64_t offset, pen_rkey, const pen_amo *, pen_op *);
+} pen_amo_ops;
+
 /* A frame written in place: negotiated payload without a copy. The caller knows that the frame
  * will be sent before its data moves. Between reserve and commit or cancel this thread makes no
  * further call on that lane and peer, and holds no lock. Meanwhile further threads may make calls.
@@ -414,6 +435,7 @@ typedef struct pen_count_ops {
 struct pen_link { /* first member of every conduit's own link struct */
     const pen_link_ops *ops;
     const pen_rma_ops *rma;
+    const pen_amo_ops *amo;
     const pen_zcopy_ops *zcopy;
     const pen_wait_ops *wait;
     const pen_due_ops *due;

@@ -22,6 +22,7 @@
     X(get_net, "gets sent through a network or by messages")                      \
     X(atomic_shm, "remote atomics done by the library in shared memory")          \
     X(atomic_net, "remote atomics done by messages")                              \
+    X(atomic_device, "remote atomics done by a network device")                   \
     X(frame_dropped, "malformed frames dropped")                                  \
     X(net_bad_length, "datagrams dropped: of invalid length")                     \
     X(net_bad_version, "datagrams dropped: not of this protocol")                 \

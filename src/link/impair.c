@@ -429,6 +429,7 @@ static void link_init(impair_link *link, pen_link *inner, const pen_impair_confi
     link->pass.base = *inner;
     link->pass.base.ops = &impair_ops;
     link->pass.base.rma = inner->rma != NULL ? &pen_passing_rma : NULL;
+    link->pass.base.amo = inner->amo != NULL ? &pen_passing_amo : NULL;
     link->pass.base.zcopy = inner->zcopy != NULL ? &impair_zcopy : NULL;
     link->pass.base.wait = inner->wait != NULL ? &pen_passing_wait : NULL;
     link->pass.base.due = &impair_due;

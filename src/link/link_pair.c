@@ -225,6 +225,7 @@ pen_status pen_pair_open(pen_link *frames, pen_link *memory, const pen_host *hos
     bool has_timers = frames->due != NULL || memory->due != NULL;
     link->pass.base = (pen_link){ .ops = &pair_ops,
                                   .rma = &pen_passing_rma,
+                                  .amo = memory->amo != NULL ? &pen_passing_amo : NULL,
                                   .wait = frames->wait != NULL ? &pair_wait : NULL,
                                   .due = has_timers ? &pair_due : NULL,
                                   .count = frames->count != NULL ? &pair_count : NULL,

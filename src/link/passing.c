@@ -95,6 +95,26 @@ const pen_rma_ops pen_passing_rma = {
     .get = passing_get,
 };
 
+/* ---- atomics --------------------------------------------------------------------------------- */
+
+static bool passing_serves(const pen_link *base, uint32_t type, uint32_t op)
+{
+    const pen_link *inner = ((const pen_passing *)(const void *)base)->inner;
+    return inner->amo->serves(inner, type, op);
+}
+
+static pen_post passing_amo(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey key,
+                            const pen_amo *amo, pen_op *op)
+{
+    pen_passing *link = passing_of(base);
+    pen_lock_take(&link->lock);
+    pen_post result = link->inner->amo->post(link->inner, peer, offset, key, amo, op);
+    pen_lock_drop(&link->lock);
+    return result;
+}
+
+const pen_amo_ops pen_passing_amo = { .serves = passing_serves, .post = passing_amo };
+
 /* ---- waiting -------------------------------------------------------------------------------- */
 
 static int passing_fd(pen_link *base)

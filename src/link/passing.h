@@ -24,6 +24,7 @@ pen_status pen_passing_connect(pen_link *base, const void *blobs, pen_peer count
 
 /* Families, for use if the inner link has them. */
 extern const pen_rma_ops pen_passing_rma;
+extern const pen_amo_ops pen_passing_amo;
 extern const pen_wait_ops pen_passing_wait;
 
 /* The time at which the inner link is due; UINT64_MAX if it has no timers. */

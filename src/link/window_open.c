@@ -116,6 +116,7 @@ static pen_link link_made(const pen_link *inner, const pen_host *host, uint32_t 
 {
     pen_link link = { .ops = &window_ops,
                       .rma = inner->rma != NULL ? &pen_passing_rma : NULL,
+                      .amo = inner->amo != NULL ? &pen_passing_amo : NULL,
                       .wait = inner->wait != NULL ? &pen_passing_wait : NULL,
                       .due = &window_due,
                       .behind = inner->behind != NULL ? &window_behind : NULL,

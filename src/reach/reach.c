@@ -192,6 +192,25 @@ pen_post pen_reach_by_link(const pen_job *job, uint32_t jobrank, const pen_reach
     return result;
 }
 
+bool pen_reach_link_serves_atomic(const pen_job *job, uint32_t jobrank,
+                                  const pen_remote_segment *segment, const pen_amo *amo)
+{
+    const pen_link *link = job->routes[jobrank].port->link;
+    return segment->has_key && link->amo != NULL && link->amo->serves(link, amo->type, amo->op);
+}
+
+pen_post pen_reach_atomic_by_link(const pen_job *job, uint32_t jobrank,
+                                  const pen_remote_segment *segment, uint64_t offset,
+                                  const pen_amo *amo, pen_op *op)
+{
+    const pen_route *route = &job->routes[jobrank];
+    pen_link *link = route->port->link;
+    pen_lock_take(&route->port->post_lock);
+    pen_post result = link->amo->post(link, route->peer, offset, segment->key, amo, op);
+    pen_lock_drop(&route->port->post_lock);
+    return result;
+}
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
 pen_device *pen_reach_local_device(const pen_team *team, const void *local, size_t len)

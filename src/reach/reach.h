@@ -181,6 +181,15 @@ pen_status pen_reach_lists_by_kernel(pen_job *job, uint32_t jobrank, bool is_put
 pen_post pen_reach_by_link(const pen_job *job, uint32_t jobrank, const pen_reach *reach,
                            bool is_put, size_t done, char *local, size_t len, pen_op *op);
 
+/* Does the link perform this operation on words of the peer's segment? */
+bool pen_reach_link_serves_atomic(const pen_job *job, uint32_t jobrank,
+                                  const pen_remote_segment *segment, const pen_amo *amo);
+
+/* Posts an operation that the link performs. Takes the port's post lock. */
+pen_post pen_reach_atomic_by_link(const pen_job *job, uint32_t jobrank,
+                                  const pen_remote_segment *segment, uint64_t offset,
+                                  const pen_amo *amo, pen_op *op);
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
 /* Returns the device that local memory is on; NULL: host memory. Only memory in the segment of the

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESERVED_MAX = 64, REGION_LEN = 100000 };
+enum { RESERVED_MAX = 64 };
 
 /* ---- written in place ----------------------------------------------------------------------- */
 
@@ -182,12 +182,6 @@ static void places_of_every_length_mix_with_posts(struct job *job)
 
 /* ---- put and get ---------------------------------------------------------------------------- */
 
-struct region {
-    char *memory;
-    pen_region *handle;
-    pen_rkey key; /* as rank 0 knows it */
-};
-
 /* Memory that shares no page with other memory: a card may register whole pages, and each page
  * once. */
 static char *whole_pages(size_t len)
@@ -199,8 +193,7 @@ static char *whole_pages(size_t len)
     return memory;
 }
 
-/* Registers the region. Returns false if the device has no room for it, which is allowed. */
-static bool region_open(struct job *job, pen_peer of, struct region *region)
+bool region_open(struct job *job, pen_peer of, struct region *region)
 {
     char blob[256];
     pen_link *link = job->ranks[of].link, *user = job->ranks[0].link;
@@ -218,7 +211,7 @@ static bool region_open(struct job *job, pen_peer of, struct region *region)
     return true;
 }
 
-static void region_close(struct job *job, pen_peer of, struct region *region)
+void region_close(struct job *job, pen_peer of, struct region *region)
 {
     job->ranks[0].link->rma->release_region(job->ranks[0].link, of, region->key);
     job->ranks[of].link->rma->deregister_region(job->ranks[of].link, region->handle);

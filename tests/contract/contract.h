@@ -130,6 +130,20 @@ uint64_t job_posted(const struct job *job);
 uint64_t job_delivered(const struct job *job);
 uint32_t job_random(uint64_t *state, uint32_t below);
 
+/* ---- memory of a rank (bodies.c) ------------------------------------------------------------- */
+
+enum { REGION_LEN = 100000 };
+
+struct region {
+    char *memory;
+    pen_region *handle;
+    pen_rkey key; /* as rank 0 knows it */
+};
+
+/* Registers the region. Returns false if the device has no room for it, which is allowed. */
+bool region_open(struct job *job, pen_peer of, struct region *region);
+void region_close(struct job *job, pen_peer of, struct region *region);
+
 /* ---- tests ---------------------------------------------------------------------------------- */
 
 typedef struct contract_test {
@@ -145,7 +159,7 @@ pen_conduit paired_conduit(void);
 /* liars.c: finds every conduit that lies, and passes its honest twins. Returns the exit status. */
 int liars_run(const char *word);
 
-extern const contract_test frame_tests[], lane_tests[], traffic_tests[], body_tests[],
+extern const contract_test frame_tests[], lane_tests[], traffic_tests[], body_tests[], word_tests[],
     thread_tests[];
 
 #endif

@@ -21,6 +21,7 @@ static void tables_are_complete(struct job *job)
     CHECK(link->ops != NULL);
     check_table(link->ops, sizeof(*link->ops));
     check_table(link->rma, sizeof(*link->rma));
+    check_table(link->amo, sizeof(*link->amo));
     check_table(link->zcopy, sizeof(*link->zcopy));
     check_table(link->wait, sizeof(*link->wait));
     check_table(link->behind, sizeof(*link->behind));

@@ -235,6 +235,7 @@ static pen_status wrap(pen_link *inner, pen_link **out)
     link->base = *inner;
     link->base.ops = this_liar->ops;
     link->base.zcopy = NULL; /* these would bypass the wrapper */
+    link->base.amo = NULL;
     link->base.behind = NULL;
     link->base.count = NULL;
     link->base.express = (pen_express_table){ .first = NULL };

@@ -213,6 +213,7 @@ static void run_setup(const struct setup *setup, bool threads, const char *word)
     run_list(&one_thread, lane_tests, word);
     run_list(&one_thread, traffic_tests, word);
     run_list(&one_thread, body_tests, word);
+    run_list(&one_thread, word_tests, word);
 }
 
 static void run_conduit(const pen_conduit *conduit, bool threads, const char *word)

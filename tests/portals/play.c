@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 struct fake fake;
+static _Alignas(16) char buffers[PORTALS_KINDS * TOKENS][256];
 
 int PtlPut(ptl_handle_md_t md, ptl_size_t local, ptl_size_t len, ptl_ack_req_t ack,
            ptl_process_t to, ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_size_t offset,
@@ -38,6 +39,51 @@ int PtlGet(ptl_handle_md_t md, ptl_size_t local, ptl_size_t len, ptl_process_t f
     fake.gets++;
     fake.last_key = bits;
     return fake.result;
+}
+
+static int play_atomic(unsigned which, ptl_size_t source, const void *operand, ptl_size_t len,
+                       ptl_match_bits_t bits, ptl_op_t operation, ptl_datatype_t type)
+{
+    fake.atomics[which]++;
+    fake.last_at = source;
+    fake.last_len = len;
+    fake.last_key = bits;
+    fake.last_operation = operation;
+    fake.last_type = type;
+    fake.sources[0] = fake.sources[1] = 0;
+    memcpy(&fake.sources[0], (const char *)buffers + source, len);
+    if (operand != NULL)
+        memcpy(&fake.sources[1], operand, len);
+    return fake.result;
+}
+
+int PtlAtomic(ptl_handle_md_t md, ptl_size_t local, ptl_size_t len, ptl_ack_req_t ack,
+              ptl_process_t to, ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_size_t offset,
+              void *user, ptl_hdr_data_t data, ptl_op_t operation, ptl_datatype_t type)
+{
+    (void)md, (void)to, (void)portal, (void)offset, (void)user, (void)data;
+    fake.last_ack = ack;
+    return play_atomic(0, local, NULL, len, bits, operation, type);
+}
+
+int PtlFetchAtomic(ptl_handle_md_t get_md, ptl_size_t get, ptl_handle_md_t md, ptl_size_t local,
+                   ptl_size_t len, ptl_process_t to, ptl_pt_index_t portal, ptl_match_bits_t bits,
+                   ptl_size_t offset, void *user, ptl_hdr_data_t data, ptl_op_t operation,
+                   ptl_datatype_t type)
+{
+    (void)get_md, (void)md, (void)to, (void)portal, (void)offset, (void)user, (void)data;
+    fake.last_old_at = get;
+    return play_atomic(1, local, NULL, len, bits, operation, type);
+}
+
+int PtlSwap(ptl_handle_md_t get_md, ptl_size_t get, ptl_handle_md_t md, ptl_size_t local,
+            ptl_size_t len, ptl_process_t to, ptl_pt_index_t portal, ptl_match_bits_t bits,
+            ptl_size_t offset, void *user, ptl_hdr_data_t data, const void *operand,
+            ptl_op_t operation, ptl_datatype_t type)
+{
+    (void)get_md, (void)md, (void)to, (void)portal, (void)offset, (void)user, (void)data;
+    fake.last_old_at = get;
+    return play_atomic(2, local, operand, len, bits, operation, type);
 }
 
 int PtlMDBind(ptl_handle_ni_t ni, const ptl_md_t *md, ptl_handle_md_t *out)
@@ -191,7 +237,6 @@ static const pen_host host = { .alloc = take,
 
 static portals_peer peers[PEERS];
 static portals_token tokens[PORTALS_KINDS * TOKENS];
-static char buffers[PORTALS_KINDS * TOKENS][256];
 char block_memory[PORTALS_BLOCK_LEN];
 portals_block block;
 static _Atomic uint32_t asleep = 1;
@@ -225,6 +270,7 @@ void link_init(portals_link *link)
         const unsigned kind = i / TOKENS;
         tokens[i] = (portals_token){ .next = link->free_tokens[kind],
                                      .buffer = buffers[i],
+                                     .words = (uint64_t *)(void *)(buffers[i] + 128),
                                      .kind = (uint8_t)kind };
         link->free_tokens[kind] = &tokens[i];
     }

@@ -38,7 +38,12 @@ struct fake {
     ptl_ack_req_t last_ack;
     unsigned enables;
     uint64_t now_ns;
-    unsigned puts, gets, appends, unlinks, wakes[PEERS], lost[PEERS], lost_any, delivered;
+    unsigned puts, gets, atomics[3]; /* calls of PtlAtomic, PtlFetchAtomic, PtlSwap */
+    uint64_t sources[2];             /* source and operand of the last of them */
+    ptl_op_t last_operation;
+    ptl_datatype_t last_type;
+    ptl_size_t last_old_at;
+    unsigned appends, unlinks, wakes[PEERS], lost[PEERS], lost_any, delivered;
     ptl_match_bits_t last_key;
     uint64_t keys[4], data_keys[4]; /* keys of regions in the portals of memory and of payloads */
     unsigned key_count, data_key_count;

@@ -163,18 +163,41 @@ static void *alloc_zeroed(const pen_host *host, size_t len)
 
 static size_t buffer_len(void) { return pen_align_up(PORTALS_LONGEST, PEN_CACHE_LINE); }
 
-/* Buffers of frames, then those of puts and gets that are copied. */
+static size_t bounce_len(const portals_link *link)
+{
+    return link->way == PORTALS_LOCAL_BOUNCE ? PORTALS_BOUNCE_LEN : 0;
+}
+
+/* Buffers of frames, then those of puts and gets that are copied, then words. */
+static size_t words_at(const portals_link *link)
+{
+    return portals_frames(link) * buffer_len() + PORTALS_OPS * bounce_len(link);
+}
+
 static size_t buffers_len(const portals_link *link)
 {
-    size_t copies =
-        link->way == PORTALS_LOCAL_BOUNCE ? (size_t)PORTALS_OPS * PORTALS_BOUNCE_LEN : 0;
-    return portals_frames(link) * buffer_len() + copies;
+    return words_at(link) + (size_t)PORTALS_OPS * PORTALS_WORDS * sizeof(uint64_t);
+}
+
+static void init_token(const portals_link *link, portals_token *token, uint32_t i)
+{
+    const uint32_t frames = portals_frames(link), op_i = i - frames;
+    token->kind = PORTALS_MEMORY;
+    if (i < frames) {
+        token->kind = (uint8_t)(i / (uint32_t)link->config.tokens);
+        token->buffer = link->buffers + i * buffer_len();
+        return;
+    }
+    token->words =
+        (uint64_t *)(void *)(link->buffers + words_at(link)) + (size_t)op_i * PORTALS_WORDS;
+    if (bounce_len(link) != 0)
+        token->buffer = link->buffers + frames * buffer_len() + op_i * bounce_len(link);
 }
 
 static bool open_tables(portals_link *link)
 {
     const pen_host *host = link->base.host;
-    uint32_t lane_tokens = (uint32_t)link->config.tokens, frames = portals_frames(link);
+    const uint32_t frames = portals_frames(link);
     /* Frames lie in a row of blocks; the first of them and the last may be full in part. */
     const uint32_t partial = link->policy == PORTALS_DISABLE ? 1 : 3;
     link->blocks_lane =
@@ -190,13 +213,7 @@ static bool open_tables(portals_link *link)
         return false;
     for (uint32_t i = 0; i < frames + PORTALS_OPS; i++) {
         portals_token *token = &link->tokens[i];
-        uint32_t kind = i / lane_tokens;
-        token->kind = kind < PEN_LANES ? (uint8_t)kind : PORTALS_MEMORY;
-        if (i < frames)
-            token->buffer = link->buffers + i * buffer_len();
-        else if (link->way == PORTALS_LOCAL_BOUNCE)
-            token->buffer =
-                link->buffers + frames * buffer_len() + (size_t)(i - frames) * PORTALS_BOUNCE_LEN;
+        init_token(link, token, i);
         token->next = link->free_tokens[token->kind];
         link->free_tokens[token->kind] = token;
     }
@@ -213,6 +230,8 @@ static int open_interface(portals_link *link, pen_concurrency concurrency)
     link->has_interface = true;
     result = PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL,
                        &limits, &link->ni);
+    if (result == PTL_OK && (limits.features & PTL_COHERENT_ATOMICS) != 0)
+        link->base.amo = &portals_amo;
     if (result == PTL_OK)
         result =
             PtlEQAlloc(link->ni, 2 * ((size_t)portals_frames(link) + PORTALS_OPS), &link->ended);

@@ -51,6 +51,7 @@ enum {
     PORTALS_TOKENS_MAX = 4096,
     PORTALS_OPS = 256,         /* puts and gets under way */
     PORTALS_BOUNCE_LEN = 4096, /* longest put or get that is copied */
+    PORTALS_WORDS = 2,         /* for an operation on a word of a peer */
     PORTALS_MEMORY =
         PEN_LANES, /* index of the portal of memory, and of the tokens of puts and gets */
     PORTALS_KINDS = PEN_LANES + 1,
@@ -104,8 +105,10 @@ typedef struct portals_token { /* a frame, a put or a get under way */
     ptl_handle_md_t md;               /* describes the local memory of a put or a get */
     ptl_size_t at;                    /* place of the memory in md */
     const pen_firehose_region *known; /* in use while the operation is under way, or NULL */
-    void *copy_to;                    /* memory of a get that is copied, or NULL */
+    void *copy_to; /* client's memory of a get that is copied, or of an old value; or NULL */
+    const char *copy_from;
     size_t copy_len;
+    uint64_t *words; /* two words for an operation on a word of a peer, or NULL */
 } portals_token;
 
 /* A segment, which peers and local operations use; or a region of the firehose, which has md only.
@@ -289,7 +292,11 @@ unsigned portals_poll(pen_link *base, unsigned lanes, unsigned budget);
 /* Bytes that all peers together may have under way to this rank, notes of the window included. */
 size_t portals_inbox(const portals_link *link);
 
+/* Ends a call of the interface that has begun a put, a get or an operation on a word. */
+pen_post portals_op_begun(portals_link *link, portals_token *token, pen_peer peer, int result);
+
 extern const pen_rma_ops portals_rma;
+extern const pen_amo_ops portals_amo;
 extern const pen_due_ops portals_due;
 
 #endif

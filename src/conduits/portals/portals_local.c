@@ -231,6 +231,7 @@ int portals_local_begin(portals_link *link, portals_token *token, void *local, s
     token->md = link->frames_md;
     token->at = (ptl_size_t)(token->buffer - link->buffers);
     token->copy_to = local;
+    token->copy_from = token->buffer;
     token->copy_len = len;
     if (is_put)
         memcpy(token->buffer, local, len);
@@ -240,7 +241,7 @@ int portals_local_begin(portals_link *link, portals_token *token, void *local, s
 void portals_local_arrive(portals_token *token)
 {
     if (token->copy_to != NULL)
-        memcpy(token->copy_to, token->buffer, token->copy_len);
+        memcpy(token->copy_to, token->copy_from, token->copy_len);
 }
 
 void portals_local_end(portals_link *link, portals_token *token)

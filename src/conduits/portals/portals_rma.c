@@ -100,8 +100,7 @@ static portals_token *begin(portals_link *link, pen_peer peer, void *local, size
     return NULL;
 }
 
-/* Ends a call of the interface that has begun a put or a get. */
-static pen_post begun(portals_link *link, portals_token *token, pen_peer peer, int result)
+pen_post portals_op_begun(portals_link *link, portals_token *token, pen_peer peer, int result)
 {
     pen_post answer = portals_posted(link, token, result);
     if (answer != PEN_POST_DONE)
@@ -131,7 +130,7 @@ static pen_post put(pen_link *base, pen_peer to, uint64_t offset, pen_rkey key, 
     portals_device_use(NULL);
     if (is_local && result == PTL_OK)
         peer->data_last = number;
-    return begun(link, token, to, result);
+    return portals_op_begun(link, token, to, result);
 }
 
 static pen_post get(pen_link *base, pen_peer from, uint64_t offset, pen_rkey key, void *local,
@@ -148,7 +147,7 @@ static pen_post get(pen_link *base, pen_peer from, uint64_t offset, pen_rkey key
     int result = PtlGet(token->md, token->at, len, peer->process, peer->portal[PORTALS_MEMORY], key,
                         offset, token);
     portals_device_use(NULL);
-    return begun(link, token, from, result);
+    return portals_op_begun(link, token, from, result);
 }
 
 const pen_rma_ops portals_rma = {
