@@ -48,7 +48,9 @@
     X(get_bytes_shm, "bytes of get_shm")                                          \
     X(get_bytes_net, "bytes of get_net")                                          \
     X(rma_begun, "puts, gets and atomics that the client began, in steps of 128") \
-    X(frame_resent, "frames sent again: they were lost, or the peer had no room")
+    X(frame_resent, "frames sent again: they were lost, or the peer had no room") \
+    X(put_direct, "puts, or parts of puts, that the network moved itself")        \
+    X(get_direct, "gets, or parts of gets, that the network moved itself")
 
 typedef struct pen_counters {
 #define PEN_COUNTER_FIELD(name, text) uint64_t name;

@@ -83,6 +83,16 @@ void pen_net_close(pen_net *net)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+static size_t room_of(const pen_net *net, bool is_long)
+{
+    return is_long ? pen_net_len(PEN_FRAME_HEAD_COUNTED_MAX, net->frame_max) : PEN_NET_SHORT_LEN;
+}
+
+size_t pen_net_room(const pen_net *net, const pen_net_buffer *buffer)
+{
+    return room_of(net, buffer->is_long);
+}
+
 static pen_net_buffer *buffer_take(pen_net *net, size_t len)
 {
     const bool is_long = len > PEN_NET_SHORT_LEN;
@@ -93,9 +103,7 @@ static pen_net_buffer *buffer_take(pen_net *net, size_t len)
         return buffer;
     }
     const pen_host *host = net->host;
-    const size_t room =
-        is_long ? pen_net_len(PEN_FRAME_HEAD_COUNTED_MAX, net->frame_max) : PEN_NET_SHORT_LEN;
-    buffer = host->alloc(host->ctx, sizeof *buffer + room, PEN_NET_ALIGN);
+    buffer = host->alloc(host->ctx, sizeof *buffer + room_of(net, is_long), PEN_NET_ALIGN);
     if (buffer == NULL)
         return NULL;
     *buffer = (pen_net_buffer){ .made = net->made, .link = net->link, .is_long = is_long };

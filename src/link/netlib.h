@@ -39,6 +39,7 @@ typedef struct pen_net_buffer {  /* a frame on its way out */
     struct pen_net_buffer *next; /* in a list of free ones */
     struct pen_net_buffer *made; /* in the list of all */
     void *link;                  /* for callbacks of the library */
+    void *known;                 /* handle of the registered memory; the link sets it */
     pen_peer to;
     bool is_long;
     uint64_t context[PEN_NET_CONTEXT_WORDS]; /* memory that the library may use meanwhile */
@@ -85,6 +86,9 @@ size_t pen_net_len(uint32_t head_len, uint32_t body_len);
 /* Copies a frame into a buffer, and writes its length. Returns NULL if there is no memory. */
 pen_net_buffer *pen_net_pack(pen_net *net, pen_peer to, pen_lane lane, const pen_frame *frame,
                              size_t *len);
+
+/* Bytes that a buffer has room for. */
+size_t pen_net_room(const pen_net *net, const pen_net_buffer *buffer);
 
 /* Takes back a buffer that the library no longer reads. */
 void pen_net_give(pen_net *net, pen_net_buffer *buffer);

@@ -175,8 +175,8 @@ pen_status pen_reach_lists_by_kernel(pen_job *job, uint32_t jobrank, bool is_put
 
 /* ---- the link -------------------------------------------------------------------------------- */
 
-pen_post pen_reach_by_link(const pen_job *job, uint32_t jobrank, const pen_reach *reach,
-                           bool is_put, size_t done, char *local, size_t len, pen_op *op)
+pen_post pen_reach_by_link(pen_job *job, uint32_t jobrank, const pen_reach *reach, bool is_put,
+                           size_t done, char *local, size_t len, pen_op *op)
 {
     const pen_route *route = &job->routes[jobrank];
     pen_link *link = route->port->link;
@@ -188,6 +188,8 @@ pen_post pen_reach_by_link(const pen_job *job, uint32_t jobrank, const pen_reach
         result = link->rma->put(link, route->peer, offset, key, local, reach->region, len, op);
     else
         result = link->rma->get(link, route->peer, offset, key, local, reach->region, len, op);
+    if (result != PEN_POST_AGAIN)
+        pen_job_count(job, is_put ? &job->counters.put_direct : &job->counters.get_direct);
     pen_lock_drop(&route->port->post_lock);
     return result;
 }

@@ -178,8 +178,8 @@ pen_status pen_reach_lists_by_kernel(pen_job *job, uint32_t jobrank, bool is_put
 
 /* Posts one put or get to a peer for which LINK was chosen: of len bytes at `done` in the memory
  * that was asked for. local: address of these bytes. Takes the port's post lock. */
-pen_post pen_reach_by_link(const pen_job *job, uint32_t jobrank, const pen_reach *reach,
-                           bool is_put, size_t done, char *local, size_t len, pen_op *op);
+pen_post pen_reach_by_link(pen_job *job, uint32_t jobrank, const pen_reach *reach, bool is_put,
+                           size_t done, char *local, size_t len, pen_op *op);
 
 /* Does the link perform this operation on words of the peer's segment? */
 bool pen_reach_link_serves_atomic(const pen_job *job, uint32_t jobrank,

@@ -30,6 +30,12 @@ static const pen_knob knobs[] = {
       "Domain (network card) of the provider, as `fi_info` names it. Unset: the first." },
     { "PENSTOCK_OFI_WINDOW", PEN_KNOB_BYTES, "256K", offsetof(ofi_config, window),
       "Bytes that each peer may send to a rank that does not poll (64K to 64M)." },
+    { "PENSTOCK_OFI_RMA", PEN_KNOB_BOOL, "yes", offsetof(ofi_config, rma),
+      "Whether libfabric moves puts and gets, where its provider can. Otherwise messages do. All "
+      "ranks need the same." },
+    { "PENSTOCK_OFI_CHECK", PEN_KNOB_BOOL, "yes", offsetof(ofi_config, check),
+      "Whether each rank tries a put to itself when the conduit is opened. If that fails, messages "
+      "move puts and gets." },
     { 0 },
 };
 
@@ -85,7 +91,7 @@ static void ofi_close(pen_link *base)
 static pen_status ofi_write_address(pen_link *base, void *blob)
 {
     ofi_link *link = ofi_of(base);
-    ofi_address out = { .frame_max = base->caps.frame_max };
+    ofi_address out = { .frame_max = base->caps.frame_max, .rma = (uint32_t)link->grade };
     size_t len = sizeof out.bytes;
     const int error = fi_getname(&link->ep->fid, out.bytes, &len);
     if (error != 0)
@@ -116,6 +122,16 @@ static pen_status connect_one(ofi_link *link, pen_peer peer, const ofi_address *
                   peer, address->provider, link->base.self, mine);
         return PEN_ERR_UNUSABLE;
     }
+    if (address->rma != (uint32_t)link->grade) {
+        host->log(
+            host->ctx, PEN_LOG_ERROR,
+            "cannot connect over ofi: the provider %s grants rank %u other puts and gets than "
+            "rank %u; use the same libfabric on all hosts, or set PENSTOCK_OFI_RMA=no for all",
+            mine, peer, link->base.self);
+        return PEN_ERR_UNUSABLE;
+    }
+    if (peer == link->base.self && link->knows_self)
+        return PEN_OK;
     if (fi_av_insert(link->av, address->bytes, 1, &link->address[peer], 0, NULL) == 1)
         return PEN_OK;
     host->log(host->ctx, PEN_LOG_ERROR,
@@ -190,11 +206,11 @@ static pen_status ofi_open(const pen_link_params *params, pen_link **out)
         .frame_copy_max = OFI_FRAME_MAX,
         .frame_overhead = PEN_NET_OVERHEAD,
         .frame_grain = OFI_GRAIN,
-        .inbox_len = (size_t)link->config.window * params->peers,
+        .inbox_len = link->config.window * params->peers,
         .addr_len = sizeof(ofi_address),
     };
     pen_status status = pen_net_check_limits(params, "ofi", "PENSTOCK_OFI_WINDOW",
-                                             link->config.window, DESCRIPTORS_EACH);
+                                             (int64_t)link->config.window, DESCRIPTORS_EACH);
     if (status == PEN_OK)
         status = ofi_library_open(params->host, link->config.library, &link->ofi);
     if (status == PEN_OK)

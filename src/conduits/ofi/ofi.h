@@ -6,6 +6,7 @@
  *   ofi_library.c   opens libfabric at run time
  *   ofi_endpoint.c  chooses a provider; makes and frees libfabric's objects
  *   ofi_frames.c    posts, polls, waits
+ *   ofi_rma.c       puts and gets
  *
  * A frame is the data of one message, as link/netlib.h lays it out. Messages come into a few large
  * buffers (multi-receive buffers in libfabric's terms), which have room for all that the windows of
@@ -27,6 +28,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,24 +75,53 @@ enum {
     OFI_ENTRIES = 16,      /* completions that are read at once */
     OFI_PROVIDER_MAX = 64, /* bytes of a provider's name, the end included */
     OFI_ADDRESS_MAX = 256, /* bytes of a provider's address */
+    OFI_TOKENS = 256,      /* puts and gets under way */
+    OFI_COPY_MAX = 256,    /* longest source of a put that is copied */
+    OFI_KEY_LEN = 16,      /* bytes of an exported key */
+    OFI_PAGE = 4096,
+    OFI_RETRIES = 16, /* tries in one poll to begin what waits in the link */
 };
 
 typedef struct ofi_address { /* has the same length in all ranks */
     uint32_t len, frame_max;
+    uint32_t rma; /* ofi_grade */
     char provider[OFI_PROVIDER_MAX];
     unsigned char bytes[OFI_ADDRESS_MAX];
 } ofi_address;
 
+/* Grades of what a provider grants, the best first. */
+typedef enum ofi_grade {
+    OFI_ORDERED,      /* puts and gets, and frames that stay behind puts */
+    OFI_RMA,          /* puts and gets */
+    OFI_FRAMES,       /* only messages */
+    OFI_LOCAL_FRAMES, /* only messages, from and to memory that is registered */
+    OFI_GRADES
+} ofi_grade;
+
 typedef struct ofi_config {
     const char *library, *provider, *domain;
-    int64_t window;
+    uint64_t window;
+    bool rma, check;
 } ofi_config;
 
 typedef struct ofi_buffer {     /* a multi-receive buffer */
     struct fi_context2 context; /* first: completions name it */
     void *memory;
+    struct fid_mr *mr; /* NULL: the provider needs none */
     bool is_posted;
 } ofi_buffer;
+
+typedef struct ofi_token {      /* a put or get under way */
+    struct fi_context2 context; /* first: completions name it */
+    struct ofi_token *next;     /* in the list of free ones */
+    struct fi_rma_iov remote;   /* the peer's memory, and how long it is */
+    void *local;                /* the memory here */
+    pen_op *op;                 /* NULL: nobody waits */
+    pen_peer peer;
+    bool is_put, must_land;
+    bool is_source_busy; /* the end of the op ends its source, too */
+    unsigned char copy[OFI_COPY_MAX];
+} ofi_token;
 
 typedef struct ofi_link {
     pen_link base; /* first: the engine sees a pen_link */
@@ -104,15 +135,24 @@ typedef struct ofi_link {
     struct fid_av *av;
     struct fid_cq *sent, *arrived;
     struct fid_ep *ep;
+    ofi_grade grade;
     int fd;      /* libfabric's descriptor, or an eventfd that is never readable */
     bool has_fd; /* it is libfabric's */
     size_t inject_len;
     pen_net net;
     fi_addr_t *address;                            /* by peer */
+    bool knows_self;                               /* it has the own address already */
     pen_net_buffer *first_waiting, **last_waiting; /* frames for which libfabric had no room */
     size_t buffer_len;
     uint32_t unposted; /* buffers that have to be posted again */
     ofi_buffer buffers[OFI_BUFFERS];
+    ofi_token *tokens, *free_tokens;          /* NULL: no puts and gets */
+    uint32_t tokens_out;                      /* that libfabric has */
+    ofi_token *first_delayed, **last_delayed; /* puts and gets for which libfabric had no room */
+    uint32_t *delayed;                        /* their number, by peer */
+    bool is_closing;                          /* ops are not touched any more */
+    struct fid_mr *check;                     /* the region of the check, and its memory */
+    void *check_memory;
 } ofi_link;
 
 static inline ofi_link *ofi_of(pen_link *link) { return (ofi_link *)(void *)link; }
@@ -125,15 +165,42 @@ pen_status ofi_endpoint_open(ofi_link *link);
 void ofi_endpoint_close(ofi_link *link);
 
 pen_post ofi_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *frame, pen_op *op);
+/* ofi_post for a caller that holds the link's lock. */
+pen_post ofi_post_locked(ofi_link *link, pen_peer to, pen_lane lane, const pen_frame *frame);
 unsigned ofi_poll(pen_link *base, unsigned lanes, unsigned budget);
 
 /* Gives libfabric the buffers that it does not have. A buffer for which there is no room now is
  * given in a later poll. Returns an error of libfabric, or 0. */
 int ofi_buffers_post(ofi_link *link);
 
+/* Lets libfabric know memory of frames, if the provider demands that. Returns libfabric's error, or
+ * 0. */
+int ofi_register_memory(ofi_link *link, void *memory, size_t len, struct fid_mr **out);
+
 /* Waits, for a short time, until libfabric has sent what was posted. */
 void ofi_drain(ofi_link *link);
 
+/* ---- ofi_rma.c: puts and gets ---------------------------------------------------------------- */
+
+/* Makes the tokens. Returns false if there is no memory. */
+bool ofi_tokens_open(ofi_link *link);
+
+/* Puts to the own rank and looks at the memory, because providers have claimed to be better than
+ * they are. Returns NULL, or what is wrong. The endpoint is open, and knows its own address. */
+const char *ofi_rma_check(ofi_link *link);
+
+/* Returns the token of a completion; NULL if the context is that of a frame. */
+ofi_token *ofi_token_of(const ofi_link *link, void *context);
+
+/* Takes back the token of a put or get that is over. Its peer is lost if it has failed. Returns
+ * the op that the caller ends once it has dropped the lock, or NULL. */
+pen_op *ofi_token_end(ofi_link *link, ofi_token *token, bool has_failed);
+
+/* Begins some of the puts and gets that wait in the link. */
+void ofi_delayed_start(ofi_link *link);
+
+extern const pen_rma_ops ofi_rma;
+extern const pen_behind_ops ofi_behind;
 extern const pen_wait_ops ofi_wait;
 extern const pen_due_ops ofi_due;
 

@@ -19,7 +19,7 @@
 enum {
     FRAME_CHARGE_MIN = 128, /* least that the window counts for a frame */
     SENT_ENTRIES = 1024,
-    BUFFER_ALIGN = 4096,
+    PUT_MAX = 1 << 30,
 };
 
 /* ---- choosing a provider --------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static bool is_refused(const ofi_link *link, const struct fi_info *info)
 
 /* Makes the list of what the conduit needs of a provider, and of what it does for a provider that
  * asks for it. provider: NULL for any. */
-static struct fi_info *make_hints(const ofi_link *link, const char *provider)
+static struct fi_info *make_hints(const ofi_link *link, const char *provider, ofi_grade grade)
 {
     struct fi_info *hints = link->ofi.dup_info(NULL);
     if (hints == NULL)
@@ -83,6 +83,12 @@ static struct fi_info *make_hints(const ofi_link *link, const char *provider)
     hints->domain_attr->av_type = FI_AV_TABLE;
     hints->domain_attr->mr_mode =
         FI_MR_ENDPOINT | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+    if (grade <= OFI_RMA)
+        hints->caps |= FI_RMA;
+    if (grade == OFI_ORDERED)
+        hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAW;
+    if (grade == OFI_LOCAL_FRAMES)
+        hints->domain_attr->mr_mode |= FI_MR_LOCAL;
     if (provider != NULL)
         hints->fabric_attr->prov_name = strdup(provider);
     if (link->config.domain != NULL && link->config.domain[0] != '\0')
@@ -91,9 +97,9 @@ static struct fi_info *make_hints(const ofi_link *link, const char *provider)
 }
 
 /* Keeps a copy of the first provider that is not refused. Returns libfabric's error, or 0. */
-static int ask_for(ofi_link *link, const char *provider)
+static int ask_for_grade(ofi_link *link, const char *provider, ofi_grade grade)
 {
-    struct fi_info *hints = make_hints(link, provider), *list = NULL;
+    struct fi_info *hints = make_hints(link, provider, grade), *list = NULL;
     int error =
         hints == NULL ? -FI_ENOMEM : link->ofi.get_info(OFI_VERSION, NULL, NULL, 0, hints, &list);
     if (hints != NULL)
@@ -106,6 +112,18 @@ static int ask_for(ofi_link *link, const char *provider)
     if (link->info == NULL)
         error = -FI_ENODATA;
     link->ofi.free_info(list);
+    return error;
+}
+
+/* Asks for the best that the provider grants: asking for one thing may lose another. */
+static int ask_for(ofi_link *link, const char *provider)
+{
+    int error = -FI_ENODATA;
+    for (unsigned grade = link->config.rma ? OFI_ORDERED : OFI_FRAMES;
+         link->info == NULL && grade < OFI_GRADES; grade++) {
+        link->grade = (ofi_grade)grade;
+        error = ask_for_grade(link, provider, link->grade);
+    }
     return error;
 }
 
@@ -168,7 +186,7 @@ static int open_queues(ofi_link *link)
 {
     const size_t size =
         link->base.caps.inbox_len / FRAME_CHARGE_MIN + (size_t)link->net.peers * PEN_WINDOW_NOTES;
-    int error = open_queue(link, SENT_ENTRIES, FI_WAIT_NONE, &link->sent);
+    int error = open_queue(link, SENT_ENTRIES + OFI_TOKENS, FI_WAIT_NONE, &link->sent);
     if (error != 0)
         return error;
     link->has_fd = open_queue(link, size, FI_WAIT_FD, &link->arrived) == 0 &&
@@ -205,20 +223,71 @@ static int open_endpoint(ofi_link *link)
 
 /* Allocates the buffers. While one of them is used up and not posted again, the others have room
  * for all that the windows let the peers send. */
-static bool make_buffers(ofi_link *link)
+static int make_buffers(ofi_link *link)
 {
     const pen_host *host = link->base.host;
     const size_t notes = (size_t)link->net.peers * PEN_WINDOW_NOTES * PEN_NET_OVERHEAD;
     link->buffer_len = pen_align_up((link->base.caps.inbox_len + notes) / (OFI_BUFFERS - 1) +
                                         2 * (size_t)OFI_MESSAGE_MAX,
-                                    BUFFER_ALIGN);
+                                    OFI_PAGE);
     for (unsigned i = 0; i < OFI_BUFFERS; i++) {
-        link->buffers[i].memory = host->alloc(host->ctx, link->buffer_len, BUFFER_ALIGN);
+        link->buffers[i].memory = host->alloc(host->ctx, link->buffer_len, OFI_PAGE);
         if (link->buffers[i].memory == NULL)
-            return false;
+            return -FI_ENOMEM;
+        const int error = ofi_register_memory(link, link->buffers[i].memory, link->buffer_len,
+                                              &link->buffers[i].mr);
+        if (error != 0)
+            return error;
     }
     link->unposted = OFI_BUFFERS;
-    return true;
+    return 0;
+}
+
+/* Takes the own address, for the check. */
+static int know_self(ofi_link *link)
+{
+    unsigned char bytes[OFI_ADDRESS_MAX];
+    size_t len = sizeof bytes;
+    const int error = fi_getname(&link->ep->fid, bytes, &len);
+    if (error != 0)
+        return error;
+    fi_addr_t *out = &link->address[link->base.self];
+    link->knows_self = fi_av_insert(link->av, bytes, 1, out, 0, NULL) == 1;
+    return link->knows_self ? 0 : -FI_EINVAL;
+}
+
+/* Offers puts and gets to the engine, if the provider grants them and they work. */
+static pen_status open_rma(ofi_link *link)
+{
+    const pen_host *host = link->base.host;
+    const char *provider = link->info->fabric_attr->prov_name;
+    const int level = link->base.self == 0 ? PEN_LOG_WARN : PEN_LOG_INFO; /* once for the job */
+    if (link->grade > OFI_RMA) {
+        if (link->config.rma)
+            host->log(host->ctx, level, "puts and gets go by messages, because the provider %s %s",
+                      provider,
+                      link->grade == OFI_FRAMES ? "has none" : "demands registered local memory");
+        return PEN_OK;
+    }
+    if (!ofi_tokens_open(link))
+        return ofi_cannot_open(link, "memory for puts and gets", -FI_ENOMEM);
+    const int error = link->config.check ? know_self(link) : 0;
+    if (error != 0)
+        return ofi_cannot_open(link, "fi_av_insert", error);
+    const char *wrong = link->config.check ? ofi_rma_check(link) : NULL;
+    if (wrong != NULL) {
+        host->log(host->ctx, PEN_LOG_WARN,
+                  "puts and gets go by messages, because the provider %s failed a check: %s",
+                  provider, wrong);
+        link->grade = OFI_FRAMES;
+        return PEN_OK;
+    }
+    const size_t most = link->info->ep_attr->max_msg_size;
+    link->base.rma = &ofi_rma;
+    link->base.behind = link->grade == OFI_ORDERED ? &ofi_behind : NULL;
+    link->base.caps.rkey_len = OFI_KEY_LEN;
+    link->base.caps.put_max = link->base.caps.get_max = most < PUT_MAX ? most : PUT_MAX;
+    return PEN_OK;
 }
 
 pen_status ofi_endpoint_open(ofi_link *link)
@@ -238,10 +307,11 @@ pen_status ofi_endpoint_open(ofi_link *link)
     error = open_endpoint(link);
     if (error != 0)
         return ofi_cannot_open(link, "fi_endpoint", error);
-    if (!make_buffers(link))
-        return ofi_cannot_open(link, "buffers for messages", -FI_ENOMEM);
+    error = make_buffers(link);
+    if (error != 0)
+        return ofi_cannot_open(link, "buffers for messages", error);
     error = ofi_buffers_post(link);
-    return error == 0 ? PEN_OK : ofi_cannot_open(link, "fi_recvmsg", error);
+    return error == 0 ? open_rma(link) : ofi_cannot_open(link, "fi_recvmsg", error);
 }
 
 static void close_object(struct fid *object)
@@ -250,20 +320,45 @@ static void close_object(struct fid *object)
         (void)fi_close(object);
 }
 
+#define FID_OF(object) ((object) != NULL ? &(object)->fid : NULL)
+
+/* Ends the registrations of frames' memory. */
+static void close_regions(ofi_link *link)
+{
+    for (unsigned i = 0; i < OFI_BUFFERS; i++)
+        close_object(FID_OF(link->buffers[i].mr));
+    for (const pen_net_buffer *buffer = link->net.made; buffer != NULL; buffer = buffer->made)
+        close_object(FID_OF((struct fid_mr *)buffer->known));
+}
+
+static void close_objects(ofi_link *link)
+{
+    close_object(FID_OF(link->check));
+    close_object(FID_OF(link->ep));
+    close_object(FID_OF(link->arrived));
+    close_object(FID_OF(link->sent));
+    close_object(FID_OF(link->av));
+    close_regions(link);
+    close_object(FID_OF(link->domain));
+    close_object(FID_OF(link->fabric));
+}
+
+static void release(const ofi_link *link, void *memory)
+{
+    if (memory != NULL)
+        link->base.host->release(link->base.host->ctx, memory);
+}
+
 void ofi_endpoint_close(ofi_link *link)
 {
-    const pen_host *host = link->base.host;
-    close_object(link->ep != NULL ? &link->ep->fid : NULL);
-    close_object(link->arrived != NULL ? &link->arrived->fid : NULL);
-    close_object(link->sent != NULL ? &link->sent->fid : NULL);
-    close_object(link->av != NULL ? &link->av->fid : NULL);
-    close_object(link->domain != NULL ? &link->domain->fid : NULL);
-    close_object(link->fabric != NULL ? &link->fabric->fid : NULL);
+    close_objects(link);
     if (link->info != NULL)
         link->ofi.free_info(link->info);
     if (!link->has_fd && link->fd >= 0)
         (void)close(link->fd);
     for (unsigned i = 0; i < OFI_BUFFERS; i++)
-        if (link->buffers[i].memory != NULL)
-            host->release(host->ctx, link->buffers[i].memory);
+        release(link, link->buffers[i].memory);
+    release(link, link->delayed);
+    release(link, link->tokens);
+    release(link, link->check_memory);
 }

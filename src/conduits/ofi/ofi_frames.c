@@ -15,10 +15,29 @@
 enum {
     NAP_NS = 50000, /* a sleeper without a descriptor polls again after this time */
     DRAIN_NS = 1000000000,
-    RETRIES = 16, /* tries in one poll to send frames that wait */
 };
 
 /* ---- sending --------------------------------------------------------------------------------- */
+
+int ofi_register_memory(ofi_link *link, void *memory, size_t len, struct fid_mr **out)
+{
+    *out = NULL;
+    if (link->grade != OFI_LOCAL_FRAMES)
+        return 0;
+    return fi_mr_reg(link->domain, memory, len, FI_SEND | FI_RECV, 0, 0, 0, out, NULL);
+}
+
+/* Registers the memory of a frame once. It stays registered while the link is open. */
+static int know_buffer(ofi_link *link, pen_net_buffer *buffer)
+{
+    struct fid_mr *mr = NULL;
+    if (buffer->known != NULL)
+        return 0;
+    const int error =
+        ofi_register_memory(link, buffer->bytes, pen_net_room(&link->net, buffer), &mr);
+    buffer->known = mr;
+    return error;
+}
 
 /* Hands a packed frame to libfabric. Frames of CONTROL are never injected: libfabric does not tell
  * when an injected message has left, and the last frames of a job are of this lane. Returns
@@ -35,7 +54,14 @@ static ssize_t send_buffer(ofi_link *link, pen_net_buffer *buffer)
             pen_net_give(&link->net, buffer);
         return result;
     }
-    const ssize_t result = fi_send(link->ep, buffer->bytes, len, NULL, to, buffer->context);
+    void *known = NULL;
+    if (pen_unlikely(link->grade == OFI_LOCAL_FRAMES)) {
+        const int error = know_buffer(link, buffer);
+        if (error != 0)
+            return error;
+        known = fi_mr_desc(buffer->known);
+    }
+    const ssize_t result = fi_send(link->ep, buffer->bytes, len, known, to, buffer->context);
     link->net.pending += result == 0;
     return result;
 }
@@ -66,7 +92,7 @@ static bool send_or_wait(ofi_link *link, pen_net_buffer *buffer)
 /* Tries some of the frames that wait. A peer that takes nothing does not hold up the others. */
 static void send_waiting(ofi_link *link)
 {
-    for (unsigned i = 0; i < RETRIES && link->first_waiting != NULL; i++) {
+    for (unsigned i = 0; i < OFI_RETRIES && link->first_waiting != NULL; i++) {
         pen_net_buffer *buffer = link->first_waiting;
         link->first_waiting = buffer->next;
         if (link->first_waiting == NULL)
@@ -75,7 +101,7 @@ static void send_waiting(ofi_link *link)
     }
 }
 
-static pen_post post_locked(ofi_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
+pen_post ofi_post_locked(ofi_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
 {
     size_t len = 0;
     if (pen_net_is_lost(&link->net, to))
@@ -95,7 +121,7 @@ pen_post ofi_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     (void)op; /* the frame is copied */
     ofi_link *link = ofi_of(base);
     pen_lock_take(&link->lock);
-    const pen_post result = post_locked(link, to, lane, frame);
+    const pen_post result = ofi_post_locked(link, to, lane, frame);
     pen_lock_drop(&link->lock);
     return result;
 }
@@ -111,25 +137,43 @@ static void end_send(ofi_link *link, void *context)
     pen_net_give(&link->net, buffer_of(context));
 }
 
-/* Reads an error of a send. The peer of that message is lost, unless the endpoint is closing. */
-static void end_failed_send(ofi_link *link)
+/* Reads an error. The peer of that message is lost, unless the endpoint is closing. */
+static void end_failed(ofi_link *link)
 {
     struct fi_cq_err_entry entry = { 0 };
     if (fi_cq_readerr(link->sent, &entry, 0) != 1)
         return;
+    ofi_token *token = ofi_token_of(link, entry.op_context);
+    if (token != NULL) {
+        (void)ofi_token_end(link, token, true);
+        return;
+    }
     if (entry.err != FI_ECANCELED)
         pen_net_lose(&link->net, buffer_of(entry.op_context)->to);
     end_send(link, entry.op_context);
 }
 
-static void take_sent(ofi_link *link)
+typedef struct ofi_ended { /* ops that end when the lock has been dropped */
+    unsigned count;
+    pen_op *op[OFI_ENTRIES];
+} ofi_ended;
+
+static void take_sent(ofi_link *link, ofi_ended *ended)
 {
     struct fi_cq_data_entry entries[OFI_ENTRIES];
     const ssize_t count = fi_cq_read(link->sent, entries, OFI_ENTRIES);
-    for (ssize_t i = 0; i < count; i++)
-        end_send(link, entries[i].op_context);
+    for (ssize_t i = 0; i < count; i++) {
+        ofi_token *token = ofi_token_of(link, entries[i].op_context);
+        pen_op *op = NULL;
+        if (token == NULL)
+            end_send(link, entries[i].op_context);
+        else
+            op = ofi_token_end(link, token, false);
+        if (op != NULL)
+            ended->op[ended->count++] = op;
+    }
     if (count == -FI_EAVAIL)
-        end_failed_send(link);
+        end_failed(link);
 }
 
 /* ---- buffers --------------------------------------------------------------------------------- */
@@ -139,11 +183,14 @@ int ofi_buffers_post(ofi_link *link)
     for (unsigned i = 0; link->unposted != 0 && i < OFI_BUFFERS; i++) {
         ofi_buffer *buffer = &link->buffers[i];
         const struct iovec part = { .iov_base = buffer->memory, .iov_len = link->buffer_len };
-        const struct fi_msg message = {
-            .msg_iov = &part, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = &buffer->context
-        };
         if (buffer->is_posted)
             continue;
+        void *known = buffer->mr != NULL ? fi_mr_desc(buffer->mr) : NULL;
+        const struct fi_msg message = { .msg_iov = &part,
+                                        .desc = &known,
+                                        .iov_count = 1,
+                                        .addr = FI_ADDR_UNSPEC,
+                                        .context = &buffer->context };
         const ssize_t result = fi_recvmsg(link->ep, &message, FI_MULTI_RECV);
         if (result != 0)
             return result == -FI_EAGAIN ? 0 : (int)result;
@@ -214,12 +261,14 @@ static unsigned hand_or_stash(ofi_link *link, const ofi_arrival *arrival, unsign
 }
 
 /* Does the work of a poll beside reading arrivals. Under the lock. */
-static void tend(ofi_link *link)
+static void tend(ofi_link *link, ofi_ended *ended)
 {
-    if (link->net.pending != 0)
-        take_sent(link);
+    if ((link->net.pending | link->tokens_out) != 0)
+        take_sent(link, ended);
     if (pen_unlikely(link->first_waiting != NULL))
         send_waiting(link);
+    if (pen_unlikely(link->first_delayed != NULL))
+        ofi_delayed_start(link);
     if (pen_unlikely(link->unposted != 0) && ofi_buffers_post(link) != 0)
         link->net.bad_frame++;
 }
@@ -229,15 +278,20 @@ unsigned ofi_poll(pen_link *base, unsigned lanes, unsigned budget)
     ofi_link *link = ofi_of(base);
     ofi_arrival arrivals[OFI_ENTRIES];
     bool has_read = true, has_news = false;
-    unsigned delivered = 0;
+    unsigned delivered = 0, handled = 0;
     if (pen_unlikely(link->stash.total != 0))
         delivered = pen_lanes_deliver(&link->stash, base->host, lanes, budget);
     while (has_read && delivered < budget) {
+        ofi_ended ended;
+        ended.count = 0;
         pen_lock_take(&link->lock);
-        tend(link);
+        tend(link, &ended);
         const unsigned count = take_arrived(link, arrivals, budget - delivered, &has_read);
         has_news = pen_net_has_news(&link->net);
         pen_lock_drop(&link->lock);
+        for (unsigned i = 0; i < ended.count; i++)
+            pen_op_done(ended.op[i]);
+        handled += ended.count;
         for (unsigned i = 0; i < count; i++)
             delivered += hand_or_stash(link, &arrivals[i], lanes);
     }
@@ -247,7 +301,7 @@ unsigned ofi_poll(pen_link *base, unsigned lanes, unsigned budget)
         pen_net_tell(&link->net, &link->lock);
         pen_lock_drop(&link->lock);
     }
-    return delivered;
+    return delivered + handled;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -270,8 +324,9 @@ static uint64_t due_ns(pen_link *base)
 {
     ofi_link *link = ofi_of(base);
     pen_lock_take(&link->lock);
-    const bool needs_polls = !link->has_fd || link->net.pending != 0 ||
-                             link->first_waiting != NULL || link->unposted != 0;
+    const bool needs_polls = !link->has_fd || (link->net.pending | link->tokens_out) != 0 ||
+                             link->first_waiting != NULL || link->first_delayed != NULL ||
+                             link->unposted != 0;
     pen_lock_drop(&link->lock);
     return needs_polls ? base->host->now_ns(base->host->ctx) + NAP_NS : UINT64_MAX;
 }
@@ -285,11 +340,15 @@ void ofi_drain(ofi_link *link)
 {
     const pen_host *host = link->base.host;
     const uint64_t end_ns = host->now_ns(host->ctx) + DRAIN_NS;
+    ofi_ended none = { 0 };
     pen_lock_take(&link->lock);
-    while ((link->net.pending != 0 || link->first_waiting != NULL) &&
+    link->is_closing = true;
+    while (((link->net.pending | link->tokens_out) != 0 || link->first_waiting != NULL ||
+            link->first_delayed != NULL) &&
            host->now_ns(host->ctx) < end_ns) {
-        take_sent(link);
+        take_sent(link, &none);
         send_waiting(link);
+        ofi_delayed_start(link);
     }
     pen_lock_drop(&link->lock);
 }
