@@ -98,7 +98,8 @@ WORDS = {".c": ("CC", "CPPFLAGS", "CFLAGS"), ".cpp": ("CXX", "CXXCPPFLAGS", "CXX
 
 @dataclasses.dataclass(frozen=True)
 class Client:
-    """One program. `flags` and `libs` are the client's own."""
+    """One program. `flags` and `libs` are the client's own. If `compilers` are given, they replace the library's. The
+    programs of strict clients also run over a network card in software, and with the checked library."""
     source: str
     way: callable = by_fragment
     mode: str = "seq"
@@ -107,20 +108,30 @@ class Client:
     ranks: tuple = (2, 4)
     arguments: tuple = ()
     env: dict = dataclasses.field(default_factory=dict)
+    compilers: tuple = (None,)
+    strict: bool = False
 
-    def build(self, folder, net):
+    def build(self, folder, net, other_compiler=None):
         words = WORDS[os.path.splitext(self.source)[1]]
         compiler, compiling, linking = self.way(net, self.mode, words)
+        if other_compiler:
+            needs(other_compiler)
+            compiler = [other_compiler]
         program = os.path.join(folder, f"{self.source.split('.')[0]}.{net}")
         run([*compiler, *compiling, *self.flags, "-o", program, os.path.join(HERE, self.source),
              *linking, *self.libs])
         return program
 
     def __call__(self, folder):
-        for net in ("smp", "udp"):
-            program = self.build(folder, net)
-            for ranks in self.ranks:
-                expect_good(net, ranks, [program, *self.arguments], self.env)
+        for net in ("smp", "udp", "extoll") if self.strict else ("smp", "udp"):
+            for compiler in self.compilers if net == "smp" else self.compilers[:1]:
+                program = self.build(folder, net, compiler)
+                for ranks in self.ranks:
+                    expect_good(net, ranks, [program, *self.arguments], self.env)
+            if self.strict:
+                said = run([in_tree("bin/penstock"), "run", "-n", "3", "--checked", "--conduit", net, program,
+                            *self.arguments], **self.env)
+                expect_lines(said, good_lines(3), f"{program} with the checked library over {net}")
 
 
 # ---- jobs ------------------------------------------------------------------------------------------
@@ -276,6 +287,10 @@ def shmem_selfstart(folder):
 # ---- the programs ----------------------------------------------------------------------------------
 # What a name stands for is called with an empty folder.
 
+# Bytes that a shell, ssh or a decoder could change.
+SURROUNDINGS = {"EMPTY": "", "QUOTES": "a 'b' \"c\" \\d\\ $e `f` {g} *", "LINES": "one\ntwo\n\tthree ",
+                "BYTES": "\u00e9\udcff\x01\x7f=;#", "LONG": "0" * 50000, "NUMBER": "3", "HALF": "0.5", "YES": "yes"}
+
 C89 = ("-std=gnu89", "-Wall", "-Wextra", "-Werror")
 WARN = ("-Wall", "-Wextra", "-Werror")
 
@@ -304,6 +319,16 @@ CLIENTS = {
     "dlopen_plugin": dlopen_plugin,
     "tools_only": tools_only,
     "exit_codes": exit_codes,
+    "negotiated_stream": Client("negotiated_stream.c", by_pkg_config, flags=("-std=c2x", "-Wpedantic", *WARN),
+                                compilers=("gcc", "clang"), strict=True),
+    "cxx20_endpoints": Client("cxx20_endpoints.cpp", by_pkg_config, flags=("-std=c++20", "-Wpedantic", *WARN),
+                              compilers=("g++", "clang++"), ranks=(2, 3), strict=True),
+    "c89_boxes": Client("c89_boxes.c", by_names, flags=C89, strict=True),
+    "uneven_images": Client("uneven_images.c", mode="par", flags=WARN, libs=("-pthread",),
+                            env={"GASNET_MAX_THREADS": "5"}, strict=True),
+    "surroundings": Client("surroundings.c", by_pkg_config, flags=("-std=gnu2x", *WARN),
+                           arguments=("an argument", ""), strict=True,
+                           env={"SURROUNDINGS_" + name: value for name, value in SURROUNDINGS.items()}),
     "graph_bfs": Client("graph_bfs.c", flags=("-Wall",)),
 }
 
