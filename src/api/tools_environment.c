@@ -3,6 +3,7 @@
 #include "api/tools.h"
 
 #include "api/api.h"
+#include "boot/boot.h"
 #include "job/job.h"
 #include "knob/knob.h"
 #include "tools/tools.h"
@@ -36,6 +37,8 @@ void gasnett_unsetenv(const char *name)
     if (name == NULL || !pen_knob_to_process(name, NULL))
         pen_api_tools_fatal("gasnett_unsetenv(%s): cannot remove it: %s",
                             name != NULL ? name : "NULL", strerror(errno));
+    if (pen_api_root.job != NULL)
+        pen_boot_forget_variable(&pen_api_root.job->boot, name);
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */

@@ -248,6 +248,12 @@ pen_status pen_boot_rejoin(pen_log *log, pen_boot *resigned, pen_boot *out)
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
+static bool is_of_name(const char *entry, const char *name)
+{
+    size_t name_len = strlen(name);
+    return strncmp(entry, name, name_len) == 0 && entry[name_len] == '=';
+}
+
 const char *pen_boot_getenv(const pen_boot *boot, const char *name)
 {
     /* A launcher on this host passes the whole environment on, so a value in this process comes
@@ -256,12 +262,21 @@ const char *pen_boot_getenv(const pen_boot *boot, const char *name)
     const char *own = pen_knob_from_process(NULL, name);
     if (own != NULL)
         return own;
-    size_t name_len = strlen(name);
     for (char **entry = boot->environment; *entry != NULL; entry++) {
-        if (strncmp(*entry, name, name_len) == 0 && (*entry)[name_len] == '=')
-            return *entry + name_len + 1;
+        if (is_of_name(*entry, name))
+            return *entry + strlen(name) + 1;
     }
     return NULL;
+}
+
+void pen_boot_forget_variable(pen_boot *boot, const char *name)
+{
+    char **kept = boot->environment;
+    for (char **entry = boot->environment; *entry != NULL; entry++) {
+        if (!is_of_name(*entry, name))
+            *kept++ = *entry;
+    }
+    *kept = NULL;
 }
 
 /* ---- start-up barrier and exchange ----------------------------------------------------------- */

@@ -109,6 +109,9 @@ pen_status pen_boot_exchange(pen_boot *boot, const void *mine, size_t len, void 
  * console's. */
 const char *pen_boot_getenv(const pen_boot *boot, const char *name);
 
+/* Forgets the console's value of a variable. The environment of this process stays as it is. */
+void pen_boot_forget_variable(pen_boot *boot, const char *name);
+
 /* ---- ending: see ARCHITECTURE.md, "Ending" --------------------------------------------------- */
 
 /* gasnet_exit(code): tells the supervisor, which ends the remaining ranks: SIGQUIT first, SIGKILL

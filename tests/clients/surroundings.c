@@ -119,6 +119,9 @@ static void environment(void)
     EXPECT(fabs(gasnett_getenv_dbl_withdefault("SURROUNDINGS_HALF", 7) - 0.5) < 1e-9);
     EXPECT(gasnett_getenv_yesno_withdefault("SURROUNDINGS_YES", 0) == 1);
     EXPECT(!strcmp(gasnett_getenv_withdefault("SURROUNDINGS_NONE", "fallback"), "fallback"));
+    gasnett_unsetenv("SURROUNDINGS_HALF"); /* the console's */
+    EXPECT(gasnett_getenv("SURROUNDINGS_HALF") == NULL &&
+           gasnet_getenv("SURROUNDINGS_HALF") == NULL);
     gasnett_unsetenv("SURROUNDINGS_UNSET");
     EXPECT(gasnett_getenv("SURROUNDINGS_UNSET") == NULL && getenv("SURROUNDINGS_UNSET") == NULL);
 }

@@ -69,7 +69,7 @@ static void add(unsigned which, long value)
     gasnet_hsl_lock(&static_lock);
     long seen = under_static_lock;
     if (seen % 8 == 0)
-        gasnett_nsleep(200000); /* so that others wait long, and sleep */
+        gasnett_nsleep(200000); /* the others wait long, and sleep */
     under_static_lock = seen + 1;
     gasnet_hsl_unlock(&static_lock);
 }

@@ -21,7 +21,8 @@ extern "C" {
 /* Returns a variable's value, a string of the library or the system; NULL if it is not set. */
 PEN_API char *gasnett_getenv(const char *name);
 
-/* Sets a variable of this process, or removes it. */
+/* Sets a variable of this process, or removes it: this process then has no value of it, even if the
+ * console has one. */
 PEN_API void gasnett_setenv(const char *name, const char *value);
 PEN_API void gasnett_unsetenv(const char *name);
 

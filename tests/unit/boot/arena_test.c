@@ -105,6 +105,12 @@ static void environment_comes_through(void **state)
     assert_string_equal(pen_boot_getenv(&boot, "B"), "x=y");
     assert_null(pen_boot_getenv(&boot, "EMPT"));
     assert_null(boot.environment[3]);
+    pen_boot_forget_variable(&boot, "EMPTY");
+    pen_boot_forget_variable(&boot, "EMPT");
+    assert_null(pen_boot_getenv(&boot, "EMPTY"));
+    assert_string_equal(pen_boot_getenv(&boot, "A"), "1");
+    assert_string_equal(pen_boot_getenv(&boot, "B"), "x=y");
+    assert_null(boot.environment[2]);
     pen_boot_close(&boot);
 }
 
