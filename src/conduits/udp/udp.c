@@ -245,7 +245,6 @@ static void set_limits(udp_link *link, size_t mtu)
     most = most > DATAGRAM_LEAST ? most : DATAGRAM_LEAST; /* the kernel cuts longer ones */
     most = most < UDP_DATAGRAM_MAX ? most : UDP_DATAGRAM_MAX;
     link->datagram_max = most & ~(size_t)7;
-    link->bundle_max = link->datagram_max < UDP_BUNDLE_LEN ? link->datagram_max : UDP_BUNDLE_LEN;
     caps->frame_max =
         (uint32_t)(link->datagram_max - UDP_DATAGRAM_EXTRA - UDP_FRAME_EXTRA_MAX) & ~15u;
     caps->frame_copy_max = caps->frame_max;

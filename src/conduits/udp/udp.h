@@ -9,7 +9,8 @@
  * frame may wait for more frames (pen_link.may_gather), the bundle is sent when it is full or
  * when the next poll begins. Frames that handlers post during a poll are kept until that poll
  * ends, so that the answers to messages that came together leave together. Long bodies that need
- * no MAC go alone, from their place.
+ * no MAC go alone, from their place, unless they may wait and a second one fits beside them: a
+ * datagram less saves more than the copy costs.
  *
  * Locks: receiving is under the engine's poll lock. Sending is under send_lock, because poll
  * sends as well; send_lock is never held while a frame is delivered. */
@@ -38,8 +39,7 @@ enum {
     UDP_RECEIVES_MAX = 4,    /* receiving calls in one poll */
     UDP_BUFFER_LEN = 65536,  /* length of a message; several datagrams if the kernel joins them */
     UDP_BUNDLES = 8,         /* peers for which frames are kept until the poll ends */
-    UDP_BUNDLE_LEN = 8192,   /* length of a datagram that is kept for more frames */
-    UDP_BULK_LEN = 16384,    /* bodies from this length on travel alone */
+    UDP_BULK_LEN = 16384,    /* bodies from this length on need not be copied into a bundle */
     UDP_TRAIN_MAX = 64,      /* datagrams that the kernel cuts from one message */
     UDP_HOT_MAX = 256,       /* connected sockets */
     UDP_HOT_AFTER = 32,      /* datagrams to a peer before it gets a connected socket */
@@ -116,7 +116,7 @@ typedef struct udp_link {
         cuts; /* abilities of the processor; of the kernel on receiving, and on sending */
     int fd;   /* the shared socket */
     udp_sockaddr address; /* its own address */
-    size_t datagram_max, bundle_max;
+    size_t datagram_max;
     udp_receiver receiver;
     _Atomic uintptr_t poller; /* the thread that polls now, or 0 */
     _Atomic bool unsent;      /* some bundles wait for room in the kernel */

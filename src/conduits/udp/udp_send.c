@@ -81,7 +81,7 @@ static bool bundle_add(udp_link *link, udp_bundle *bundle, pen_lane lane, const 
 {
     if (bundle->open_len != 0) {
         size_t end = udp_frame_end(bundle->open_len, frame->head_len, frame->body_len);
-        if (end + PEN_SEAL_TAG_LEN > link->bundle_max && !bundle_seal(link, bundle))
+        if (end + PEN_SEAL_TAG_LEN > link->datagram_max && !bundle_seal(link, bundle))
             return false;
     }
     if (bundle->open_len == 0) {
@@ -170,6 +170,14 @@ static bool send_bulk(udp_link *link, pen_peer to, pen_lane lane, const pen_fram
     return udp_socket_send_parts(link, to, parts, sizeof parts / sizeof parts[0]);
 }
 
+static bool goes_alone(const udp_link *link, const pen_frame *frame)
+{
+    const size_t len = udp_frame_end(0, frame->head_len, frame->body_len);
+    const bool waits = link->config.bundle && link->base.may_gather &&
+                       UDP_DATAGRAM_EXTRA + 2 * len <= link->datagram_max;
+    return frame->body_len >= UDP_BULK_LEN && link->mode == PEN_SEAL_NONE && !waits;
+}
+
 /* Adds a frame to the peer's bundle, and sends the bundle unless it should wait for more frames.
  * Returns false if there is no room now. */
 static bool post_bundled(udp_link *link, pen_peer to, pen_lane lane, const pen_frame *frame)
@@ -190,8 +198,8 @@ pen_post udp_post(pen_link *base, pen_peer to, pen_lane lane, const pen_frame *f
     if (pen_unlikely(udp_is_orphan(link)))
         return PEN_POST_DONE; /* lost, as any frame may be */
     pen_lock_take(&link->send_lock);
-    bool is_bulk = frame->body_len >= UDP_BULK_LEN && link->mode == PEN_SEAL_NONE;
-    bool sent = is_bulk ? send_bulk(link, to, lane, frame) : post_bundled(link, to, lane, frame);
+    bool sent = goes_alone(link, frame) ? send_bulk(link, to, lane, frame)
+                                        : post_bundled(link, to, lane, frame);
     pen_lock_drop(&link->send_lock);
     return sent ? PEN_POST_DONE : PEN_POST_AGAIN;
 }
