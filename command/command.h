@@ -29,6 +29,7 @@ int command_info(char **arguments);
 int command_jobs(char **arguments);
 int command_top(char **arguments);
 int command_why(char **arguments);
+int command_trace(char **arguments);
 int command_help(char **arguments);
 int command_words(char **arguments);
 

@@ -28,6 +28,7 @@ static const char run_text[] =
     "                        PENSTOCK_... and LD_LIBRARY_PATH)\n"
     "  --conduit C           use this conduit; `penstock info` lists them. A+B: messages\n"
     "                        by A, puts and gets by B\n"
+    "  --trace FILE          write a trace of what the ranks do, for `penstock trace`\n"
     "  --checked             use the checked build of the library: argument checks and assertions\n"
     "  --stats               each rank prints its counters at the end\n"
     "  --verbose, -v         show settings, and more of what happens\n"
@@ -104,6 +105,18 @@ static const char why_text[] =
     "SIGUSR2\n"
     "says the same. A rank that has not polled for a second counts as not polling.\n";
 
+static const char trace_text[] =
+    "  FILE                  a trace that `penstock run --trace=FILE` has written\n"
+    "  --html                print a page with plots, for a browser\n"
+    "  --perfetto            print a file that Perfetto's viewer opens (ui.perfetto.dev)\n"
+    "  --csv                 print a line for each event\n"
+    "  --between T1 T2       only what happened between two times since the trace began\n"
+    "  --rank LIST           only these ranks, such as 3 or 0,4-7\n"
+    "\n"
+    "Without an option for the form, prints a summary: where the time went by call and by cause, "
+    "what\n"
+    "each rank did, who talked with whom, and who came late to barriers and collectives.\n";
+
 static const char help_text[] = "  penstock help run     the options of `penstock run`\n";
 
 const command command_table[] = {
@@ -116,6 +129,9 @@ const command command_table[] = {
     { "top", command_top, "top [JOB] [--once] [--json] [--sort COLUMN] [--interval T]",
       "show what each rank of a job does, again and again", top_text },
     { "why", command_why, "why [JOB] [--no-stack]", "explain why a job does not go on", why_text },
+    { "trace", command_trace,
+      "trace FILE [--html|--perfetto|--csv] [--between T1 T2] [--rank LIST]",
+      "show what a job did that was started with --trace", trace_text },
     { "agent", command_agent, NULL, NULL, NULL }, /* `penstock run` starts it on other hosts */
     { "words", command_words, NULL, NULL, NULL }, /* for completions of shells */
     { "help", command_help, "help [command]", "explain a command", help_text },
@@ -167,7 +183,8 @@ int command_help(char **arguments)
     if (arguments[0] != NULL) {
         about = command_find(arguments[0]);
         if (about == NULL || about->usage == NULL) {
-            const char *words[] = { "run", "perf", "info", "jobs", "top", "why", "help", NULL };
+            const char *words[] = { "run", "perf",  "info", "jobs", "top",
+                                    "why", "trace", "help", NULL };
             return command_unknown("penstock", "command", arguments[0],
                                    pen_nearest(arguments[0], words));
         }

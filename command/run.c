@@ -54,6 +54,8 @@ static bool settings_apply(pen_log *log, const run_options *options, environment
             return false;
         environment_set(to, "PENSTOCK_CONDUIT", options->conduit, NULL);
     }
+    if (options->trace != NULL)
+        environment_set(to, "PENSTOCK_TRACE", options->trace, NULL);
     if (options->stats)
         environment_set(to, "PENSTOCK_STATS", "1", NULL);
     if (options->verbose)

@@ -80,6 +80,14 @@ static bool take_conduit(parser *p, const char *name, char *value)
     return true;
 }
 
+static bool take_trace(parser *p, const char *name, char *value)
+{
+    if (*value == '\0')
+        return complain(p, "%s%s: give the name of a file", name, value);
+    p->out->trace = value;
+    return true;
+}
+
 static bool take_hosts(parser *p, const char *name, char *value)
 {
     (void)name;
@@ -105,6 +113,7 @@ static const option options[] = {
     { "--bind", NULL, offsetof(run_options, bind) },
     { "--env", take_env, 0 },
     { "--conduit", take_conduit, 0 },
+    { "--trace", take_trace, 0 },
     { "--checked", NULL, offsetof(run_options, checked) },
     { "--stats", NULL, offsetof(run_options, stats) },
     { "--verbose", NULL, offsetof(run_options, verbose) },

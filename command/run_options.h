@@ -13,6 +13,7 @@ typedef struct run_options {
     double timeout_s; /* 0: none */
     bool tag, bind, checked, stats, verbose, help;
     const char *conduit;    /* NULL: not given */
+    const char *trace;      /* file; NULL: not given */
     char *hosts, *hostfile; /* words of argv; NULL: not given */
     bool local;
     char **argv; /* program and arguments, NULL-terminated */

@@ -7,6 +7,7 @@
 #include "command/perf_options.h"
 #include "command/run_options.h"
 #include "command/top.h"
+#include "command/trace.h"
 #include "command/watch.h"
 #include "command/watch_options.h"
 #include "conduit/conduit.h"
@@ -78,6 +79,8 @@ static void print_options(const char *name)
     } else if (is(name, "why")) {
         print_jobs();
         print_list(why_options);
+    } else if (is(name, "trace")) {
+        print_list(trace_options);
     } else if (is(name, "help")) {
         print_commands();
     }

@@ -4,12 +4,15 @@
  * without polling. No link carries these messages, and no lock is held. */
 #include "am/am_internal.h"
 
+#include "base/compiler.h"
 #include "conduit/conduit.h"
 #include "job/fatal.h"
 #include "job/job.h"
 #include "os/lock.h"
 #include "pen_config.h"
 #include "progress/progress.h"
+#include "trace/event.h"
+#include "trace/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +20,34 @@
 
 enum { HERE_STACK_LEN = 1024 }; /* bodies up to here are copied to the stack */
 
+/* Traces a message to this rank, as the links trace messages to other ranks. They have no numbers:
+ * sending and handling are one call. */
+static PEN_COLD void trace_frame(const pen_job *job, const pen_frame *frame, pen_trace_kind kind,
+                                 uint64_t at, uint64_t now)
+{
+    pen_trace_event event =
+        pen_trace_frame(kind, *(const uint64_t *)frame->head, job->rank, 0, frame->body_len);
+    event.at = at;
+    event.span = pen_trace_pack(now - at);
+    pen_trace_write(job->trace, &event);
+}
+
+static PEN_COLD uint64_t trace_sent(const pen_job *job, const pen_frame *frame)
+{
+    uint64_t at = pen_trace_ticks();
+    trace_frame(job, frame, PEN_TRACE_SENT, at, at);
+    return at;
+}
+
+static PEN_COLD void trace_handled(const pen_job *job, const pen_frame *frame, uint64_t at)
+{
+    trace_frame(job, frame, PEN_TRACE_HANDLED, at, pen_trace_ticks());
+}
+
 /* If there is one thread, no code polls below a handler, not even at the end of the process. */
 static void self_deliver(pen_job *job, pen_lane lane, const pen_frame *frame, void *body)
 {
+    const uint64_t at = pen_unlikely(job->trace != NULL) ? trace_sent(job, frame) : 0;
     pen_progress *progress = &job->progress;
     bool outer = progress->polling;
     if (progress->concurrency == PEN_ALONE)
@@ -32,6 +60,8 @@ static void self_deliver(pen_job *job, pen_lane lane, const pen_frame *frame, vo
                             frame->body_len);
     if (progress->concurrency == PEN_ALONE)
         progress->polling = outer;
+    if (pen_unlikely(at != 0))
+        trace_handled(job, frame, at);
 }
 
 int pen_am_run_in_place(pen_job *job, pen_lane lane, const pen_frame *frame)

@@ -53,6 +53,7 @@ void pen_api_block(pen_block *block)
      * wakes no thread. If everything arrives through the link's socket, the wait may sleep on the
      * socket. */
     if (waiter->progress == NULL) {
+        pen_wait_trace_loop_end(&job->progress, &thread->block);
         thread->block =
             pen_wait_for(PEN_CALL_BLOCKUNTIL, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
         *waiter = pen_waiter_for(&job->progress, job->progress.rings_alone, &thread->block);
@@ -60,6 +61,7 @@ void pen_api_block(pen_block *block)
     if (PEN_CHECKED)
         pen_api_occupy(job, "GASNET_BLOCKUNTIL");
     pen_wait_step(waiter);
+    pen_wait_trace_loop(&thread->block);
     if (PEN_CHECKED)
         pen_api_vacate(job);
 }

@@ -16,6 +16,8 @@
 #include "progress/progress.h"
 #include "reach/reach.h"
 #include "rma/event.h"
+#include "trace/event.h"
+#include "trace/ring.h"
 
 #include <penstock/abi.h>
 #include <penstock/types.h>
@@ -197,12 +199,25 @@ static bool start(pen_job *job, const atomic_place *place, const pen_atomic_call
     return true;
 }
 
+/* Writes that a call of a traced job begins. */
+static PEN_COLD void trace_call(const pen_job *job, const atomic_place *place)
+{
+    const pen_trace_event event = { .at = pen_trace_ticks(),
+                                    .kind = PEN_TRACE_CALL,
+                                    .what = PEN_CALL_ATOMIC,
+                                    .peer = place->jobrank,
+                                    .value = place->len };
+    pen_trace_write(job->trace, &event);
+}
+
 pen_event *pen_atomic_nb(pen_thread *thread, const pen_atomic_domain *domain,
                          const pen_atomic_call *call)
 {
     PEN_ASSERT(thread->handler_depth == 0);
     pen_job *job = thread->job;
     const atomic_place place = place_of(job, domain, call);
+    if (pen_unlikely(job->trace != NULL))
+        trace_call(job, &place);
     if (done_now(job, &place, call))
         return PEN_EVENT_DONE;
     pen_event *event = pen_event_new(thread);
@@ -221,6 +236,8 @@ int pen_atomic_nbi(pen_thread *thread, const pen_atomic_domain *domain, const pe
     PEN_ASSERT(thread->handler_depth == 0);
     pen_job *job = thread->job;
     const atomic_place place = place_of(job, domain, call);
+    if (pen_unlikely(job->trace != NULL))
+        trace_call(job, &place);
     if (done_now(job, &place, call))
         return 0;
     pen_op *op = pen_nbi_op(thread, pen_atomic_category(call->op));

@@ -11,6 +11,7 @@
 #include "diag/log.h"
 #include "knob/knob.h"
 #include "os/os.h"
+#include "trace/ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,8 +64,10 @@ static size_t arena_lay_out(pen_host_page *page, size_t environment_len, size_t 
         page->lines_off + (uint64_t)page->size * PEN_HOST_LINES * PEN_CACHE_LINE, grain);
     page->departed_off =
         page->shares_off + (uint64_t)page->size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN;
-    page->conduit_off =
+    page->trace_off =
         pen_align_up(page->departed_off + (uint64_t)page->job_size * PEN_DEPARTED_LEN, grain);
+    page->trace_stride = pen_align_up(page->trace_len, grain);
+    page->conduit_off = page->trace_off + page->size * page->trace_stride;
     page->conduit_len = pen_align_up(conduit_len, grain);
     page->segment_off = pen_align_up(page->conduit_off + page->conduit_len, PEN_HUGE_PAGE_LEN);
     page->segment_stride = stride;
@@ -197,6 +200,8 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
                            .memory_physical = pen_memory_physical(),
                            .memory_available = pen_memory_available() };
     pen_copies_choose(config.copies, ranks, &page.copies);
+    if (*config.trace != '\0')
+        page.trace_len = pen_trace_ring_len(config.trace_len);
     size_t environment_len = environment_measure(environment);
     size_t conduit_len =
         needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;
@@ -255,6 +260,15 @@ static bool common_valid(const pen_host_page *page, size_t len)
            within(page->environment_off, page->environment_len, len);
 }
 
+static bool trace_valid(const pen_host_page *page, size_t len)
+{
+    uint64_t rings;
+    return page->trace_len == 0 ||
+           (pen_trace_ring_events(page->trace_len) != 0 && page->trace_len <= page->trace_stride &&
+            !__builtin_mul_overflow(page->trace_stride, page->size, &rings) &&
+            within(page->trace_off, rings, len));
+}
+
 /* The page comes from another process, so every part has to lie within the file. */
 static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
 {
@@ -264,7 +278,7 @@ static bool page_valid(const pen_host_page *page, size_t len, uint32_t rank)
            within(page->lines_off, size * PEN_HOST_LINES * PEN_CACHE_LINE, len) &&
            within(page->shares_off, size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN, len) &&
            within(page->departed_off, (uint64_t)page->job_size * PEN_DEPARTED_LEN, len) &&
-           within(page->conduit_off, page->conduit_len, len) &&
+           within(page->conduit_off, page->conduit_len, len) && trace_valid(page, len) &&
            !__builtin_mul_overflow(page->segment_stride, size, &segments) &&
            within(page->segment_off, segments, len);
 }

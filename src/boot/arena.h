@@ -2,9 +2,9 @@
 /* arena.h: the host arena, one sparse memfd that all ranks of a host map. The process that launches
  * the ranks lays it out. Each rank that joins maps it and checks every field before use. Parts, in
  * order: host page, exchange area, console environment, barrier lines, scratch that ranks lend to
- * teams, records of departed ranks, the conduit's slice, one segment area per rank. Only pages that
- * are touched cost memory. Tests use it to make a job of threads: one arena, one pen_boot per
- * thread. */
+ * teams, records of departed ranks, rings of a trace, the conduit's slice, one segment area per
+ * rank. Only pages that are touched cost memory. Tests use it to make a job of threads: one arena,
+ * one pen_boot per thread. */
 #ifndef PEN_BOOT_ARENA_H
 #define PEN_BOOT_ARENA_H
 

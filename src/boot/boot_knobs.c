@@ -29,6 +29,12 @@ const pen_knob pen_boot_knobs[] = {
       "How memory of 2 KiB to 1 MiB is copied: measured, in the ways that were the fastest when "
       "the "
       "job's host was measured at its start; or always by one of libc, moves32, moves64, string." },
+    { "PENSTOCK_TRACE", PEN_KNOB_STRING, "", offsetof(pen_boot_config, trace),
+      "File for a trace of the job, which `penstock trace` reads; the same as `penstock run "
+      "--trace`." },
+    { "PENSTOCK_TRACE_SIZE", PEN_KNOB_BYTES, "1M", offsetof(pen_boot_config, trace_len),
+      "Memory of each rank for events of a trace that the launcher has not read yet; if it is "
+      "full, the oldest are dropped." },
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 

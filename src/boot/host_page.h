@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PEN_HOST_PAGE_MAGIC 0x50454e36u
+#define PEN_HOST_PAGE_MAGIC 0x50454e37u
 #define PEN_HOST_LINES      32 /* cache lines per rank that coll/ may use */
 #define PEN_HOST_KEY_LEN    32 /* bytes of a job's key */
 #define PEN_HOST_SHARES     64 /* shares of scratch per rank, which the rank lends to teams */
@@ -84,7 +84,9 @@ typedef struct pen_host_page {
     uint64_t lines_off;  /* size * PEN_HOST_LINES cache lines, zero: barrier flags */
     /* size * PEN_HOST_SHARES * PEN_HOST_SHARE_LEN bytes; 0: the arena has no shares */
     uint64_t shares_off;
-    uint64_t departed_off;                /* job_size records, zero at first: departed.h */
+    uint64_t departed_off; /* job_size records, zero at first: departed.h */
+    /* Rings of trace events, trace_stride apart; trace_len 0: the job is not traced */
+    uint64_t trace_off, trace_stride, trace_len;
     uint64_t conduit_off, conduit_len;    /* the conduit's slice */
     uint64_t segment_off, segment_stride; /* rank r's memory: segment_off + r * segment_stride */
     /* Key with which links between hosts authenticate. The supervisor draws it at random. It

@@ -18,6 +18,8 @@ typedef struct pen_boot_config {
     int64_t block_most;           /* GASNET_SUPERNODE_MAXSIZE; 0: no bound */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */
     const char *copies;           /* PENSTOCK_COPIES */
+    const char *trace;            /* PENSTOCK_TRACE; NULL or "": the job is not traced */
+    uint64_t trace_len;           /* PENSTOCK_TRACE_SIZE */
     /* GASNET_EXITTIMEOUT; 0: not set, computed from the three below */
     double exit_timeout;
     double leave_timeout; /* PENSTOCK_LEAVE_TIMEOUT; 0: no limit */

@@ -29,6 +29,7 @@
 #include "pen_config.h"
 #include "progress/progress.h"
 #include "rma/event.h"
+#include "trace/event.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -251,6 +252,9 @@ void pen_barrier_notify(pen_job *job, int name, int flags)
                  "gasnet_barrier_wait, or gasnet_barrier_try until it succeeds");
     coll->notified = true;
     pen_coll_note_entered(coll, PEN_ENTERED_NAMED, coll->meets[PEN_MEET_NAMED].phase);
+    if (pen_unlikely(job->trace != NULL))
+        pen_coll_trace_entered(job, PEN_TRACE_MEET_NAMED, 0, PEN_COLL_BARRIER,
+                               coll->meets[PEN_MEET_NAMED].phase);
     pen_meet_arrive(&coll->meets[PEN_MEET_NAMED], pen_word_of_notice(name, flags));
     pen_lock_drop(&coll->lock);
 }

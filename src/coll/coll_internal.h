@@ -9,6 +9,7 @@
 #ifndef PEN_COLL_COLL_INTERNAL_H
 #define PEN_COLL_COLL_INTERNAL_H
 
+#include "base/compiler.h"
 #include "base/status.h"
 #include "boot/host_page.h"
 #include "boot/wait_state.h"
@@ -17,6 +18,7 @@
 #include "os/lock.h"
 #include "progress/progress.h"
 #include "rma/event.h"
+#include "trace/event.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -172,6 +174,9 @@ void pen_coll_finish_swept(pen_coll *coll, pen_event *event);
 
 /* explain.c: lets reports of waits name the collective that this rank waits for. */
 void pen_coll_explain_open(pen_job *job);
+/* Traces that this rank enters a barrier or collective. kind: pen_coll_what.kind */
+PEN_COLD void pen_coll_trace_entered(const pen_job *job, pen_trace_meet meet, uint64_t team,
+                                     uint32_t kind, uint32_t number);
 /* For reports: records that this rank enters a barrier. */
 static inline void pen_coll_note_entered(const pen_coll *coll, uint32_t kind, uint32_t number)
 {

@@ -10,6 +10,7 @@
 #include "os/lock.h"
 #include "progress/progress.h"
 #include "rma/event.h"
+#include "trace/event.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -262,6 +263,9 @@ uint32_t pen_coll_count(pen_coll_team *coll, const pen_coll_what *what)
     coll->begun++;
     if (coll->team->id == 0)
         pen_coll_note_entered(coll->team->job->coll, PEN_ENTERED_COLLECTIVE, number);
+    if (pen_unlikely(coll->job->trace != NULL))
+        pen_coll_trace_entered(coll->job, PEN_TRACE_MEET_COLLECTIVE, coll->team->id, what->kind,
+                               number);
     if (number % CATCH_UP_EVERY == 0)
         peers_catch_up(coll);
     if (coll->wanted_count != 0)

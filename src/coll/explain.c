@@ -10,6 +10,8 @@
 #include "job/waits.h"
 #include "os/lock.h"
 #include "rma/event.h"
+#include "trace/event.h"
+#include "trace/ring.h"
 
 static void note_collective(const pen_coll_team *coll, const pen_coll_what *what, uint32_t peer,
                             pen_wait_note *note)
@@ -103,6 +105,18 @@ static bool explain(pen_job *job, const void *object, pen_wait_note *note)
     }
     pen_lock_drop(&coll->lock);
     return found;
+}
+
+void pen_coll_trace_entered(const pen_job *job, pen_trace_meet meet, uint64_t team, uint32_t kind,
+                            uint32_t number)
+{
+    const pen_trace_event event = { .at = pen_trace_ticks(),
+                                    .kind = PEN_TRACE_ENTER,
+                                    .detail = (uint8_t)meet,
+                                    .what = (uint16_t)kind,
+                                    .number = number,
+                                    .value = team };
+    pen_trace_write(job->trace, &event);
 }
 
 void pen_coll_depart(pen_job *job, pen_departed *out)

@@ -63,7 +63,7 @@ static pen_status job_open_progress(pen_job *job)
     job->progress.on_wait = pen_job_wait;
     job->progress.on_wait_ctx = job;
     job->progress.turns = job->boot.turns;
-    return PEN_OK;
+    return pen_job_open_trace(job);
 }
 
 static pen_status job_open_memory(pen_job *job)
@@ -170,6 +170,7 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
 {
     pen_job_split_pair(job);
     pen_job_fill_host(job, params);
+    pen_job_trace_host(job);
     pen_impair_config impair;
     pen_link_params link_params = { .host = &job->lent_host,
                                     .self = job->rank,
@@ -186,6 +187,8 @@ static pen_status job_open_link(pen_job *job, const pen_job_params *params)
     status = job_wrap_link(job, &impair, &link);
     if (status == PEN_OK)
         status = pen_job_add_memory(job, &link_params, &link);
+    if (status == PEN_OK)
+        status = pen_job_trace_link(job, 0, job->size, &link);
     if (status != PEN_OK) {
         link->ops->close(link);
         return status;
@@ -414,6 +417,7 @@ void pen_job_close(pen_job *job)
         pen_progress_close(&job->progress);
     pen_job_threads_close(job);
     pen_job_endpoints_close(job);
+    pen_job_close_trace(job);
     free(job->routes);
     job->routes = NULL;
     job->conduit = NULL;

@@ -23,6 +23,7 @@
 #include "os/lock.h"
 #include "os/os.h"
 #include "progress/progress.h"
+#include "trace/ring.h"
 
 #include <penstock/abi.h>
 #include <stdatomic.h>
@@ -38,10 +39,11 @@ typedef struct pen_route {
     bool same_host; /* counted as "shared memory" */
 } pen_route;
 
-struct pen_am;     /* am/: handler table and state */
-struct pen_rma;    /* rma/: operations in flight by messages */
-struct pen_atomic; /* atomic/: domains, operations in flight by messages */
-struct pen_coll;   /* coll/: barrier state */
+struct pen_am;                              /* am/: handler table and state */
+struct pen_rma;                             /* rma/: operations in flight by messages */
+struct pen_atomic;                          /* atomic/: domains, operations in flight by messages */
+struct pen_coll;                            /* coll/: barrier state */
+typedef struct pen_job_trace pen_job_trace; /* job_trace.c */
 
 struct pen_job {
     /* read by every message; one line */
@@ -67,6 +69,8 @@ struct pen_job {
     pen_lock waits_lock;
     const pen_wait *shown;
     bool shown_is_loop;
+    pen_trace *trace;      /* where this rank writes its trace; NULL: the job is not traced */
+    pen_job_trace *traced; /* the rest of job_trace.c's state, or NULL */
     pen_mem mem;
     pen_log log;
     pen_boot boot;

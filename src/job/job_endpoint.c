@@ -62,12 +62,13 @@ void pen_job_endpoints_close(pen_job *job)
 
 /* ---- frozen views ------------------------------------------------------------------------- */
 
-/* Are views of this memory allowed? A checked build may not be bypassed. EVERYTHING has no
- * bounds to check. Inline code cannot address device memory. Some endpoints do not support put
+/* Are views of this memory allowed? A checked build and a trace may not be bypassed. EVERYTHING has
+ * no bounds to check. Inline code cannot address device memory. Some endpoints do not support put
  * and get. */
 static bool view_may_show(const pen_team *team)
 {
-    if (PEN_CHECKED || team->job->segment_mode == PEN_SEGMENT_EVERYTHING ||
+    if (PEN_CHECKED || team->job->trace != NULL ||
+        team->job->segment_mode == PEN_SEGMENT_EVERYTHING ||
         (team->endpoint->capabilities & GEX_EP_CAPABILITY_RMA) == 0)
         return false;
     const pen_segment *segment = team->endpoint->segment;

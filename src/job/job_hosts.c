@@ -55,6 +55,8 @@ pen_status pen_job_open_near(pen_job *job)
     pen_job_place(job, &params);
     status = pen_near_open(conduit, &job->host, page->first, &params, &job->near_lender,
                            &job->near_host, &link);
+    if (status == PEN_OK && link != NULL)
+        status = pen_job_trace_link(job, page->first, page->size, &link);
     if (link != NULL)
         (void)pen_progress_add(&job->progress, link);
     return status;

@@ -4,6 +4,7 @@
 #define PEN_JOB_JOB_INTERNAL_H
 
 #include "base/status.h"
+#include "boot/wait_state.h"
 #include "conduit/conduit.h"
 #include "job/job.h"
 #include "link/impair.h"
@@ -11,6 +12,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* job_trace.c. If the job is traced: opens this rank's ring; makes job->host trace what arrives;
+ * puts a link around *link that traces what is sent, where peer 0 is the rank `first`. */
+pen_status pen_job_open_trace(pen_job *job);
+void pen_job_trace_host(pen_job *job);
+pen_status pen_job_trace_link(pen_job *job, pen_peer first, pen_peer peers, pen_link **link);
+void pen_job_close_trace(pen_job *job);
 
 /* Reads the tables of job/, progress/, the conduit and link/. The process's own environment
  * overrides the console's. */
@@ -70,6 +78,8 @@ void pen_job_meet(pen_job *job);
 /* Frees endpoints, pairs and tables of mapped segments. */
 void pen_job_endpoints_close(pen_job *job);
 
+/* waits.c: describes a wait: what it is for, and the peer */
+void pen_job_describe_wait(pen_job *job, const pen_wait *wait, pen_wait_note *note);
 /* waits.c: shows a wait of this rank in the host page; see pen_progress.on_wait */
 void pen_job_wait(void *ctx, pen_wait *wait, uint64_t now_ns, bool over);
 

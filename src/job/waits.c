@@ -119,7 +119,7 @@ static void look_for_departed(pen_job *job, const pen_wait *wait, const pen_wait
 /* ---- showing --------------------------------------------------------------------------------- */
 
 /* The first operation that is not complete is named. */
-static void describe(pen_job *job, const pen_wait *wait, pen_wait_note *note)
+void pen_job_describe_wait(pen_job *job, const pen_wait *wait, pen_wait_note *note)
 {
     *note = (pen_wait_note){
         .call = wait->call, .awaited = wait->awaited, .peer = wait->peer, .since_ns = wait->since_ns
@@ -154,7 +154,7 @@ void pen_job_wait(void *ctx, pen_wait *wait, uint64_t now_ns, bool over)
         return;
     pen_wait_note note;
     if (!over) {
-        describe(job, wait, &note);
+        pen_job_describe_wait(job, wait, &note);
         look_for_departed(job, wait, &note);
     }
     pen_lock_take(&job->waits_lock);

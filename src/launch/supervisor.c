@@ -106,7 +106,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 static int wait_ms(const pen_supervisor *s)
 {
     uint64_t next_ns = earlier(earlier(pen_exit_rule_next(&s->rule), s->limit_ns), s->prompt_ns);
-    next_ns = earlier(earlier(next_ns, s->drain_ns), s->far_ns);
+    next_ns = earlier(earlier(earlier(next_ns, s->drain_ns), s->far_ns), s->trace_ns);
     if (s->kill_ns != 0)
         next_ns = earlier(next_ns, s->kill_ns + UNKILLABLE_NS);
     if (next_ns == 0)
@@ -216,6 +216,7 @@ static void run(pen_supervisor *s)
         limit_check(s, now_ns);
         unkillable_check(s, now_ns);
         pen_super_prompt(s, now_ns);
+        pen_super_trace_tend(s, now_ns);
         pen_super_settle(s, now_ns);
         pen_super_tick(s, pen_now_ns());
     }

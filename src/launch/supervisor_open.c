@@ -247,6 +247,7 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
                            .null_fd = -1,
                            .words = { -1, -1 },
                            .input_fd = -1,
+                           .trace_fd = -1,
                            .streams_on = true,
                            .arena = { .fd = -1 } };
     s->log = *log;
@@ -271,6 +272,8 @@ pen_status pen_super_open(pen_supervisor *s, pen_log *log, const pen_supervisor_
                        (uint64_t)(1e9 * pen_boot_exit_timeout(&config, options->size)),
                        pen_boot_leave_limit_ns(&config));
     status = s->ops->open(s);
+    if (status == PEN_OK && s->page != NULL)
+        status = pen_super_trace_open(s, config.trace);
     if (status != PEN_OK)
         return status;
     call = channels_open(s);
@@ -331,6 +334,7 @@ const char *pen_super_restore(const pen_supervisor *s)
 
 void pen_super_close(pen_supervisor *s, bool forked)
 {
+    pen_super_trace_close(s, forked);
     if (s->ops->close != NULL)
         s->ops->close(s);
     for (int i = 0; i < PEN_STREAMS; i++) {

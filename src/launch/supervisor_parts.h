@@ -16,6 +16,7 @@
 #include "launch/output.h"
 #include "launch/seen.h"
 #include "launch/supervisor.h"
+#include "trace/collect.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -121,12 +122,15 @@ typedef struct pen_supervisor {
     bool terminal;               /* stdout is a terminal */
     bool output_reported, output_dropped;
 
-    uint64_t limit_ns;  /* when --timeout passes; 0: never */
-    uint64_t prompt_ns; /* when to show an unfinished line of rank 0; 0: never */
-    uint64_t kill_ns;   /* when all ranks were killed */
-    uint64_t far_ns;    /* when the far operations have something to do; 0: never */
-    uint64_t drain_ns;  /* time limit for writing output; 0: no limit */
-    bool from_terminal; /* the signal that ends the job reached the ranks as well */
+    uint64_t limit_ns;        /* when --timeout passes; 0: never */
+    uint64_t prompt_ns;       /* when to show an unfinished line of rank 0; 0: never */
+    uint64_t kill_ns;         /* when all ranks were killed */
+    uint64_t far_ns;          /* when the far operations have something to do; 0: never */
+    pen_collector *collector; /* NULL: the job is not traced */
+    int trace_fd;             /* -1: none */
+    uint64_t trace_ns;        /* when to drain the ranks' rings; 0: never */
+    uint64_t drain_ns;        /* time limit for writing output; 0: no limit */
+    bool from_terminal;       /* the signal that ends the job reached the ranks as well */
     bool swept;
 
     bool limit_known;   /* files_before is valid and has to be restored */
@@ -210,6 +214,12 @@ void pen_super_settle(pen_supervisor *s,
                       uint64_t now_ns); /* passes events to the rule and acts on the result */
 void pen_super_tick(pen_supervisor *s, uint64_t now_ns);
 void pen_super_sweep(pen_supervisor *s); /* kills what ranks left behind */
+
+/* supervisor_trace.c: the trace of a job whose ranks are on this host. Opening: after the arena.
+ * Closing: when the ranks have ended; does nothing if there is no trace, or in a forked child. */
+pen_status pen_super_trace_open(pen_supervisor *s, const char *path);
+void pen_super_trace_tend(pen_supervisor *s, uint64_t now_ns);
+void pen_super_trace_close(pen_supervisor *s, bool forked);
 
 /* supervisor_report.c */
 void pen_super_explain(pen_supervisor *s);

@@ -26,6 +26,8 @@
 #include "os/os.h"
 #include "os/turns.h"
 #include "pen_config.h"
+#include "trace/event.h"
+#include "trace/ring.h"
 
 #include <penstock/abi.h>
 #include <stdatomic.h>
@@ -126,6 +128,10 @@ struct pen_progress {
      * wait ends. Without a lock. May be NULL. */
     void (*on_wait)(void *ctx, struct pen_wait *wait, uint64_t now_ns, bool over);
     void *on_wait_ctx;
+    pen_trace *trace; /* NULL: the job is not traced */
+    /* Called in a traced job by each thread that waits long, once for each wait; fills in the
+     * fields traced_... of the wait. Without a lock. ctx: on_wait_ctx. */
+    void (*on_traced)(void *ctx, struct pen_wait *wait);
     pen_clock clock;        /* the job's; its links have the same one */
     const pen_turns *turns; /* NULL: the policy of wait.c; see turns.h */
     _Atomic uint64_t on_idle_next_ns;
@@ -330,6 +336,12 @@ typedef struct pen_wait {
     bool any; /* one completed operation ends the wait; otherwise all must complete */
     bool shown;
     uint64_t since_ns, look_ns; /* managed by the wait; 0 at first */
+    uint64_t traced_at;         /* ticks at which a traced wait began; 0: it has not */
+    /* Valid if traced_at is not 0: */
+    pen_awaited traced_awaited;
+    uint32_t traced_peer, traced_number;
+    bool traced_described;
+    uint64_t traced_last; /* if it is a loop: ticks at its last step so far */
 } pen_wait;
 
 static inline pen_wait pen_wait_for(pen_call call, pen_awaited awaited, uint32_t peer,
@@ -367,6 +379,21 @@ static inline pen_waiter pen_waiter_for(pen_progress *progress, bool may_sleep, 
 /* Publishes a wait that has lasted for a while. Called in the slow part of every wait. */
 void pen_wait_show(pen_progress *progress, pen_wait *wait, uint64_t now_ns);
 PEN_COLD void pen_wait_withdraw(pen_waiter *waiter); /* if the wait was published */
+
+/* The library does not see where a loop of GASNET_BLOCKUNTIL ends. So each step of it calls
+ * pen_wait_trace_loop; and the next loop, or the end of the job, pen_wait_trace_loop_end. */
+PEN_COLD void pen_wait_trace_end(const pen_progress *progress, pen_wait *wait, uint64_t now);
+static inline void pen_wait_trace_loop(pen_wait *wait)
+{
+    if (pen_unlikely(wait->traced_at != 0))
+        wait->traced_last = pen_trace_ticks();
+}
+
+static inline void pen_wait_trace_loop_end(const pen_progress *progress, pen_wait *wait)
+{
+    if (pen_unlikely(wait->traced_at != 0))
+        pen_wait_trace_end(progress, wait, wait->traced_last);
+}
 
 static inline void pen_wait_end(pen_waiter *waiter)
 {

@@ -20,6 +20,8 @@
 #include "os/lock.h"
 #include "os/os.h"
 #include "os/turns.h"
+#include "trace/event.h"
+#include "trace/ring.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -114,9 +116,48 @@ void pen_wait_show(pen_progress *progress, pen_wait *wait, uint64_t now_ns)
         progress->on_wait(progress->on_wait_ctx, wait, now_ns, false);
 }
 
+/* ---- traces ---------------------------------------------------------------------------------- */
+
+static PEN_COLD void trace_idle(const pen_progress *progress, pen_wait *wait)
+{
+    atomic_store_explicit(&progress->trace->idle, true, memory_order_relaxed); /* see idle */
+    if (wait == NULL || wait->traced_at != 0)
+        return;
+    wait->traced_at = pen_trace_ticks();
+    wait->traced_awaited = wait->awaited;
+    wait->traced_peer = wait->peer;
+    wait->traced_number = 0;
+    wait->traced_described = false;
+    wait->shown = true; /* pen_wait_end calls pen_wait_withdraw */
+}
+
+void pen_wait_trace_end(const pen_progress *progress, pen_wait *wait, uint64_t now)
+{
+    const pen_trace_event event = { .at = wait->traced_at,
+                                    .span = pen_trace_pack(now - wait->traced_at),
+                                    .kind = PEN_TRACE_WAIT,
+                                    .detail = (uint8_t)wait->traced_awaited,
+                                    .what = (uint16_t)wait->call,
+                                    .peer = wait->traced_peer,
+                                    .number = wait->traced_number };
+    pen_trace_write(progress->trace, &event);
+    wait->traced_at = 0;
+}
+
+/* A wait has lasted for a while, so that it is worth the time to find out what it is for. */
+static PEN_COLD void trace_describe(pen_progress *progress, pen_wait *wait)
+{
+    wait->traced_described = true;
+    progress->on_traced(progress->on_wait_ctx, wait);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
 void pen_wait_withdraw(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
+    if (waiter->what->traced_at != 0)
+        pen_wait_trace_end(progress, waiter->what, pen_trace_ticks());
     progress->on_wait(progress->on_wait_ctx, waiter->what, 0, true);
 }
 
@@ -124,7 +165,11 @@ void pen_wait_withdraw(pen_waiter *waiter)
 static void look_around(const pen_waiter *waiter, uint64_t now_ns)
 {
     pen_progress *progress = waiter->progress;
-    pen_wait_show(progress, waiter->what, now_ns);
+    pen_wait *what = waiter->what;
+    if (pen_unlikely(progress->trace != NULL) && what != NULL && what->traced_at != 0 &&
+        !what->traced_described)
+        trace_describe(progress, what);
+    pen_wait_show(progress, what, now_ns);
     /* relaxed: the exchange lets one thread through, and orders no data */
     uint64_t next_ns = atomic_load_explicit(&progress->on_idle_next_ns, memory_order_relaxed);
     if (now_ns < next_ns)
@@ -353,6 +398,8 @@ static void idle_roomy(pen_waiter *waiter)
 void pen_wait_idle(pen_waiter *waiter)
 {
     pen_progress *progress = waiter->progress;
+    if (pen_unlikely(progress->trace != NULL))
+        trace_idle(progress, waiter->what);
     if (progress->turns != NULL) {
         look_around(waiter, now(progress));
         progress->turns->wait(progress->turns->ctx);
@@ -367,7 +414,8 @@ void pen_wait_idle(pen_waiter *waiter)
         return;
     }
     bool roomy = is_roomy(progress);
-    uint32_t eager = roomy ? EAGER_POLLS : 0;
+    /* A traced rank asks the policy after each poll, so that no wait is missed. */
+    uint32_t eager = roomy && progress->trace == NULL ? EAGER_POLLS : 0;
     /* relaxed: a hint; stored only on change, because every poll reads its line */
     if (atomic_load_explicit(&progress->eager, memory_order_relaxed) != eager)
         atomic_store_explicit(&progress->eager, eager, memory_order_relaxed);
@@ -406,6 +454,8 @@ void pen_poller_look(pen_progress *progress, pen_poller *poller)
         poller->wait = pen_wait_for(PEN_CALL_POLL, PEN_AWAITED_UNKNOWN, PEN_WAIT_NOBODY, NULL);
     pen_wait_show(progress, &poller->wait, now_ns);
     pen_progress_publish(progress);
+    if (progress->trace != NULL)
+        trace_idle(progress, NULL);
     if (waits && !roomy) {
         give_away(&waiter, core_is_shared(progress) && is_time_to_probe(progress));
         now_ns = now(progress);

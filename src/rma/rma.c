@@ -23,6 +23,7 @@
 #include "reach/reach.h"
 #include "rma/rma_internal.h"
 #include "rma/watch.h"
+#include "trace/event.h"
 
 #include <errno.h>
 #include <penstock/abi.h>
@@ -311,16 +312,36 @@ static rma_call call_of(pen_thread *thread, pen_team *team, uint32_t rank, rma_k
                        .when = PEN_LOCAL_DEFER };
 }
 
+/* When a call of a traced job began; 0: the job is not traced. */
+static inline uint64_t trace_begin(const rma_call *call)
+{
+    return pen_unlikely(call->ask.job->trace != NULL) ? pen_trace_ticks() : 0;
+}
+
+static inline void trace_end(const rma_call *call, uint64_t at, bool under_way)
+{
+    if (pen_unlikely(at != 0))
+        pen_rma_trace(call, at, under_way, 0);
+}
+
 static pen_event *start_nb(const rma_call *call, pen_event **leaf)
 {
     pen_reach reach;
+    const uint64_t at = trace_begin(call);
     if (leaf != NULL)
         *leaf = PEN_EVENT_DONE;
-    if (done_now(call, &reach))
+    if (done_now(call, &reach)) {
+        trace_end(call, at, false);
         return PEN_EVENT_DONE;
+    }
     pen_event_root *root = pen_event_take(&pen_rma_thread_of(call->thread)->pool);
-    if (start(call, &reach, &root->op))
+    if (start(call, &reach, &root->op)) {
+        if (pen_unlikely(at != 0)) {
+            root->traced = pen_rma_trace_number(call->ask.job);
+            pen_rma_trace(call, at, true, root->traced);
+        }
         return pen_event_settle(root, leaf);
+    }
     pen_event_give(root);
     return PEN_EVENT_NO_OP;
 }
@@ -328,11 +349,16 @@ static pen_event *start_nb(const rma_call *call, pen_event **leaf)
 static int start_nbi(const rma_call *call)
 {
     pen_reach reach;
-    if (done_now(call, &reach))
+    const uint64_t at = trace_begin(call);
+    if (done_now(call, &reach)) {
+        trace_end(call, at, false);
         return 0;
+    }
     pen_op *op = pen_nbi_op(call->thread, call->kind == RMA_GET ? PEN_EC_GET : PEN_EC_PUT);
     pen_count_raise(&op->incomplete, op->shared);
     bool started = start(call, &reach, op);
+    if (started)
+        trace_end(call, at, true);
     pen_op_done(op);
     return !started;
 }
@@ -340,8 +366,11 @@ static int start_nbi(const rma_call *call)
 static int start_blocking(rma_call *call)
 {
     pen_reach reach;
-    if (done_now(call, &reach))
+    const uint64_t at = trace_begin(call);
+    if (done_now(call, &reach)) {
+        trace_end(call, at, false);
         return 0;
+    }
     pen_op op = { .shared = call->ask.job->concurrency != PEN_ALONE };
     call->blocking = true;
     pen_count_raise(&op.incomplete, op.shared);
@@ -353,6 +382,8 @@ static int start_blocking(rma_call *call)
     while (!pen_count_is_zero(&op.incomplete))
         pen_wait_step(&waiter);
     pen_wait_end(&waiter);
+    if (started)
+        trace_end(call, at, false);
     return !started;
 }
 

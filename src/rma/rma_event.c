@@ -82,6 +82,7 @@ pen_event_root *pen_event_take(pen_event_pool *pool)
     root->op.then = NULL;
     root->parent = NULL;
     root->claimed = false;
+    root->traced = 0;
     return root;
 }
 
@@ -92,6 +93,8 @@ void pen_event_give(pen_event_root *root)
         pen_watch_end(root->watched);
         root->watched = NULL;
     }
+    if (pen_unlikely(root->traced != 0))
+        pen_rma_trace_done(root);
     root->generation = (root->generation + 1) % EVENT_GENERATIONS;
     if (!root->op.shared) {
         root->next = pool->free;

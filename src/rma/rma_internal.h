@@ -35,6 +35,7 @@ typedef struct pen_event_root {
     struct pen_watched *watched; /* checked builds: the client's operation, or NULL */
     uint32_t generation; /* 0..EVENT_GENERATIONS - 1; the thread that frees the event changes it */
     bool claimed;        /* the array call that found it done will free it */
+    uint16_t traced;     /* number of the put or get in a trace; 0: none */
 } __attribute__((aligned(EVENT_ALIGN))) pen_event_root;
 
 /* An event is a line, and its pool's slabs are made of lines. */
@@ -97,6 +98,15 @@ struct pen_rma_thread {
 typedef struct pen_rma_thread pen_rma_thread;
 
 pen_rma_thread *pen_rma_thread_of(pen_thread *thread); /* made on first use */
+
+/* rma_trace.c. For jobs that are traced: writes a put, get or memset that began at `at`; number 0:
+ * it is complete, or implicit. Writes that the program has found a put or get complete. Returns a
+ * number for an event. */
+struct rma_call;
+PEN_COLD void pen_rma_trace(const struct rma_call *call, uint64_t at, bool under_way,
+                            uint16_t number);
+PEN_COLD void pen_rma_trace_done(const pen_event_root *root);
+PEN_COLD uint16_t pen_rma_trace_number(pen_job *job);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 

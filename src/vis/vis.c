@@ -13,6 +13,8 @@
 #include "reach/reach.h"
 #include "rma/event.h"
 #include "rma/rma.h"
+#include "trace/event.h"
+#include "trace/ring.h"
 #include "vis/vis_internal.h"
 
 #include <penstock/abi.h>
@@ -217,8 +219,27 @@ static outcome begin(pen_thread *thread, const pen_vis_call *call, pen_event **e
     return begin_far(thread, call, strided ? &box : NULL, jobrank, event);
 }
 
+/* Writes a call of a traced job that began at `at`. */
+static PEN_COLD void trace_call(const pen_thread *thread, const pen_vis_call *call, uint64_t at)
+{
+    const pen_trace_event event = { .at = at,
+                                    .kind = PEN_TRACE_CALL,
+                                    .what = PEN_CALL_VIS,
+                                    .peer = pen_team_jobrank(call->team, call->rank),
+                                    .value = call->shape == PEN_VIS_STRIDED
+                                                 ? strided_len(call)
+                                                 : vis_lists_len(call, thread->job) };
+    pen_trace_write_span(thread->job->trace, event);
+}
+
+static inline uint64_t trace_begin(const pen_thread *thread)
+{
+    return pen_unlikely(thread->job->trace != NULL) ? pen_trace_ticks() : 0;
+}
+
 int pen_vis_blocking(pen_thread *thread, const pen_vis_call *call)
 {
+    const uint64_t at = trace_begin(thread);
     pen_event *event = PEN_EVENT_DONE;
     outcome result = done_at_once(thread, call) ? NOTHING_LEFT : begin(thread, call, &event);
     if (result == REFUSED)
@@ -227,6 +248,8 @@ int pen_vis_blocking(pen_thread *thread, const pen_vis_call *call)
         pen_event_wait(thread->job, event, PEN_CALL_VIS);
     if (peer_is_told(thread, call))
         tell_peer(thread, call);
+    if (pen_unlikely(at != 0))
+        trace_call(thread, call, at);
     return 0;
 }
 
