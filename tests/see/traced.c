@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* traced.c: a client whose trace is known: every rank sends MEDIUMS Mediums and makes PUTS puts to the
- * next rank, inside a region "step"; then come BARRIERS barriers, to which the last rank comes late.
- * With the word "flood" rank 0 sends until the job is ended. The payload contains the word that
- * trace.py looks for in the file. */
+/* traced.c: a client whose trace is known: every rank sends MEDIUMS Mediums and makes PUTS puts to
+ * the next rank, inside a region "step"; then come BARRIERS barriers, to which the last rank comes
+ * late. With the word "flood" rank 0 sends until the job is ended. The payload contains the word
+ * that trace.py looks for in the file. */
 #include <gasnetex.h>
 
 #include <gasnet_coll.h>
@@ -50,7 +50,8 @@ static _Noreturn void flood(gex_TM_t team, gex_Rank_t me)
 int main(int argc, char **argv)
 {
     gex_AM_Entry_t handlers[] = {
-        { MEDIUM, (gex_AM_Fn_t)on_medium, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 1, NULL, "medium" },
+        { MEDIUM, (gex_AM_Fn_t)on_medium, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 1, NULL,
+          "medium" },
     };
     gex_Client_t client;
     gex_EP_t ep;
