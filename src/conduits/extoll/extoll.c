@@ -284,7 +284,6 @@ static extoll_link *alloc_link(const pen_link_params *params)
                              .self = params->self };
     link->peers = params->peers;
     atomic_init(&link->always, 1);
-    atomic_init(&link->rma_work, 0);
     pen_lock_init(&link->lock, params->concurrency);
     link->held_to = EXTOLL_NONE;
     pen_lanes_init(&link->stash, host->alloc, host->release, host->ctx);

@@ -23,8 +23,10 @@
 #include "conduits/extoll/packet.h"
 #include "credit/credit.h"
 #include "knob/knob.h"
+#include "link/known.h"
 #include "link/lanes.h"
 #include "link/mailbox.h"
+#include "link/transfers.h"
 #include "link/turns.h"
 #include "os/lock.h"
 #include "softnic/extoll/card.h"
@@ -43,11 +45,10 @@ enum {
     EXTOLL_RANKS_MAX = 16384,    /* nodes of the card's network that the conduit uses */
     EXTOLL_BODY_MAX = 8192,      /* longest body of a frame, as in the publications about EXTOLL */
     EXTOLL_BOUNCE_LEN = 1 << 17, /* a put or get of memory that is not registered with the card */
-    EXTOLL_BOUNCES = 8,
-    EXTOLL_REGIONS_MAX = 128, /* regions of this rank */
-    EXTOLL_SELF_MAX = 64,     /* frames of one lane from a rank to itself */
-    EXTOLL_DRAIN_MAX = 256,   /* packets that one poll takes out of the mailbox */
-    EXTOLL_COPY_LEAD = 8,     /* words that may be copied along before a packet */
+    EXTOLL_REGIONS_MAX = 128,    /* regions of this rank */
+    EXTOLL_SELF_MAX = 64,        /* frames of one lane from a rank to itself */
+    EXTOLL_DRAIN_MAX = 256,      /* packets that one poll takes out of the mailbox */
+    EXTOLL_COPY_LEAD = 8,        /* words that may be copied along before a packet */
 };
 
 #define EXTOLL_NONE UINT32_MAX /* no index */
@@ -92,27 +93,6 @@ typedef struct extoll_tx { /* frames of one lane to one peer, which polls send *
     _Atomic bool is_full;  /* relaxed: it is a hint only */
 } extoll_tx;
 
-typedef struct extoll_rma_op {
-    struct extoll_rma_op *next;
-    pen_op *op;  /* NULL: an operation of the link itself */
-    char *local; /* get: where the bounced data goes */
-    uint32_t len;
-    uint32_t bounce; /* or EXTOLL_NONE */
-    uint64_t serial; /* put: its number at this peer; fence: number of the last put before it */
-    bool is_fence, is_local, source_done;
-} extoll_rma_op;
-
-struct pen_region {
-    struct pen_region *next;
-    RMA2_Region *card;
-    char *start;
-    size_t len;
-};
-
-typedef struct extoll_queue {
-    extoll_rma_op *first, *last;
-} extoll_queue;
-
 typedef struct extoll_peer {
     pen_peer rank;
     uint32_t source_i; /* number of the peer in the credit library */
@@ -120,13 +100,6 @@ typedef struct extoll_peer {
     RMA2_Handle rma;
     const _Atomic uint32_t *sleeping;
     extoll_tx tx[PEN_LANES];
-    extoll_queue puts;     /* puts whose sources the card still reads */
-    extoll_queue unfenced; /* puts sent, but not known to have arrived */
-    extoll_queue gets;     /* gets and fences */
-    uint64_t put_serial, fence_serial, fenced_serial;
-    uint64_t number, number_told; /* number of puts so far: in frames, and in notifications */
-    RMA2_NLA put_last;            /* an address in the memory of the last put */
-    bool has_put, fence_out;
     _Atomic bool is_ignored; /* it is lost, or is this rank; relaxed, as is_lost */
     bool is_stuck; /* no new packet may go: the card has refused one; always set for this rank */
     uint8_t packet_tag, packet_mtt; /* the packet that the card has refused ... */
@@ -171,17 +144,11 @@ typedef struct extoll_link {
     pen_lanes held; /* frames whose puts have not come, and all frames of this rank to itself */
     _Atomic uint32_t held_total; /* relaxed: polls look again */
 
-    pen_region *regions; /* regions of this rank */
-    char *bounce;        /* EXTOLL_BOUNCES bounce buffers, and a line for fences */
-    RMA2_Region bounce_region;
+    pen_known *regions; /* registered memory of this rank */
+    pen_transfers transfers;
+    RMA2_Region bounce_region; /* the bounce buffers of transfers, and a line for fences */
     bool has_bounce;
-    uint32_t bounce_free; /* one bit each */
-    extoll_rma_op *rma_free;
-    _Atomic uint32_t
-        rma_work;         /* operations under way, and peers to post to; relaxed, read freely */
-    pen_turns post_turns; /* peers to which a fence or a number is to be posted */
-    uint64_t *notified;   /* by peer: the last number of puts that it has reported */
-    bool has_rma;         /* all ranks have RMA */
+    bool has_rma; /* all ranks have RMA */
 
     PEN_CACHE_ALIGNED extoll_rx *from; /* guarded by the poll lock, as are all fields below */
     pen_lanes stash;      /* packets whose lane was not asked for; each keeps its slot */
@@ -225,8 +192,6 @@ bool extoll_hold(extoll_link *link, pen_peer from, pen_lane lane, const pen_fram
 extern const pen_rma_ops extoll_rma;
 pen_status extoll_rma_open(extoll_link *link);
 void extoll_rma_close(extoll_link *link);
-uint64_t extoll_rma_number(extoll_link *link,
-                           pen_peer to);     /* number of the puts so far; under lock */
 unsigned extoll_rma_poll(extoll_link *link); /* ends operations; takes lock */
 
 #endif

@@ -14,6 +14,7 @@
 #include "link/host.h"
 #include "link/lanes.h"
 #include "link/mailbox.h"
+#include "link/transfers.h"
 #include "os/lock.h"
 #include "softnic/extoll/velo2.h"
 
@@ -104,7 +105,7 @@ bool extoll_hold(extoll_link *link, pen_peer from, pen_lane lane, const pen_fram
 
 static bool has_data(void *ctx, const pen_kept *kept)
 {
-    return kept->tag <= ((const extoll_link *)ctx)->notified[kept->from];
+    return kept->tag <= ((const extoll_link *)ctx)->transfers.peer[kept->from].heard;
 }
 
 /* Takes a held frame whose data has come; NULL if there is no such frame. */
@@ -216,7 +217,7 @@ static bool rx_end(extoll_link *link, extoll_rx *rx, const extoll_packet *packet
     const uint32_t head_len = extoll_begin_head_len(rx->begin);
     bool is_delivered;
     rx->buffer = NULL;
-    if (number <= link->notified[packet->from]) {
+    if (number <= link->transfers.peer[packet->from].heard) {
         if (packet->has_slot)
             free_slot(link, packet->from, packet->lane);
         is_delivered = deliver(link, packet, head, head_len, head + head_len,
@@ -502,8 +503,8 @@ static __attribute__((noinline)) unsigned drain(extoll_link *link, unsigned lane
 /* Whether there may be work besides packets to receive and to send. */
 static inline bool has_more_than_mail(extoll_link *link)
 {
-    /* relaxed: a thread sees what it began itself, and polls look again */
-    return atomic_load_explicit(&link->rma_work, memory_order_relaxed) != 0 ||
+    return pen_transfers_has_work(&link->transfers) ||
+           /* relaxed: a thread sees what it kept itself, and polls look again */
            atomic_load_explicit(&link->held_total, memory_order_relaxed) != 0 ||
            ++link->quiet % RMA_LOOK_EVERY == 0;
 }

@@ -10,6 +10,7 @@
 #include "credit/credit.h"
 #include "link/host.h"
 #include "link/mailbox.h"
+#include "link/transfers.h"
 #include "link/turns.h"
 #include "os/lock.h"
 #include "softnic/extoll/velo2.h"
@@ -453,7 +454,7 @@ static pen_post post_behind(pen_link *base, pen_peer to, pen_lane lane, const vo
     if (result != PEN_POST_DONE)
         return result;
     pen_lock_take(&link->lock);
-    const uint64_t number = extoll_rma_number(link, to);
+    const uint64_t number = pen_transfers_number(&link->transfers, to);
     const bool is_short = number == 0 && fits_short(link, &frame);
     result = post_run(link, &link->to[to], lane, &frame, is_short, number);
     pen_lock_drop(&link->lock);
