@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fake_ucp.h: a UCX for tests. It has no room at random, ends sends late and in any order, fails at
  * the call that a test names, aligns and keeps messages only if it is asked to, and cannot be armed
- * while it has something to do. It checks what the conduit asks of it. One program has one. */
+ * while it has something to do. Puts land late, their sources are free before, and a flush may be
+ * reported before the put that it covers. It checks what the conduit asks of it. One program has
+ * one.
+ */
 #ifndef PEN_TESTS_UCX_FAKE_UCP_H
 #define PEN_TESTS_UCX_FAKE_UCP_H
 
@@ -24,7 +27,9 @@ enum {
     BODY_MAX = 400,
     MOST = 512, /* frames of one run, each way */
     ADDRESS_LEN = 40,
-    ROOM_LEN = 1024, /* bytes for one message that has come */
+    ROOM_LEN = 1024,   /* bytes for one message that has come */
+    MEMORY_LEN = 4096, /* bytes of a segment */
+    KEY_LEN = 40,
 };
 
 typedef struct request {
@@ -34,6 +39,23 @@ typedef struct request {
     size_t len;
     unsigned char copy[ROOM_LEN];
 } request;
+
+typedef struct movement { /* a put or get that is not over */
+    unsigned peer;
+    uint64_t order;
+    bool is_put, has_landed, is_reported;
+    request *made; /* NULL: the source of the put was free at once */
+    void *local;
+    unsigned char *remote;
+    size_t len;
+    unsigned char copy[ROOM_LEN];
+} movement;
+
+typedef struct covering { /* a flush that is not over */
+    unsigned peer;
+    uint64_t order;
+    request *made;
+} covering;
 
 typedef struct message {
     unsigned char *room;
@@ -60,6 +82,14 @@ static struct fake {
     uint8_t went[MOST], delivered[MOST]; /* by serial */
     unsigned delivered_total, lost[PEERS];
     char tls[32];
+    unsigned char memory[PEERS][MEMORY_LEN]; /* the peers' segments */
+    size_t key_len;
+    unsigned regions, keys, packed; /* that exist */
+    movement *moving[MOST];
+    covering covering[MOST];
+    unsigned moving_count, covering_count, flushes, early;
+    uint64_t order;
+    ucs_status_t fail_moves, fail_flushes; /* how puts and gets end, and flushes */
 } fake;
 
 static uint32_t dice(uint32_t bound)
@@ -74,7 +104,7 @@ static ucs_status_t result_of(const char *call)
 }
 
 /* UCX's handles are pointers to types that only UCX knows. */
-static char a_config, a_context, a_worker, an_endpoint, an_address[ADDRESS_LEN * 20];
+static char a_config, a_context, a_worker, an_endpoint[PEERS], an_address[ADDRESS_LEN * 20];
 
 static ucs_status_t config_read(const char *prefix, const char *file, ucp_config_t **out)
 {
@@ -102,7 +132,8 @@ static ucs_status_t init_version(unsigned major, unsigned minor, const ucp_param
                                  const ucp_config_t *config, ucp_context_h *out)
 {
     (void)major, (void)minor, (void)config;
-    assert_true((params->features & UCP_FEATURE_AM) != 0);
+    assert_true((params->features & UCP_FEATURE_AM) != 0 &&
+                (params->features & UCP_FEATURE_RMA) != 0);
     if (result_of("init_version") != UCS_OK)
         return result_of("init_version");
     *out = (ucp_context_h)(void *)&a_context;
@@ -121,7 +152,7 @@ static ucs_status_t worker_create(ucp_context_h context, const ucp_worker_params
                                   ucp_worker_h *out)
 {
     (void)context;
-    *out = (ucp_worker_h)(void *)&an_endpoint; /* means nothing if the call fails */
+    *out = (ucp_worker_h)(void *)an_endpoint; /* means nothing if the call fails */
     if (result_of("worker_create") != UCS_OK)
         return result_of("worker_create");
     fake.alignment = 1;
@@ -164,7 +195,11 @@ static ucs_status_t worker_get_efd(ucp_worker_h worker, int *out)
     return UCS_OK;
 }
 
-static bool is_busy(void) { return fake.coming_first < fake.coming_count || fake.late_count != 0; }
+static bool is_busy(void)
+{
+    return fake.coming_first < fake.coming_count || fake.late_count != 0 ||
+           (fake.moving_count | fake.covering_count) != 0;
+}
 
 static ucs_status_t worker_arm(ucp_worker_h worker)
 {
@@ -191,8 +226,7 @@ static ucs_status_t ep_create(ucp_worker_h worker, const ucp_ep_params_t *params
     if (result_of("ep_create") != UCS_OK)
         return result_of("ep_create");
     assert_memory_equal(params->address, an_address, ADDRESS_LEN);
-    *out = (ucp_ep_h)(void *)&an_endpoint;
-    fake.endpoints++;
+    *out = (ucp_ep_h)(void *)&an_endpoint[fake.endpoints++ % PEERS];
     return UCS_OK;
 }
 
@@ -223,11 +257,16 @@ static void note_sent(const unsigned char *bytes, size_t len)
     fake.went[serial]++;
 }
 
+static unsigned peer_of(ucp_ep_h ep)
+{
+    return (unsigned)((const char *)(const void *)ep - an_endpoint);
+}
+
 static ucs_status_ptr_t am_send(ucp_ep_h ep, unsigned id, const void *header, size_t header_len,
                                 const void *buffer, size_t count, const ucp_request_param_t *param)
 {
     (void)header;
-    assert_ptr_equal(ep, &an_endpoint);
+    assert_true(peer_of(ep) < PEERS);
     assert_true(id == UCX_AM_ID && header_len == 0 && count <= ROOM_LEN);
     if (dice(8) < fake.refuse_in_8)
         return UCS_STATUS_PTR(dice(2) == 0 ? UCS_ERR_NO_RESOURCE : UCS_ERR_NO_MEMORY);
@@ -259,6 +298,185 @@ static void end_one_send(ucs_status_t status)
     assert_memory_equal(made->bytes, made->copy, made->len); /* nobody has written there */
     made->done(made, status, made->user);
 }
+
+/* ---- puts and gets --------------------------------------------------------------------------- */
+
+static ucs_status_t mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
+                            ucp_mem_h *out)
+{
+    (void)context;
+    if (result_of("mem_map") != UCS_OK)
+        return result_of("mem_map");
+    assert_true((params->field_mask & UCP_MEM_MAP_PARAM_FIELD_LENGTH) != 0);
+    fake.regions++;
+    *out = (ucp_mem_h)params->address;
+    return UCS_OK;
+}
+
+static ucs_status_t mem_unmap(ucp_context_h context, ucp_mem_h region)
+{
+    (void)context, (void)region;
+    fake.regions--;
+    return UCS_OK;
+}
+
+static ucs_status_t rkey_pack(ucp_context_h context, ucp_mem_h region, void **out, size_t *len)
+{
+    (void)context;
+    if (result_of("rkey_pack") != UCS_OK)
+        return result_of("rkey_pack");
+    *out = calloc(1, fake.key_len);
+    *len = fake.key_len;
+    const void *const address = region;
+    memcpy(*out, &address, sizeof address);
+    fake.packed++;
+    return UCS_OK;
+}
+
+static void rkey_release(void *packed)
+{
+    fake.packed--;
+    free(packed);
+}
+
+/* A key of UCX is the number of the peer whose segment it is for. */
+static ucs_status_t rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *out)
+{
+    if (result_of("rkey_unpack") != UCS_OK)
+        return result_of("rkey_unpack");
+    void *address;
+    memcpy(&address, packed, sizeof address);
+    assert_ptr_equal(address, fake.memory[peer_of(ep)]);
+    *out = (ucp_rkey_h)(void *)&an_endpoint[peer_of(ep)];
+    fake.keys++;
+    return UCS_OK;
+}
+
+static void rkey_destroy(ucp_rkey_h key)
+{
+    (void)key;
+    fake.keys--;
+}
+
+static request *request_make(const ucp_request_param_t *param)
+{
+    request *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    made->done = param->cb.send;
+    made->user = param->user_data;
+    fake.requests++;
+    return made;
+}
+
+static ucs_status_ptr_t begin_moving(ucp_ep_h ep, bool is_put, void *local, size_t len,
+                                     uint64_t address, ucp_rkey_h key,
+                                     const ucp_request_param_t *param)
+{
+    const unsigned peer = peer_of(ep);
+    const uint64_t at = address - (uintptr_t)fake.memory[peer];
+    assert_ptr_equal(key, ep);
+    assert_true(at <= MEMORY_LEN && len <= MEMORY_LEN - at && len <= ROOM_LEN);
+    if (dice(8) < fake.refuse_in_8)
+        return UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE);
+    const bool is_over = dice(8) >= fake.late_in_8; /* for a put: its source is free */
+    if (is_over && !is_put) {
+        memcpy(local, &fake.memory[peer][at], len);
+        return NULL;
+    }
+    movement *made = calloc(1, sizeof *made);
+    assert_true(made != NULL && fake.moving_count < MOST);
+    *made = (movement){ .peer = peer,
+                        .order = ++fake.order,
+                        .is_put = is_put,
+                        .is_reported = is_over,
+                        .made = is_over ? NULL : request_make(param),
+                        .local = local,
+                        .remote = &fake.memory[peer][at],
+                        .len = len };
+    memcpy(made->copy, local, len);
+    fake.moving[fake.moving_count++] = made;
+    return made->made;
+}
+
+static ucs_status_ptr_t put(ucp_ep_h ep, const void *local, size_t len, uint64_t address,
+                            ucp_rkey_h key, const ucp_request_param_t *param)
+{
+    return begin_moving(ep, true, (void *)(uintptr_t)local, len, address, key, param);
+}
+
+static ucs_status_ptr_t get(ucp_ep_h ep, void *local, size_t len, uint64_t address, ucp_rkey_h key,
+                            const ucp_request_param_t *param)
+{
+    return begin_moving(ep, false, local, len, address, key, param);
+}
+
+static bool is_covered(const covering *flush)
+{
+    for (unsigned i = 0; i < fake.moving_count; i++)
+        if (fake.moving[i]->peer == flush->peer && fake.moving[i]->order < flush->order &&
+            !fake.moving[i]->has_landed)
+            return false;
+    return true;
+}
+
+static ucs_status_ptr_t ep_flush(ucp_ep_h ep, const ucp_request_param_t *param)
+{
+    covering made = { .peer = peer_of(ep), .order = ++fake.order };
+    assert_true(fake.covering_count < MOST);
+    fake.flushes++;
+    if (is_covered(&made))
+        return UCS_STATUS_PTR(fake.fail_flushes);
+    made.made = request_make(param);
+    fake.covering[fake.covering_count++] = made;
+    return made.made;
+}
+
+static void move_lands(movement *of)
+{
+    if (of->is_put)
+        memcpy(of->remote, of->copy, of->len);
+    else
+        memcpy(of->local, of->remote, of->len);
+    of->has_landed = true;
+}
+
+static void report_moved(movement *of)
+{
+    of->is_reported = true;
+    of->made->done(of->made, fake.fail_moves, of->made->user);
+}
+
+/* Lets a put or get land, or reports it. */
+static void advance_moving(void)
+{
+    const unsigned i = dice(fake.moving_count);
+    movement *of = fake.moving[i];
+    const bool may_report = !of->is_reported && (of->is_put || of->has_landed);
+    if (of->is_put && !of->is_reported) /* nobody has written there */
+        assert_memory_equal(of->local, of->copy, of->len);
+    if (!of->has_landed && !(may_report && dice(2) == 0))
+        move_lands(of);
+    else if (may_report)
+        report_moved(of);
+    if (!of->has_landed || !of->is_reported)
+        return;
+    fake.moving[i] = fake.moving[--fake.moving_count];
+    free(of);
+}
+
+static void advance_covering(void)
+{
+    const unsigned i = dice(fake.covering_count);
+    const covering of = fake.covering[i];
+    if (!is_covered(&of))
+        return;
+    for (unsigned k = 0; k < fake.moving_count; k++)
+        fake.early += fake.moving[k]->peer == of.peer && fake.moving[k]->order < of.order;
+    fake.covering[i] = fake.covering[--fake.covering_count];
+    of.made->done(of.made, fake.fail_flushes, of.made->user);
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
 
 /* Hands over the next message. UCX keeps its memory valid after the callback only for a handler
  * that asked for it. */
@@ -292,12 +510,16 @@ static unsigned worker_progress(ucp_worker_h worker)
     (void)worker;
     assert_int_equal(fake.workers, 1);
     fake.is_armed = false;
-    if (fake.flush != NULL && fake.late_count == 0) {
+    if (fake.flush != NULL && (fake.late_count | fake.moving_count | fake.covering_count) == 0) {
         request *made = fake.flush;
         fake.flush = NULL;
         made->done(made, UCS_OK, made->user);
     } else if (fake.late_count != 0 && !fake.is_stuck && dice(2) == 0)
         end_one_send(UCS_OK);
+    else if (fake.moving_count != 0 && dice(2) == 0)
+        advance_moving();
+    else if (fake.covering_count != 0 && dice(2) == 0)
+        advance_covering();
     else if (fake.coming_first < fake.coming_count)
         hand_over();
     else
@@ -309,7 +531,7 @@ static unsigned worker_progress(ucp_worker_h worker)
 static ucs_status_ptr_t worker_flush(ucp_worker_h worker, const ucp_request_param_t *param)
 {
     (void)worker;
-    if (fake.late_count == 0)
+    if ((fake.late_count | fake.moving_count | fake.covering_count) == 0)
         return NULL;
     request *made = malloc(sizeof *made);
     assert_non_null(made);
@@ -348,6 +570,15 @@ pen_status ucx_library_open(const pen_host *host, const char *name, ucx_library 
                           .am_send = am_send,
                           .am_data_release = am_data_release,
                           .request_free = request_free,
+                          .mem_map = mem_map,
+                          .mem_unmap = mem_unmap,
+                          .rkey_pack = rkey_pack,
+                          .rkey_release = rkey_release,
+                          .rkey_unpack = rkey_unpack,
+                          .rkey_destroy = rkey_destroy,
+                          .put = put,
+                          .get = get,
+                          .ep_flush = ep_flush,
                           .status_string = status_string };
     return PEN_OK;
 }

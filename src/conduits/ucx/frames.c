@@ -31,11 +31,6 @@ static void on_sent(void *request, ucs_status_t status, void *user)
     link->ucx.request_free(request);
 }
 
-static bool is_want_of_room(ucs_status_t status)
-{
-    return status == UCS_ERR_NO_MEMORY || status == UCS_ERR_NO_RESOURCE;
-}
-
 /* Hands a filled buffer to UCX. The flag EAGER keeps a long frame from waiting for its receiver. */
 static pen_post send_buffer(ucx_link *link, pen_net_buffer *buffer, size_t len)
 {
@@ -56,7 +51,7 @@ static pen_post send_buffer(ucx_link *link, pen_net_buffer *buffer, size_t len)
     pen_net_give(&link->net, buffer);
     if (result == NULL)
         return PEN_POST_DONE;
-    if (is_want_of_room(UCS_PTR_STATUS(result)))
+    if (ucx_is_want_of_room(UCS_PTR_STATUS(result)))
         return PEN_POST_AGAIN;
     pen_net_lose(&link->net, to);
     return PEN_POST_FAILED;
@@ -161,10 +156,14 @@ static ucx_list *first_list(ucx_link *link, unsigned lanes)
 unsigned ucx_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     ucx_link *link = ucx_of(base);
-    unsigned delivered = 0;
+    unsigned delivered = 0, ended = 0;
     pen_lock_take(&link->lock);
+    if (link->unflushed != 0)
+        ucx_flush_puts(link);
     for (unsigned i = 0; i < PROGRESS_MAX && link->ucx.worker_progress(link->worker) != 0; i++)
         continue; /* UCX's own events are none of the engine's */
+    if (link->ended != NULL)
+        ended = ucx_end_ops(link);
     ucx_list *list;
     while (delivered < budget && (list = first_list(link, lanes)) != NULL) {
         ucx_arrival *arrival = list_take(list);
@@ -178,7 +177,7 @@ unsigned ucx_poll(pen_link *base, unsigned lanes, unsigned budget)
     if (pen_unlikely(pen_net_has_news(&link->net)) && first_list(link, lanes) == NULL)
         pen_net_tell(&link->net, &link->lock);
     pen_lock_drop(&link->lock);
-    return delivered;
+    return delivered + ended;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -192,8 +191,9 @@ static bool wait_arm(pen_link *base)
         return true;
     bool is_armed = false;
     pen_lock_take(&link->lock);
-    for (unsigned i = 0; i < ARM_TRIES && !is_armed && link->net.lost == 0 &&
-                         first_list(link, PEN_LANES_ALL) == NULL;
+    for (unsigned i = 0;
+         i < ARM_TRIES && !is_armed && link->net.lost == 0 && link->unflushed == 0 &&
+         link->ended == NULL && first_list(link, PEN_LANES_ALL) == NULL;
          i++) {
         is_armed = link->ucx.worker_arm(link->worker) == UCS_OK;
         if (!is_armed)
@@ -207,7 +207,7 @@ static uint64_t due_ns(pen_link *base)
 {
     ucx_link *link = ucx_of(base);
     pen_lock_take(&link->lock);
-    bool needs_polls = !link->has_fd || link->net.pending != 0;
+    bool needs_polls = !link->has_fd || (link->net.pending | link->tokens_out) != 0;
     pen_lock_drop(&link->lock);
     return needs_polls ? base->host->now_ns(base->host->ctx) + NAP_NS : UINT64_MAX;
 }
@@ -234,6 +234,7 @@ bool ucx_drain(ucx_link *link)
 {
     const pen_host *host = link->base.host;
     const uint64_t end_ns = host->now_ns(host->ctx) + DRAIN_NS;
+    link->is_closing = true;
     flush all = { .link = link };
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -241,11 +242,11 @@ bool ucx_drain(ucx_link *link)
         .user_data = &all,
     };
     if (!UCS_PTR_IS_PTR(link->ucx.worker_flush(link->worker, &param)))
-        return link->net.pending == 0;
+        return !ucx_has_requests(link);
     while (!all.is_over && host->now_ns(host->ctx) < end_ns)
         if (link->ucx.worker_progress(link->worker) == 0)
             sched_yield();
-    return all.is_over && link->net.pending == 0;
+    return all.is_over && !ucx_has_requests(link);
 }
 
 void ucx_arrivals_close(ucx_link *link)

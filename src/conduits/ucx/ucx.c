@@ -27,6 +27,9 @@ static const pen_knob knobs[] = {
       "Transports that UCX may use, for example tcp,self; takes precedence over UCX_TLS. Unset: "
       "UCX_TLS, else ib if this machine has an active card for InfiniBand or RoCE, else UCX "
       "chooses." },
+    { "PENSTOCK_UCX_RMA", PEN_KNOB_STRING, "auto", offsetof(ucx_config, rma),
+      "Whether UCX moves puts and gets: yes, no, or auto, where a card for InfiniBand or RoCE is "
+      "used. Otherwise messages do. All ranks need the same." },
     { "PENSTOCK_UCX_WINDOW", PEN_KNOB_BYTES, "256K", offsetof(ucx_config, window),
       "Bytes that each peer may send to a rank that does not poll (64K to 64M)." },
     { 0 },
@@ -85,7 +88,7 @@ static void ucx_close(pen_link *base)
     const pen_host *host = base->host;
     /* in an orderly end the peers wait for the last frames */
     const bool is_left = link->worker != NULL && host->orderly(host->ctx) ? !ucx_drain(link)
-                                                                          : link->net.pending != 0;
+                                                                          : ucx_has_requests(link);
     if (link->worker != NULL) {
         ucx_arrivals_close(link);
         if (!is_left)
@@ -95,6 +98,8 @@ static void ucx_close(pen_link *base)
         link->ucx.cleanup(link->context);
     if (is_left)
         link->net.made = NULL;
+    else
+        ucx_rma_close(link);
     pen_net_close(&link->net);
     if (!link->has_fd && link->fd >= 0)
         (void)close(link->fd);
@@ -113,7 +118,9 @@ static pen_status ucx_write_address(pen_link *base, void *blob)
     ucs_status_t status = link->ucx.worker_get_address(link->worker, &address, &len);
     if (status != UCS_OK)
         return cannot_open(link, "ucp_worker_get_address", status);
-    ucx_address out = { .len = (uint32_t)len, .frame_max = base->caps.frame_max };
+    ucx_address out = { .len = (uint32_t)len,
+                        .frame_max = base->caps.frame_max,
+                        .has_rma = base->rma != NULL };
     if (len <= sizeof out.bytes)
         memcpy(out.bytes, address, len);
     link->ucx.worker_release_address(link->worker, address);
@@ -131,7 +138,8 @@ static pen_status ucx_write_address(pen_link *base, void *blob)
 static pen_status connect_one(ucx_link *link, pen_peer peer, const ucx_address *address)
 {
     const pen_host *host = link->base.host;
-    if (address->len > sizeof address->bytes || address->frame_max != link->base.caps.frame_max) {
+    if (address->len > sizeof address->bytes || address->frame_max != link->base.caps.frame_max ||
+        address->has_rma != (link->base.rma != NULL)) {
         host->log(host->ctx, PEN_LOG_ERROR,
                   "cannot connect over ucx: rank %u has other settings of PENSTOCK_UCX_ than rank "
                   "%u; give all ranks the same",
@@ -205,12 +213,13 @@ static pen_status open_context(ucx_link *link)
     /* Where there is a card UCX must use it or fail, because it would take TCP silently. */
     const pen_evidence *card = is_choice_left(link) ? card_here() : NULL;
     const char *transports = card != NULL ? card->choice : link->config.transports;
+    link->has_card = card != NULL;
     if (transports != NULL && transports[0] != '\0')
         status = link->ucx.config_modify(config, "TLS", transports);
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                       UCP_PARAM_FIELD_MT_WORKERS_SHARED,
-        .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+        .features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP,
         .estimated_num_eps = link->net.peers,
         .mt_workers_shared = 0,
     };
@@ -254,6 +263,30 @@ static pen_status open_worker(ucx_link *link)
                   "cannot open the ucx conduit: eventfd: %s; raise \"ulimit -n\"", strerror(errno));
         return PEN_ERR_RESOURCE;
     }
+    return PEN_OK;
+}
+
+/* Offers puts and gets to the engine. UCX moves them by messages of its own where there is no card,
+ * and its keys there are no secret, so that frames serve better. */
+static pen_status open_rma(ucx_link *link)
+{
+    const pen_host *host = link->base.host;
+    bool wanted = link->has_card;
+    if (strcmp(link->config.rma, "auto") != 0 &&
+        !pen_knob_parse(PEN_KNOB_BOOL, link->config.rma, &wanted)) {
+        host->log(host->ctx, PEN_LOG_ERROR,
+                  "cannot open the ucx conduit: PENSTOCK_UCX_RMA=%s: it is auto, yes or no; give "
+                  "one of these",
+                  link->config.rma);
+        return PEN_ERR_ARGUMENT;
+    }
+    if (!wanted)
+        return PEN_OK;
+    if (!ucx_rma_open(link))
+        return cannot_open(link, "memory for puts and gets", UCS_ERR_NO_MEMORY);
+    link->base.rma = &ucx_rma;
+    link->base.caps.rkey_len = sizeof(ucx_key);
+    link->base.caps.put_max = link->base.caps.get_max = UCX_MOVE_MAX;
     return PEN_OK;
 }
 
@@ -317,6 +350,8 @@ static pen_status ucx_open(const pen_link_params *params, pen_link **out)
         status = open_context(link);
     if (status == PEN_OK)
         status = open_worker(link);
+    if (status == PEN_OK)
+        status = open_rma(link);
     if (status != PEN_OK)
         ucx_close(&link->base);
     else
