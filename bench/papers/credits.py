@@ -69,7 +69,7 @@ class Lab:
 
     def __init__(self, build, source, ranks, pool, kept=None):
         self.program = programs(build)[0]
-        self.machine = os.path.join(source, "sim", "machines", "extoll-r1")
+        self.machine = os.path.join(source, "src", "virtual", "machines", "extoll-r1")
         self.ranks, self.pool, self.runs, self.kept = ranks, pool, {}, kept
         if kept:
             digest = hashlib.sha256()

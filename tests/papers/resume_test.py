@@ -27,9 +27,9 @@ class Resume(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.log = os.path.join(self.folder.name, "log")
-        for parts in (("bench",), ("sim", "machines")):
+        for parts in (("bench",), ("src", "virtual", "machines")):
             os.makedirs(os.path.join(self.folder.name, *parts))
-        self.write("sim/machines/extoll-r1", "one")
+        self.write("src/virtual/machines/extoll-r1", "one")
         self.install(0)
 
     def write(self, name, text):
@@ -61,7 +61,7 @@ class Resume(unittest.TestCase):
 
     def test_another_program_or_machine_measures_again(self):
         self.ask(policy="static")
-        self.write("sim/machines/extoll-r1", "two")
+        self.write("src/virtual/machines/extoll-r1", "two")
         self.ask(policy="static")
         self.assertEqual(self.runs(), 2)
         self.write("bench/papers_credits", PROGRAM.format(log=self.log, status="0 # new"))

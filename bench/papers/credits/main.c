@@ -224,7 +224,7 @@ int main(int argc, char **argv)
                   .phases = 0 };
     model_params params = { 0 };
     char problem[256] = "none is named";
-    if (argc < 2 || !pen_sim_machine_read(argv[1], &params.machine, problem, sizeof problem))
+    if (argc < 2 || !pen_virtual_machine_read(argv[1], &params.machine, problem, sizeof problem))
         return refuse("machine", problem);
     if (!read_options(argc, argv, &o))
         return 2;

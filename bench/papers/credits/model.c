@@ -4,7 +4,7 @@
 #include "bench/papers/credits/model.h"
 
 #include "base/compiler.h"
-#include "sim/events.h"
+#include "virtual/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { NONE = UINT32_MAX };
 
-enum { LINE_LEN = 64, HUGE_LEN = 2 << 20 };
+enum { LINE_LEN = 64, HUGE_LEN = 2 << 20, EVENTS_MAX = 1 << 26 };
 
 enum { EVENT_RUN, EVENT_ARRIVE };
 
@@ -38,7 +38,7 @@ typedef struct rank {
 
 struct model {
     model_params params;
-    pen_sim_events events;
+    pen_virtual_events *events;
     rank *ranks;
     void *tables; /* memory of all ranks */
     burst *bursts;
@@ -65,7 +65,7 @@ static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static void schedule(model *m, uint64_t time_ns, uint32_t kind, uint32_t what)
 {
-    if (!pen_sim_events_add(&m->events, later(time_ns, m->events.now_ns), kind, what))
+    if (!pen_virtual_events_add(m->events, later(time_ns, m->events->now_ns), kind, what))
         fail(m, "out of memory for events");
 }
 
@@ -101,7 +101,7 @@ static void free_burst(model *m, uint32_t i)
  * the rank's clock is when the last is written. */
 static void leave(model *m, const burst *sent)
 {
-    const pen_sim_machine *machine = &m->params.machine;
+    const pen_virtual_machine *machine = &m->params.machine;
     rank *self = &m->ranks[sent->from];
     burst *b = take_burst(m);
     if (b == NULL)
@@ -114,7 +114,7 @@ static void leave(model *m, const burst *sent)
         later(start_ns + (uint64_t)sent->packets * machine->link_packet, self->clock_ns);
     if (self->out_free_ns > queue_ns)
         self->clock_ns = later(self->clock_ns, self->out_free_ns - queue_ns);
-    uint32_t hops = pen_sim_machine_hops(machine, m->params.ranks, sent->from, sent->to);
+    uint32_t hops = pen_virtual_machine_hops(machine, m->params.ranks, sent->from, sent->to);
     schedule(m,
              start_ns + machine->nic_send + (uint64_t)hops * machine->router + machine->nic_receive,
              EVENT_ARRIVE, (uint32_t)(b - m->bursts));
@@ -126,7 +126,7 @@ static uint32_t arrive(model *m, uint32_t i)
     burst *b = &m->bursts[i];
     rank *self = &m->ranks[b->to];
     uint32_t link_ns = m->params.machine.link_packet;
-    uint64_t start_ns = later(m->events.now_ns, self->in_free_ns);
+    uint64_t start_ns = later(m->events->now_ns, self->in_free_ns);
     b->first_ns = start_ns + link_ns;
     b->next = NONE;
     self->in_free_ns = start_ns + (uint64_t)b->packets * link_ns;
@@ -164,7 +164,7 @@ static void expect(model *m, pen_status status)
 
 static void drain_data(model *m, uint32_t i, const burst *b)
 {
-    const pen_sim_machine *machine = &m->params.machine;
+    const pen_virtual_machine *machine = &m->params.machine;
     rank *self = &m->ranks[i];
     uint32_t peer = peer_of(i, b->from);
     uint32_t each_ns = machine->poll_packet + machine->copy_packet;
@@ -321,7 +321,7 @@ static progress do_step(model *m, uint32_t i)
 static void run(model *m, uint32_t i)
 {
     rank *self = &m->ranks[i];
-    self->clock_ns = later(self->clock_ns, m->events.now_ns);
+    self->clock_ns = later(self->clock_ns, m->events->now_ns);
     self->is_waiting = false;
     while (m->wrong == NULL) {
         progress went = self->has_ended ? MUST_WAIT : do_step(m, i);
@@ -339,7 +339,7 @@ static void run(model *m, uint32_t i)
 
 const char *model_play(model *m, pattern p, uint32_t group, uint32_t ops, bool mixed)
 {
-    pen_sim_event event;
+    pen_virtual_event event;
     m->pattern = p;
     m->group = group;
     m->ops = ops;
@@ -350,7 +350,7 @@ const char *model_play(model *m, pattern p, uint32_t group, uint32_t ops, bool m
         m->ranks[i].has_ended = m->ranks[i].is_waiting = false;
         schedule(m, m->ranks[i].clock_ns, EVENT_RUN, i);
     }
-    while (m->wrong == NULL && pen_sim_events_take(&m->events, &event)) {
+    while (m->wrong == NULL && pen_virtual_events_take(m->events, &event)) {
         uint32_t i = event.what;
         if (event.kind == EVENT_ARRIVE) {
             i = arrive(m, event.what);
@@ -408,7 +408,8 @@ model *model_open(const model_params *params)
     m->params = *params;
     m->random = params->seed;
     m->bursts_free = NONE;
-    if (open_ranks(m))
+    m->events = pen_virtual_events_open(EVENTS_MAX);
+    if (m->events != NULL && open_ranks(m))
         return m;
     model_close(m);
     return NULL;
@@ -417,7 +418,7 @@ model *model_open(const model_params *params)
 void model_close(model *m)
 {
     free(m->tables);
-    pen_sim_events_close(&m->events);
+    pen_virtual_events_close(m->events);
     free(m->ranks);
     free(m->bursts);
     free(m);

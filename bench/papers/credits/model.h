@@ -9,12 +9,12 @@
 
 #include "bench/papers/credits/pattern.h"
 #include "credit/credit.h"
-#include "sim/machine.h"
+#include "virtual/machine.h"
 
 typedef struct model model;
 
 typedef struct model_params {
-    pen_sim_machine machine;
+    pen_virtual_machine machine;
     uint32_t ranks;
     bool is_free; /* no flow control and no bounds: what the others are compared with */
     pen_credit_params credit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* machine.c: reading a machine's file, which anybody may have written. */
-#include "sim/machine.h"
+#include "virtual/machine.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -16,8 +16,9 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-#define ROW(name, unit, least, most) { #name, unit, least, most, offsetof(pen_sim_machine, name) },
-    PEN_SIM_MACHINE_VALUES(ROW)
+#define ROW(name, unit, least, most) \
+    { #name, unit, least, most, offsetof(pen_virtual_machine, name) },
+    PEN_VIRTUAL_MACHINE_VALUES(ROW)
 #undef ROW
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -28,7 +29,7 @@ typedef struct reader {
     char *problem;
     size_t problem_len;
     bool seen[ROWS];
-    pen_sim_machine made;
+    pen_virtual_machine made;
 } reader;
 
 static bool __attribute__((format(printf, 2, 3))) refuse(const reader *r, const char *format, ...)
@@ -103,7 +104,8 @@ static bool read_line(reader *r, const char *at, const char *end)
         return refuse(r, "this is no value: write name = number unit");
     size_t i = find_row(name);
     if (i == ROWS)
-        return refuse(r, "no machine has a value \"%s\": see sim/machine.h for the names", name);
+        return refuse(r, "no machine has a value \"%s\": see src/virtual/machine.h for the names",
+                      name);
     at = skip_blanks(at + 1, end);
     if (!read_number(&at, end, &value))
         return refuse(r, "%s has no number: write %s = number %s", name, name, rows[i].unit);
@@ -115,8 +117,8 @@ static bool read_line(reader *r, const char *at, const char *end)
     return set_value(r, i, value, unit);
 }
 
-bool pen_sim_machine_parse(const char *name, const char *text, size_t len, pen_sim_machine *out,
-                           char *problem, size_t problem_len)
+bool pen_virtual_machine_parse(const char *name, const char *text, size_t len,
+                               pen_virtual_machine *out, char *problem, size_t problem_len)
 {
     reader r = { .name = name, .problem = problem, .problem_len = problem_len };
     const char *end = text + len;
@@ -138,27 +140,29 @@ bool pen_sim_machine_parse(const char *name, const char *text, size_t len, pen_s
     return true;
 }
 
-bool pen_sim_machine_read(const char *path, pen_sim_machine *out, char *problem, size_t problem_len)
+bool pen_virtual_machine_read(const char *path, pen_virtual_machine *out, char *problem,
+                              size_t problem_len)
 {
     static const char too_long[] = "longer than 64 KiB, so it is no machine: name another file";
     char text[FILE_LEN_MAX];
     reader r = { .name = path, .problem = problem, .problem_len = problem_len };
     FILE *file = fopen(path, "rbe");
     if (file == NULL)
-        return refuse(&r, "cannot be opened: %s; name a file such as sim/machines/extoll-r1",
+        return refuse(&r,
+                      "cannot be opened: %s; name a file such as src/virtual/machines/extoll-r1",
                       strerror(errno));
     size_t len = fread(text, 1, sizeof text, file);
     bool failed = ferror(file) != 0;
     (void)fclose(file);
     if (failed || len == sizeof text)
         return refuse(&r, "%s", failed ? "cannot be read: check the disk" : too_long);
-    return pen_sim_machine_parse(path, text, len, out, problem, problem_len);
+    return pen_virtual_machine_parse(path, text, len, out, problem, problem_len);
 }
 
 static uint32_t distance(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
 
-uint32_t pen_sim_machine_hops(const pen_sim_machine *machine, uint32_t nodes, uint32_t from_i,
-                              uint32_t to_i)
+uint32_t pen_virtual_machine_hops(const pen_virtual_machine *machine, uint32_t nodes,
+                                  uint32_t from_i, uint32_t to_i)
 {
     uint32_t bits = 0, hops = 0;
     while ((UINT32_C(1) << bits) < nodes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* machine_test.c: a machine's file is taken as a whole or refused, and says where it is wrong. */
-#include "sim/machine.h"
+#include "virtual/machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #define LINE(name, unit, least, most) #name " = 8 " unit "\n"
 static const char before[] = "# a machine\n\n";
-static const char plain[] = PEN_SIM_MACHINE_VALUES(LINE);
+static const char plain[] = PEN_VIRTUAL_MACHINE_VALUES(LINE);
 
 /* The plain machine, of which the axes are refused, with one line replaced or added. */
 static const char *text_with(const char *name, const char *line, char text[4096])
@@ -33,9 +33,10 @@ static const char *text_with(const char *name, const char *line, char text[4096]
 static void refused(const char *name, const char *line, const char *because)
 {
     char text[4096], problem[256] = "";
-    pen_sim_machine machine = { .router = 99 };
+    pen_virtual_machine machine = { .router = 99 };
     (void)text_with(name, line, text);
-    assert_false(pen_sim_machine_parse("m", text, strlen(text), &machine, problem, sizeof problem));
+    assert_false(
+        pen_virtual_machine_parse("m", text, strlen(text), &machine, problem, sizeof problem));
     assert_int_equal(machine.router, 99);
     assert_non_null(strstr(problem, because));
     assert_int_equal(strncmp(problem, "m:", 2), 0);
@@ -45,10 +46,11 @@ static void all_values_are_read(void **state)
 {
     (void)state;
     char text[4096], problem[256];
-    pen_sim_machine machine = { 0 };
+    pen_virtual_machine machine = { 0 };
     (void)text_with("router", " router=300 ns# hops\n", text);
-    assert_true(pen_sim_machine_parse("m", text, strlen(text), &machine, problem, sizeof problem) ||
-                (fprintf(stderr, "%s\n", problem), false));
+    assert_true(
+        pen_virtual_machine_parse("m", text, strlen(text), &machine, problem, sizeof problem) ||
+        (fprintf(stderr, "%s\n", problem), false));
     assert_int_equal(machine.router, 300);
     assert_int_equal(machine.mesh_dimensions, 3);
     assert_int_equal(machine.poll_packet, 8);
@@ -69,7 +71,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
     refused("router", "router = 99999999999999999999999 ns\n", "router");
     refused("router", "router 300 ns\n", "no value");
     refused("link_packet", "link_packet = 0 ns\n", "must be 1");
-    refused("send_packet", "\n\nsend_packet = 1 parsec\n", "m:6:");
+    refused("send_packet", "\n\nsend_packet = 1 parsec\n", "m:7:");
     refused("router", "a_name_that_is_much_longer_than_any_name_is = 3 ns\n", "no value");
 }
 
@@ -77,10 +79,10 @@ static void file_that_is_not_there_is_said_so(void **state)
 {
     (void)state;
     char problem[256];
-    pen_sim_machine machine;
-    assert_false(pen_sim_machine_read("/nowhere/machine", &machine, problem, sizeof problem));
+    pen_virtual_machine machine;
+    assert_false(pen_virtual_machine_read("/nowhere/machine", &machine, problem, sizeof problem));
     assert_non_null(strstr(problem, "cannot be opened"));
-    assert_false(pen_sim_machine_read("/dev/zero", &machine, problem, sizeof problem));
+    assert_false(pen_virtual_machine_read("/dev/zero", &machine, problem, sizeof problem));
     assert_non_null(strstr(problem, "64 KiB"));
 }
 
@@ -88,16 +90,17 @@ static void machine_of_the_papers_is_as_far_as_published(void **state)
 {
     (void)state;
     char path[512], problem[256];
-    pen_sim_machine m;
+    pen_virtual_machine m;
     const char *source = getenv("PENSTOCK_SOURCE_DIR");
-    (void)snprintf(path, sizeof path, "%s/sim/machines/extoll-r1", source != NULL ? source : ".");
-    assert_true(pen_sim_machine_read(path, &m, problem, sizeof problem));
+    (void)snprintf(path, sizeof path, "%s/src/virtual/machines/extoll-r1",
+                   source != NULL ? source : ".");
+    assert_true(pen_virtual_machine_read(path, &m, problem, sizeof problem));
     assert_int_equal(
         m.send_packet + m.nic_send + m.link_packet + m.router + m.nic_receive + m.poll_packet, 970);
-    assert_int_equal(pen_sim_machine_hops(&m, 64, 0, 63), 9); /* 4 by 4 by 4 */
-    assert_int_equal(pen_sim_machine_hops(&m, 1024, 0, 1023), 15 + 7 + 7);
-    assert_int_equal(pen_sim_machine_hops(&m, 64, 21, 21), 0);
-    assert_int_equal(pen_sim_machine_hops(&m, 64, 0, 1), 1);
+    assert_int_equal(pen_virtual_machine_hops(&m, 64, 0, 63), 9); /* 4 by 4 by 4 */
+    assert_int_equal(pen_virtual_machine_hops(&m, 1024, 0, 1023), 15 + 7 + 7);
+    assert_int_equal(pen_virtual_machine_hops(&m, 64, 21, 21), 0);
+    assert_int_equal(pen_virtual_machine_hops(&m, 64, 0, 1), 1);
 }
 
 int main(void)
