@@ -48,7 +48,8 @@ bool pen_virtual_events_add(pen_virtual_events *events, uint64_t time_ns, uint32
         return false;
     events->entries[entry_i - 1].event = (pen_virtual_event){ time_ns, kind, what };
     push(events, entry_i);
-    if (time_ns < events->next_ns)
+    /* An event of the present time is found without next_ns, which stays right behind it. */
+    if (time_ns < events->next_ns && time_ns > events->now_ns)
         events->next_ns = time_ns;
     return true;
 }

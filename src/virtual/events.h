@@ -30,8 +30,9 @@ typedef struct pen_virtual_events {
     uint32_t count, room, unused; /* unused: the first free entry's index + 1 */
     uint64_t filled;              /* bit i: bucket i + 1 has events */
     pen_virtual_bucket buckets[PEN_VIRTUAL_BUCKETS];
-    uint64_t now_ns;  /* the time of the event that was taken last */
-    uint64_t next_ns; /* the time of the next event, or 0 if it has to be looked for */
+    uint64_t now_ns; /* the time of the event that was taken last */
+    /* The time of the first event after the present, or 0 if it has to be looked for. */
+    uint64_t next_ns;
     pen_virtual_entry entries[];
 } pen_virtual_events;
 

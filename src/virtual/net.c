@@ -16,7 +16,8 @@ typedef enum event_kind {
     EVENT_HEAD,    /* a packet's head is in a router */
     EVENT_FREE,    /* a link is free again */
     EVENT_ARRIVED, /* a packet is in its target's card, whole */
-    EVENT_PUT      /* a packet goes to its target's list */
+    EVENT_PUT,     /* a packet goes to its target's list */
+    EVENT_SLOTS    /* slots of a port's mailbox are free again */
 } event_kind;
 
 struct pen_virtual_net_state {
@@ -25,6 +26,8 @@ struct pen_virtual_net_state {
     uint32_t ports, packets, used, unused; /* unused: first of the packets that were freed */
     size_t events_off, lanes_off, links_off, nodes_off, ports_off, packets_off;
     pen_virtual_net_counts counts;
+    uint64_t under_way; /* packets sent and not received */
+    bool is_frozen;
 };
 
 typedef struct pen_virtual_lane {
@@ -41,6 +44,7 @@ typedef struct pen_virtual_port {
     uint32_t node;
     uint32_t first, last; /* packets that have arrived */
     uint32_t slots, held; /* mailbox: all slots, and those in use */
+    uint32_t freed;       /* slots that an event will give back; 0: there is no such event */
     uint32_t queued;      /* packets that its card has not passed on */
     bool wants_room;
 } pen_virtual_port;
@@ -54,10 +58,10 @@ static uint32_t link_count(const pen_virtual_shape *shape)
     return shape->links + 2 * shape->nodes;
 }
 
-/* Each packet has at most one event, and each link one. */
+/* Each packet, each link and each port has at most one event. */
 static uint32_t event_count(const pen_virtual_net_params *params)
 {
-    return params->packets + link_count(&params->shape);
+    return params->packets + link_count(&params->shape) + params->ports;
 }
 
 static size_t lay_out(const pen_virtual_net_params *params, pen_virtual_net_state *out)
@@ -130,6 +134,13 @@ void pen_virtual_net_mailbox(pen_virtual_net *net, uint32_t port, uint32_t slots
     net->ports[port].slots = slots;
 }
 
+void pen_virtual_net_freeze(pen_virtual_net *net) { net->state->is_frozen = true; }
+
+static void count(const pen_virtual_net *net, uint64_t *counter)
+{
+    *counter += !net->state->is_frozen;
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static void append(const pen_virtual_net *net, uint32_t *first, uint32_t *last, uint32_t number)
@@ -162,7 +173,7 @@ uint32_t pen_virtual_net_take(pen_virtual_net *net, uint32_t port)
     }
     if (number == 0) {
         from->wants_room = true;
-        state->counts.card_full++;
+        count(net, &state->counts.card_full);
         return 0;
     }
     pen_virtual_packet *packet = pen_virtual_net_packet(net, number);
@@ -289,8 +300,8 @@ static void start(const pen_virtual_net *net, uint32_t link_i)
         net->lanes[lane_i].places--;
         uint32_t busy_ns = link_i < net->state->shape.links ? packet->link_ns : packet->card_ns;
         link->free_ns = now_ns + busy_ns;
-        link->busy_ns += busy_ns;
-        link->packets++;
+        link->busy_ns += net->state->is_frozen ? 0 : busy_ns;
+        count(net, &link->packets);
         link->next_channel = (lane_i + 1) % CHANNELS;
         if (choose_lane(net, link_i, &waits) != NONE)
             arm(net, link_i);
@@ -349,7 +360,7 @@ static void arrive(const pen_virtual_net *net, uint32_t number)
     const pen_virtual_packet *packet = pen_virtual_net_packet(net, number);
     pen_virtual_node *node = &net->nodes[net->ports[packet->to].node];
     if (node->first != 0 || !take_slot(net, packet)) {
-        net->state->counts.mailbox_full++;
+        count(net, &net->state->counts.mailbox_full);
         append(net, &node->first, &node->last, number);
         return;
     }
@@ -360,10 +371,11 @@ static void arrive(const pen_virtual_net *net, uint32_t number)
         hand_in(net, number);
 }
 
-void pen_virtual_net_release(pen_virtual_net *net, uint32_t port, uint32_t slots)
+static void free_slots(const pen_virtual_net *net, uint32_t port)
 {
     pen_virtual_node *node = &net->nodes[net->ports[port].node];
-    net->ports[port].held -= slots;
+    net->ports[port].held -= net->ports[port].freed;
+    net->ports[port].freed = 0;
     while (node->first != 0 && take_slot(net, pen_virtual_net_packet(net, node->first))) {
         uint32_t number = take_first(net, &node->first);
         const pen_virtual_packet *packet = pen_virtual_net_packet(net, number);
@@ -380,27 +392,38 @@ void pen_virtual_net_release(pen_virtual_net *net, uint32_t port, uint32_t slots
 void pen_virtual_net_send(pen_virtual_net *net, uint32_t number, uint64_t time_ns)
 {
     const pen_virtual_packet *packet = pen_virtual_net_packet(net, number);
-    net->state->counts.sent++;
+    count(net, &net->state->counts.sent);
+    net->state->under_way++;
     net->ports[packet->from].queued++;
     schedule(net, time_ns + net->state->machine.nic_send, EVENT_ENTER, number);
 }
 
 void pen_virtual_net_put(pen_virtual_net *net, uint32_t number, uint64_t time_ns)
 {
-    net->state->counts.sent++;
+    count(net, &net->state->counts.sent);
+    net->state->under_way++;
     schedule(net, time_ns, EVENT_PUT, number);
 }
 
-bool pen_virtual_net_has_packet(const pen_virtual_net *net, uint32_t port)
+void pen_virtual_net_release(pen_virtual_net *net, uint32_t port, uint32_t slots, uint64_t time_ns)
 {
-    return net->ports[port].first != 0;
+    if (net->ports[port].freed == 0)
+        schedule(net, time_ns, EVENT_SLOTS, port);
+    net->ports[port].freed += slots;
+}
+
+uint32_t pen_virtual_net_first(const pen_virtual_net *net, uint32_t port)
+{
+    return net->ports[port].first;
 }
 
 uint32_t pen_virtual_net_receive(pen_virtual_net *net, uint32_t port)
 {
     uint32_t number = take_first(net, &net->ports[port].first);
-    if (number != 0)
-        net->state->counts.received++;
+    if (number != 0) {
+        count(net, &net->state->counts.received);
+        net->state->under_way--;
+    }
     return number;
 }
 
@@ -421,7 +444,7 @@ void pen_virtual_net_go_on(pen_virtual_net *net)
     pen_virtual_event event = { 0 };
     bool taken = pen_virtual_events_take(net->events, &event);
     PEN_INVARIANT(taken);
-    net->state->counts.events++;
+    count(net, &net->state->counts.events);
     switch ((event_kind)event.kind) {
     case EVENT_ENTER:
         enter(net, event.what);
@@ -439,6 +462,9 @@ void pen_virtual_net_go_on(pen_virtual_net *net)
     case EVENT_PUT:
         hand_in(net, event.what);
         break;
+    case EVENT_SLOTS:
+        free_slots(net, event.what);
+        break;
     }
 }
 
@@ -451,5 +477,5 @@ bool pen_virtual_net_is_quiet(const pen_virtual_net *net)
     for (uint32_t port = 0; port < state->ports; port++)
         if (net->ports[port].queued != 0 || net->ports[port].first != 0)
             return false;
-    return state->counts.sent == state->counts.received;
+    return state->under_way == 0;
 }

@@ -113,14 +113,19 @@ void pen_virtual_net_put(pen_virtual_net *net, uint32_t number, uint64_t time_ns
 
 /* Returns the next packet of a port's list, and takes it out; 0 if there is none. */
 uint32_t pen_virtual_net_receive(pen_virtual_net *net, uint32_t port);
-bool pen_virtual_net_has_packet(const pen_virtual_net *net, uint32_t port);
+/* Returns the same packet without taking it. */
+uint32_t pen_virtual_net_first(const pen_virtual_net *net, uint32_t port);
 void pen_virtual_net_free(pen_virtual_net *net, uint32_t number);
 
-/* Frees slots of a port's mailbox, from now on. */
-void pen_virtual_net_release(pen_virtual_net *net, uint32_t port, uint32_t slots);
+/* Frees slots of a port's mailbox at this time, which has not passed, or when slots freed before
+ * it are free. */
+void pen_virtual_net_release(pen_virtual_net *net, uint32_t port, uint32_t slots, uint64_t time_ns);
 
 /* Carries out the next event, which exists. */
 void pen_virtual_net_go_on(pen_virtual_net *net);
+
+/* Ends all counting, in counts and links: what follows depends on real time. */
+void pen_virtual_net_freeze(pen_virtual_net *net);
 
 /* Whether nothing is under way: all packets sent have been received, and no place is taken. */
 bool pen_virtual_net_is_quiet(const pen_virtual_net *net);

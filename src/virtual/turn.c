@@ -27,8 +27,10 @@ static void set_clock(const pen_virtual *view, uint64_t ns)
     atomic_store_explicit(&self_of(view)->clock_ns, ns, memory_order_relaxed);
 }
 
-static void count(_Atomic uint64_t *counter)
+static void count(const pen_virtual *view, _Atomic uint64_t *counter)
 {
+    if (view->world->is_over)
+        return;
     /* relaxed: one writer at a time; readers only show it */
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
                           memory_order_relaxed);
@@ -53,7 +55,7 @@ static void await_turn(pen_virtual *view)
 static void give_turn(pen_virtual *view, uint32_t rank)
 {
     pen_virtual_rank *next = &view->ranks[rank];
-    count(&view->world->hand_overs);
+    count(view, &view->world->hand_overs);
     atomic_store_explicit(&view->world->turn, rank, memory_order_relaxed); /* for readers only */
     atomic_store_explicit(&next->turn, 1, memory_order_release);
     pen_futex_wake(&next->turn, 1);
@@ -169,19 +171,21 @@ static void let_others_go(pen_virtual *view)
     }
 }
 
-void pen_virtual_observe(pen_virtual *view)
+uint32_t pen_virtual_observe(pen_virtual *view)
 {
-    count(&view->world->looks);
+    count(view, &view->world->looks);
     let_others_go(view);
-    if (view->take != NULL)
-        view->take(view->take_ctx);
+    uint32_t taken = view->take != NULL ? view->take(view->take_ctx) : 0;
+    if (taken == 0)
+        pen_virtual_charge(view, pen_virtual_net_machine(&view->net)->poll_empty);
+    return taken;
 }
 
 void pen_virtual_wait(pen_virtual *view, uint64_t until_ns)
 {
     pen_virtual_rank *self = self_of(view);
     view->fruitless = 0;
-    if (pen_virtual_net_has_packet(&view->net, view->rank))
+    if (pen_virtual_net_first(&view->net, view->rank) != 0)
         return; /* the caller has not taken it yet */
     self->state = PEN_VIRTUAL_WAITING;
     self->key_ns = PEN_VIRTUAL_NEVER;
@@ -191,16 +195,16 @@ void pen_virtual_wait(pen_virtual *view, uint64_t until_ns)
     switch_to(view, next_rank(view));
 }
 
+bool pen_virtual_all_wait(const pen_virtual *view) { return view->world->idle_looks != 0; }
+
 void pen_virtual_look_was_empty(pen_virtual *view)
 {
-    const uint32_t look_ns = pen_virtual_net_machine(&view->net)->poll_empty;
+    const uint64_t look_ns = pen_virtual_net_machine(&view->net)->poll_empty;
     uint32_t fruitless = view->fruitless + 1;
-    if (fruitless <= LOOKS_MAX) {
-        pen_virtual_charge(view, look_ns);
-    } else {
+    if (fruitless > LOOKS_MAX) {
         uint32_t doublings = fruitless - LOOKS_MAX;
         doublings = doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX;
-        pen_virtual_wait(view, clock_of(view) + ((uint64_t)look_ns << doublings));
+        pen_virtual_wait(view, clock_of(view) + (look_ns << doublings));
     }
     view->fruitless = fruitless;
 }
@@ -226,18 +230,26 @@ void pen_virtual_sleep(pen_virtual *view, uint64_t ns)
     let_others_go(view);
 }
 
-void pen_virtual_note_end(pen_virtual *view)
+void pen_virtual_note_end(pen_virtual *view, bool for_all)
 {
-    _Atomic uint64_t *end_ns = &view->world->end_ns;
+    pen_virtual_world *world = view->world;
     /* relaxed: for readers only */
-    if (clock_of(view) > atomic_load_explicit(end_ns, memory_order_relaxed))
-        atomic_store_explicit(end_ns, clock_of(view), memory_order_relaxed);
+    uint64_t end_ns = atomic_load_explicit(&world->end_ns, memory_order_relaxed);
+    if (self_of(view)->state != PEN_VIRTUAL_RUNNING || world->is_over)
+        return;
+    if (clock_of(view) > end_ns)
+        atomic_store_explicit(&world->end_ns, clock_of(view), memory_order_relaxed);
+    world->leaving++;
+    if (for_all || world->leaving == world->ranks) {
+        world->is_over = true;
+        pen_virtual_net_freeze(&view->net);
+    }
 }
 
 void pen_virtual_end(pen_virtual *view)
 {
     pen_virtual_world *world = view->world;
-    if (!pen_virtual_runs(view))
+    if (self_of(view)->state != PEN_VIRTUAL_RUNNING)
         return;
     self_of(view)->state = PEN_VIRTUAL_ENDED;
     atomic_fetch_add_explicit(&world->left, 1, memory_order_relaxed); /* for readers only */

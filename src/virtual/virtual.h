@@ -27,7 +27,7 @@
 
 #define PEN_VIRTUAL_NEVER UINT64_MAX
 
-/* The environment variable that holds the descriptor of the world. */
+/* The environment variable that holds the descriptor of the world; boot/ reads and removes it. */
 #define PEN_VIRTUAL_VARIABLE "PENSTOCK_WORLD_FD"
 
 typedef struct pen_virtual_world pen_virtual_world;
@@ -41,9 +41,9 @@ typedef struct pen_virtual {
     uint32_t rank;
     pen_virtual_net net;
     uint32_t fruitless; /* looks in a row that found nothing */
-    /* Set by the rank's card, or NULL: takes the packets that have arrived. Called when the rank
-     * has observed the network. */
-    void (*take)(void *ctx);
+    /* Set by the rank's card, or NULL: takes the packets that have arrived, and returns how many.
+     * Called when the rank has observed the network. */
+    uint32_t (*take)(void *ctx);
     void *take_ctx;
 } pen_virtual;
 
@@ -81,10 +81,11 @@ pen_status pen_virtual_map(int fd, uint32_t rank, pen_virtual *out);
 /* Waits for the first turn. */
 void pen_virtual_begin(pen_virtual *view);
 
-/* Notes that the rank begins to leave the job now; it may still serve its peers. */
-void pen_virtual_note_end(pen_virtual *view);
+/* Notes that the rank begins to leave the job now; it may still serve its peers. When all ranks
+ * have done so, or when one of them ends the job for all, figures are final. */
+void pen_virtual_note_end(pen_virtual *view, bool for_all);
 
-/* Gives the turn away for good. */
+/* Gives the turn away for good. Does nothing without the turn. */
 void pen_virtual_end(pen_virtual *view);
 
 /* Whether the rank has begun and not ended. */
@@ -96,10 +97,10 @@ uint64_t pen_virtual_now_ns(const pen_virtual *view);
 void pen_virtual_charge(pen_virtual *view, uint64_t ns);
 
 /* Lets everything happen that happens up to the rank's clock, then takes packets that have arrived.
- */
-void pen_virtual_observe(pen_virtual *view);
+ * Returns how many. If none has arrived, charges a look; the card charges for what it takes. */
+uint32_t pen_virtual_observe(pen_virtual *view);
 
-/* A look of a client's own loop found nothing. Charges it. After some of these in a row the rank
+/* A look of a client's own loop found nothing. After some of these in a row the rank
  * waits for the next packet instead, each time for twice as long, so that a loop of looks costs
  * few turns. */
 void pen_virtual_look_was_empty(pen_virtual *view);
@@ -107,6 +108,9 @@ void pen_virtual_look_was_empty(pen_virtual *view);
 /* Waits until a packet comes, a card has room again, another rank calls pen_virtual_wake, or until
  * this time. It may also return for no reason: the caller looks again. */
 void pen_virtual_wait(pen_virtual *view, uint64_t until_ns);
+
+/* Whether all ranks wait, and nothing is under way: only the launcher can change that. */
+bool pen_virtual_all_wait(const pen_virtual *view);
 
 /* Ends the waits of all other ranks, which look again at this rank's time. The caller has changed
  * memory that they may wait for. */

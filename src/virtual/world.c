@@ -70,9 +70,9 @@ const char *pen_virtual_make(const pen_virtual_params *params, int *fd, pen_virt
     }
     pen_virtual_world *world = memory;
     *world = layout;
-    open_view(memory, 0, out);
     const pen_virtual_net_params net = net_params_of(params);
     pen_virtual_net_init((char *)memory + world->net_off, &net);
+    open_view(memory, 0, out);
     for (uint32_t rank = 1; rank < params->ranks; rank++)
         pen_virtual_heap_add(out, rank, 0);
     atomic_store_explicit(&out->ranks[0].turn, 1, memory_order_relaxed);

@@ -34,6 +34,8 @@ struct pen_virtual_world {
     uint64_t magic, len;
     uint32_t ranks, alive;
     uint32_t heap_count;
+    uint32_t leaving;    /* ranks that have begun to leave */
+    bool is_over;        /* figures are final */
     uint32_t idle_looks; /* turns given to waiting ranks since something happened */
     size_t ranks_off, heap_off, net_off;
     /* For readers of figures; written by the rank that has the turn. */

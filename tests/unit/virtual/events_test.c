@@ -49,11 +49,32 @@ static void events_may_be_added_while_time_goes_on(void **state)
     pen_virtual_events_close(events);
 }
 
+static void next_time_is_right_after_an_event_of_the_present(void **state)
+{
+    (void)state;
+    pen_virtual_events *events = pen_virtual_events_open(8);
+    pen_virtual_event event;
+    assert_true(pen_virtual_events_next_ns(events) == UINT64_MAX);
+    assert_true(pen_virtual_events_add(events, 100, 0, 0));
+    assert_true(pen_virtual_events_add(events, 200, 0, 1));
+    assert_true(pen_virtual_events_take(events, &event));
+    assert_int_equal(pen_virtual_events_next_ns(events), 200);
+    assert_true(pen_virtual_events_add(events, 100, 0, 2));
+    assert_int_equal(pen_virtual_events_next_ns(events), 100);
+    assert_true(pen_virtual_events_take(events, &event));
+    assert_int_equal(event.what, 2);
+    assert_int_equal(pen_virtual_events_next_ns(events), 200);
+    assert_true(pen_virtual_events_add(events, 150, 0, 3));
+    assert_int_equal(pen_virtual_events_next_ns(events), 150);
+    pen_virtual_events_close(events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_in_order_of_time_and_then_of_adding),
         cmocka_unit_test(events_may_be_added_while_time_goes_on),
+        cmocka_unit_test(next_time_is_right_after_an_event_of_the_present),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

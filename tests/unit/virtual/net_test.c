@@ -99,7 +99,7 @@ static uint64_t now_ns(const world *w) { return w->net.events->now_ns; }
 /* Runs until the port has a packet, and takes it. Returns the time from sending to then. */
 static uint64_t time_to(world *w, uint32_t port)
 {
-    while (!pen_virtual_net_has_packet(&w->net, port)) {
+    while (pen_virtual_net_first(&w->net, port) == 0) {
         assert_true(pen_virtual_events_next_ns(w->net.events) != UINT64_MAX);
         pen_virtual_net_go_on(&w->net);
     }
@@ -302,7 +302,7 @@ static void flood(const char *topology, uint32_t nodes, uint32_t per_node, uint3
         }
         assert_true(held[port] <= 3);
         if (held[port] != 0 && draw(w, 3) == 0) {
-            pen_virtual_net_release(&w->net, port, held[port]);
+            pen_virtual_net_release(&w->net, port, held[port], now_ns(w));
             held[port] = 0;
         }
     }

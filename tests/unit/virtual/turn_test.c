@@ -66,7 +66,7 @@ static pen_virtual_figures play(uint32_t ranks, void (*run)(pen_virtual *, notes
             _exit(1);
         pen_virtual_begin(&view);
         run(&view, out);
-        pen_virtual_note_end(&view);
+        pen_virtual_note_end(&view, false);
         pen_virtual_end(&view);
         _exit(0);
     }
@@ -100,7 +100,7 @@ static void compute_and_look(pen_virtual *view, notes *out)
     for (uint32_t i = 0; i < STEPS; i++) {
         random = random * 1664525 + 1013904223;
         pen_virtual_charge(view, random >> 25);
-        pen_virtual_observe(view);
+        (void)pen_virtual_observe(view);
         say(out, view, i);
     }
 }
@@ -139,7 +139,7 @@ static void send_to(pen_virtual *view, uint32_t to)
 static void await_packet(pen_virtual *view)
 {
     for (;;) {
-        pen_virtual_observe(view);
+        (void)pen_virtual_observe(view);
         uint32_t number = pen_virtual_net_receive(&view->net, view->rank);
         if (number != 0) {
             pen_virtual_charge(view, 52);
@@ -150,8 +150,16 @@ static void await_packet(pen_virtual *view)
     }
 }
 
+static uint32_t something_has_come(void *view_of_rank)
+{
+    const pen_virtual *view = view_of_rank;
+    return pen_virtual_net_first(&view->net, view->rank) != 0;
+}
+
 static void send_and_answer(pen_virtual *view, notes *out)
 {
+    view->take = something_has_come;
+    view->take_ctx = view;
     for (uint32_t i = 0; i < 100; i++) {
         if (view->rank == 0)
             send_to(view, 1);
@@ -224,7 +232,7 @@ static void look_in_a_loop(pen_virtual *view, notes *out)
         return;
     }
     for (;;) {
-        pen_virtual_observe(view);
+        (void)pen_virtual_observe(view);
         uint32_t number = pen_virtual_net_receive(&view->net, view->rank);
         if (number != 0)
             break;
@@ -296,7 +304,7 @@ static void alternate(pen_virtual *view, notes *out)
     (void)sched_setaffinity(0, sizeof one, &one);
     for (uint32_t i = 0; i < RATE_TURNS; i++) {
         pen_virtual_charge(view, 10);
-        pen_virtual_observe(view);
+        (void)pen_virtual_observe(view);
     }
 }
 
