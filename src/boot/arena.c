@@ -342,6 +342,7 @@ pen_status pen_boot_attach(pen_log *log, int arena_fd, char *mapped, int control
                        .rank = rank,
                        .size = page->job_size,
                        .control_fd = control_fd,
+                       .world_fd = -1,
                        .arena_fd = arena_fd,
                        .arena = base,
                        .arena_len = len,

@@ -30,7 +30,7 @@
 /* ---- under `penstock run` -------------------------------------------------------------------- */
 
 typedef struct inherited {
-    int control_fd, arena_fd;
+    int control_fd, arena_fd, world_fd;
     uint32_t rank, size;
 } inherited;
 
@@ -66,7 +66,10 @@ static pen_status inherited_read(pen_log *log, inherited *out)
             control_fd, strerror(error));
         return PEN_ERR_PROTOCOL;
     }
-    *out = (inherited){ (int)control_fd, (int)arena_fd, (uint32_t)rank, (uint32_t)size };
+    long world_fd = -1; /* stays if there is no such variable */
+    (void)pen_boot_number("PENSTOCK_WORLD_FD", INT_MAX, &world_fd);
+    *out = (inherited){ (int)control_fd, (int)arena_fd, (int)world_fd, (uint32_t)rank,
+                        (uint32_t)size };
     return PEN_OK;
 }
 
@@ -75,11 +78,12 @@ static pen_status inherited_read(pen_log *log, inherited *out)
 static pen_status inherited_hide(pen_log *log, const inherited *from)
 {
     static const char *const names[] = { "PENSTOCK_CONTROL_FD", "PENSTOCK_ARENA_FD",
-                                         "PENSTOCK_RANK", "PENSTOCK_SIZE" };
+                                         "PENSTOCK_WORLD_FD", "PENSTOCK_RANK", "PENSTOCK_SIZE" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         (void)unsetenv(names[i]);
     if (fcntl(from->control_fd, F_SETFD, FD_CLOEXEC) == 0 &&
-        fcntl(from->arena_fd, F_SETFD, FD_CLOEXEC) == 0)
+        fcntl(from->arena_fd, F_SETFD, FD_CLOEXEC) == 0 &&
+        (from->world_fd < 0 || fcntl(from->world_fd, F_SETFD, FD_CLOEXEC) == 0))
         return PEN_OK;
     pen_log_error(log, "cannot join the job: fcntl: %m; %s", pen_boot_remedy(errno));
     return PEN_ERR_SYSTEM;
@@ -138,6 +142,7 @@ static pen_status open_launched(pen_log *log, const pen_boot_config *config, pen
         pen_boot_close(out);
         return status;
     }
+    out->world_fd = from.world_fd;
     warn_size(log, config, out);
     return PEN_OK;
 }
@@ -309,7 +314,9 @@ static pen_status all_here(pen_boot *boot, size_t len)
                    : PEN_ERR_PEER_LOST;
     }
     atomic_fetch_add_explicit(&page->boot_generation, 1, memory_order_acq_rel);
-    if (boot->size > 1)
+    if (boot->turns != NULL && boot->turns->wake != NULL)
+        boot->turns->wake(boot->turns->ctx);
+    else if (boot->size > 1)
         pen_futex_wake(&page->boot_generation, INT_MAX);
     return PEN_OK;
 }

@@ -32,7 +32,8 @@ typedef struct pen_boot {
     uint32_t rank, size;
     int control_fd; /* -1: the rank is alone and has no supervisor */
     int arena_fd;
-    char *arena; /* the whole arena as mapped here */
+    int world_fd; /* under `penstock sim`: see virtual/virtual.h; else -1 */
+    char *arena;  /* the whole arena as mapped here */
     size_t arena_len;
     pen_host_page *page; /* the arena's first bytes; see host_page.h */
     /* environment of the console, as "NAME=value"; NULL-terminated; never NULL */

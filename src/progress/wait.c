@@ -432,8 +432,10 @@ void pen_wait_served(pen_waiter *waiter)
 {
     const pen_turns *turns = waiter->progress->turns;
     look_around(waiter, now(waiter->progress));
-    if (turns != NULL)
-        turns->wait(turns->ctx);
+    if (turns != NULL && turns->yield != NULL)
+        turns->yield(turns->ctx);
+    else if (turns != NULL)
+        return;
     else if (!is_roomy(waiter->progress))
         give_away(waiter, false);
 }
@@ -445,6 +447,11 @@ void pen_wait_served(pen_waiter *waiter)
 void pen_poller_look(pen_progress *progress, pen_poller *poller)
 {
     uint64_t now_ns = now(progress);
+    if (progress->turns != NULL) { /* each poll hands over by itself */
+        poller->stretch = LOOP_ROOMY;
+        poller->patience = LOOP_ROOMY - 1;
+        return;
+    }
     bool waits = now_ns - poller->looked_ns < (uint64_t)poller->stretch * LOOP_NS;
     bool roomy = is_roomy(progress);
     pen_waiter waiter = pen_waiter_of(progress, false);

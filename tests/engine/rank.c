@@ -407,7 +407,7 @@ void rank_open(eng_world *world, uint32_t self)
         engine_fail(world, "no more sockets: raise the limit of open files (ulimit -n)");
     mine->world = world;
     mine->control = ends[0];
-    mine->turns = (pen_turns){ turn_wait, mine };
+    mine->turns = (pen_turns){ .wait = turn_wait, .yield = turn_wait, .ctx = mine };
     mine->dice.state = hash_of(world->plan.seed) + self;
     pen_sim_queue_init(&mine->inbox);
     mine->segments = calloc(world->plan.ranks, sizeof *mine->segments);
