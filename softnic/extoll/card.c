@@ -107,12 +107,19 @@ static uint64_t digest_of(const pen_card_config *config)
     return digest | 1;
 }
 
-pen_status pen_card_open(void *memory, size_t len, const pen_card_config *config, uint16_t node,
-                         pen_card **out)
+static bool can_open(const void *memory, size_t len, const pen_card_config *config, uint16_t node)
 {
     if (pen_card_config_check(config) != NULL || len < pen_card_len(config) || memory == NULL ||
         (uintptr_t)memory % PEN_CACHE_LINE != 0 || node < config->node_first ||
         node - config->node_first >= config->node_count)
+        return false;
+    return config->virtual == NULL || fabric_virtual_fits(config, node);
+}
+
+pen_status pen_card_open(void *memory, size_t len, const pen_card_config *config, uint16_t node,
+                         pen_card **out)
+{
+    if (!can_open(memory, len, config, node))
         return PEN_ERR_ARGUMENT;
     fabric_head *head = memory;
     uint64_t digest = digest_of(config), found = 0;
@@ -132,12 +139,16 @@ pen_status pen_card_open(void *memory, size_t len, const pen_card_config *config
     card->config = *config;
     card->layout = layout_of(config);
     card->node = node;
+    if (config->virtual != NULL)
+        fabric_virtual_open(card);
     *out = card;
     return PEN_OK;
 }
 
 void pen_card_close(pen_card *card)
 {
+    if (card->config.virtual != NULL)
+        fabric_virtual_close(card);
     if (card == NULL)
         return;
     if (fabric_card_used() == card)

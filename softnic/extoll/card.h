@@ -5,11 +5,11 @@
  * process may have several cards. velo2.h and rma2.h open ports on the card that the calling
  * thread uses.
  *
- * Time is real: a packet arrives as soon as it is written, unless a latency model or a fault
- * delays it. The card does not trust the fabric: it bounds every index and length before use. So
- * other processes' writes can make it touch only the fabric, regions that this process registered,
- * and ranges passed to pen_card_map. Other processes' memory is reached through the kernel
- * (process_vm_readv), which checks the address. */
+ * Time is real, unless the config has a view of virtual time: a packet arrives as soon as it is
+ * written, or when a latency model or a fault lets it. The card does not trust the fabric: it
+ * bounds every index and length before use. So other processes' writes can make it touch only the
+ * fabric, regions that this process registered, and ranges passed to pen_card_map. Other processes'
+ * memory is reached through the kernel (process_vm_readv), which checks the address. */
 #ifndef PEN_SOFTNIC_EXTOLL_CARD_H
 #define PEN_SOFTNIC_EXTOLL_CARD_H
 
@@ -47,6 +47,7 @@ typedef struct pen_card_faults {
 } pen_card_faults;
 
 /* The settings of a fabric. All its users must have equal ones, except faults and `full`. */
+struct pen_virtual;
 typedef struct pen_card_config {
     uint16_t node_first, node_count; /* nodes of this host; a VPID is one endpoint of a node */
     uint16_t vpids;                  /* VPIDs of each node: 1-256, for VELO and for RMA */
@@ -59,6 +60,10 @@ typedef struct pen_card_config {
     pen_card_full full;
     pen_card_latency latency;
     pen_card_faults faults;
+    /* NULL: time is real, and packets arrive through the fabric. Otherwise this rank's view of
+     * virtual time: packets go through its simulated network, with its machine's costs instead of
+     * `latency`, and node n of the fabric is rank n. A node then has one VPID. */
+    struct pen_virtual *virtual;
 } pen_card_config;
 
 typedef struct pen_card pen_card;

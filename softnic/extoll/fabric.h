@@ -98,6 +98,9 @@ struct pen_card {
     velo_counters *velo;
     rma_counters *rma;
     uint32_t ports_made; /* number of the next port, for its random numbers */
+    /* In virtual time: the open ports, which get what arrives. */
+    velo2_port_t *virtual_velo;
+    struct rma2_port_state *virtual_rma;
 };
 
 /* Returns the card that the calling thread uses, or NULL (use.c). */
@@ -155,6 +158,22 @@ static inline bool fabric_ring_claim(fabric_ring *ring, uint32_t slots, uint64_t
     return true;
 }
 
+/* Writes a message of header words and bytes into a claimed slot. header:
+ * the status word without its lap. */
+static inline void fabric_fill(const velo2_port_t *port, const velo2_mailbox_t *mailbox,
+                               uint64_t slot_i, const uint64_t *hdr, size_t hdr_len,
+                               const void *buf, size_t len, uint64_t header)
+{
+    size_t place = (uint32_t)slot_i & port->mask;
+    unsigned char *status = mailbox->slots + place * port->slot_len + port->max_len;
+    unsigned char *start = status - pen_align_up(hdr_len + len, 8);
+    velo2_copy(start, hdr, hdr_len);
+    velo2_copy(start + hdr_len, buf, len);
+    /* release: the rest of the slot was written before */
+    __atomic_store_n((uint64_t *)(void *)status, header | velo2_lap(port, slot_i) << 55,
+                     __ATOMIC_RELEASE);
+}
+
 /* Draws a fault: true in one of `one_in` attempts. */
 uint64_t fabric_random(uint64_t *state);
 static inline bool fabric_strikes(uint64_t *state, uint32_t one_in)
@@ -166,5 +185,31 @@ static inline bool fabric_strikes(uint64_t *state, uint32_t one_in)
 void fabric_wait_until(uint64_t time);
 
 uint64_t fabric_seed(pen_card *card, uint32_t kind); /* the seed of a new port; never 0 */
+
+/* ---- virtual time (virtual.c) ---- */
+
+/* Whether a fabric of this config can be simulated: one VPID, and a rank for each node. */
+bool fabric_virtual_fits(const pen_card_config *config, uint16_t node);
+void fabric_virtual_open(pen_card *card);
+void fabric_virtual_close(pen_card *card);
+
+/* Declare a port that packets arrive at. */
+void fabric_virtual_velo(pen_card *card, velo2_port_t *port);
+void fabric_virtual_rma(pen_card *card, struct rma2_port_state *port);
+
+/* Sends a packet whose arguments are valid. Waits for room if the port may stall. */
+velo2_ret_t fabric_virtual_send(const velo2_connection_t *connection, const uint64_t *hdr,
+                                size_t hdr_len, const void *buf, size_t len, uint8_t tag,
+                                uint8_t mtt);
+
+/* Tells the network that slots of the card's mailbox are free. */
+void fabric_virtual_commit(const pen_card *card, uint32_t slots);
+
+/* Whether a packet would find room in the card. */
+bool fabric_virtual_has_room(const pen_card *card);
+
+/* A client's wait for packets or notifications: observes the network, and waits if nothing has
+ * come since the last step. Without virtual time, does nothing and returns false. */
+bool fabric_virtual_step(const pen_card *card);
 
 #endif

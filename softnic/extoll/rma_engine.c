@@ -2,6 +2,7 @@
 /* rma_engine.c: carries out RMA commands. A command resolves its addresses, moves its data, and
  * writes its notifications. It waits if a queue has no room, or if a fault requires it. Commands
  * of a port are carried out in order. */
+#include "base/compiler.h"
 #include "base/status.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -13,32 +14,26 @@
  * given for. */
 enum { FRAMING_LEN = 16, PACKET_LEN = 80 };
 
-static bool is_get(const rma_command *c)
-{
-    return c->command == RMA2_BT_GET || c->command == RMA2_QW_GET;
-}
-
-static bool has_memory(const rma_command *c)
-{
-    return c->command != RMA2_NOTI_PUT && c->command != RMA2_LOCK;
-}
-
 /* ---- times ----------------------------------------------------------------------------------- */
 
 void rma_time(RMA2_Port port, rma_command *c)
 {
     const pen_card_latency *t = &port->card->config.latency;
+    if (pen_unlikely(port->card->config.virtual != NULL)) {
+        rma_virtual_post(port);
+        return;
+    }
     if (!t->on)
         return;
     uint64_t start = pen_now_ns();
     uint64_t fragments = (c->size + port->card->config.mtu - 1) / port->card->config.mtu;
     uint64_t wire = (c->size + fragments * FRAMING_LEN) * t->serialise / PACKET_LEN;
     uint64_t request = t->transmit + t->serialise + t->hop + t->receive;
-    bool reads = has_memory(c) && c->command != RMA2_IMM_PUT && !is_get(c);
+    bool reads = rma_has_memory(c) && c->command != RMA2_IMM_PUT && !rma_is_get(c);
     uint64_t leaves = start + t->pio + (reads ? t->read : 0);
     if (leaves < port->wire_free)
         leaves = port->wire_free;
-    if (is_get(c) || c->command == RMA2_LOCK) {
+    if (rma_is_get(c) || c->command == RMA2_LOCK) {
         port->wire_free = leaves + t->serialise;
         c->due[0] = leaves + t->notify;
         c->due[1] = leaves + request + t->read + t->notify;
@@ -84,14 +79,12 @@ static bool notify(RMA2_Port port, uint32_t endpoint_i, uint64_t word0, uint64_t
     return true;
 }
 
-static bool answers(const rma_command *c) { return is_get(c) || c->command == RMA2_LOCK; }
-
 /* Returns the command's name in the notifications of a unit. */
 static uint64_t command_at(const rma_command *c, uint8_t unit)
 {
-    if (unit == RMA2_REQUESTER_NOTIFICATION || !answers(c))
+    if (unit == RMA2_REQUESTER_NOTIFICATION || !rma_answers(c))
         return (uint64_t)c->command;
-    if (is_get(c))
+    if (rma_is_get(c))
         return (uint64_t)c->command + (unit == RMA2_COMPLETER_NOTIFICATION ? RMA2_BT_GET_RSP : 0);
     return unit == RMA2_COMPLETER_NOTIFICATION ? RMA2_LOCK_RSP : RMA2_LOCK_REQ;
 }
@@ -106,11 +99,11 @@ static uint8_t teller(const rma_command *c)
 /* Returns the unit's notification of the fragment that ends at `end`. */
 static bool notify_unit(RMA2_Port port, const rma_command *c, uint8_t unit, uint32_t end)
 {
-    bool at_origin =
-        unit == RMA2_REQUESTER_NOTIFICATION || (unit == RMA2_COMPLETER_NOTIFICATION && answers(c));
+    bool at_origin = unit == RMA2_REQUESTER_NOTIFICATION ||
+                     (unit == RMA2_COMPLETER_NOTIFICATION && rma_answers(c));
     uint32_t last = (end - 1) % port->card->config.mtu + 1;
     uint64_t word0 = c->value, word1 = c->class8;
-    if (has_memory(c)) {
+    if (rma_has_memory(c)) {
         word0 = (at_origin ? c->local : c->remote) + end - last;
         word1 = last - 1;
     }
@@ -119,6 +112,8 @@ static bool notify_unit(RMA2_Port port, const rma_command *c, uint8_t unit, uint
     word1 |= (uint64_t)unit << 48 | command_at(c, unit) << 51;
     if (unit == teller(c))
         word1 |= (uint64_t)c->error << 61;
+    if (pen_unlikely(port->card->config.virtual != NULL))
+        return rma_virtual_notify(port, c, unit, end - c->done, word0, word1);
     return notify(port, at_origin ? port->endpoint_i : c->endpoint_i, word0, word1,
                   c->due[unit / 2]);
 }
@@ -133,6 +128,8 @@ static bool notify_all(RMA2_Port port, rma_command *c, uint32_t end)
             return false;
         c->notified |= unit;
     }
+    if (pen_unlikely(port->card->config.virtual != NULL))
+        return rma_virtual_notify_none(port, c, end - c->done);
     return true;
 }
 
@@ -166,15 +163,15 @@ static bool move(RMA2_Port port, const rma_command *c, uint32_t offset, uint32_t
     uint64_t theirs = c->theirs + offset;
     unsigned char *mapped = here(port, c, theirs, len);
     if (mapped != NULL) {
-        copy(is_get(c) ? ours : mapped, is_get(c) ? mapped : ours, len);
+        copy(rma_is_get(c) ? ours : mapped, rma_is_get(c) ? mapped : ours, len);
         fabric_count(&port->counters->directly, len);
         return true;
     }
     fabric_ring *ring = &fabric_rma_of(port->card, c->endpoint_i)->ring;
     pid_t pid = atomic_load_explicit(&ring->pid, memory_order_relaxed);
     void *remote = (void *)(uintptr_t)theirs;
-    pen_status moved =
-        is_get(c) ? pen_cma_read(pid, ours, remote, len) : pen_cma_write(pid, ours, remote, len);
+    pen_status moved = rma_is_get(c) ? pen_cma_read(pid, ours, remote, len)
+                                     : pen_cma_write(pid, ours, remote, len);
     fabric_count(&port->counters->by_kernel, moved == PEN_OK ? len : 0);
     return moved == PEN_OK;
 }
@@ -216,7 +213,7 @@ static void resolve(RMA2_Port port, rma_command *c)
     }
     if (c->command == RMA2_LOCK)
         lock_cell(port, c);
-    if (!has_memory(c))
+    if (!rma_has_memory(c))
         return;
     uint64_t ours = 0;
     bool is_own = c->endpoint_i == port->endpoint_i;
@@ -226,7 +223,7 @@ static void resolve(RMA2_Port port, rma_command *c)
     else if (!rma_resolve(port, port->own, port->vpid, c->local, c->size, &ours))
         fail(c, RMA2_REQUESTER_NOTIFICATION);
     if (c->error == 0 && !rma_resolve(port, theirs, c->vpid, c->remote, c->size, &c->theirs))
-        fail(c, is_get(c) ? RMA2_RESPONDER_NOTIFICATION : RMA2_COMPLETER_NOTIFICATION);
+        fail(c, rma_is_get(c) ? RMA2_RESPONDER_NOTIFICATION : RMA2_COMPLETER_NOTIFICATION);
     c->ours = (unsigned char *)(uintptr_t)ours;
 }
 
@@ -238,8 +235,8 @@ static bool move_fragment(RMA2_Port port, rma_command *c, uint32_t len)
         return true;
     if (fabric_strikes(&port->random, port->card->config.faults.late_one_in))
         return false;
-    if (c->error == 0 && has_memory(c) && !move(port, c, c->done, len))
-        fail(c, is_get(c) ? RMA2_RESPONDER_NOTIFICATION : RMA2_COMPLETER_NOTIFICATION);
+    if (c->error == 0 && rma_has_memory(c) && !move(port, c, c->done, len))
+        fail(c, rma_is_get(c) ? RMA2_RESPONDER_NOTIFICATION : RMA2_COMPLETER_NOTIFICATION);
     fabric_count(&port->counters->fragments, (len + mtu - 1) / mtu);
     c->copied = true;
     return true;

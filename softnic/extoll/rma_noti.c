@@ -74,7 +74,8 @@ RMA2_ERROR_CODE rma2_noti_get_block(RMA2_Port port, RMA2_Notification **noti)
         RMA2_ERROR_CODE found = rma2_noti_probe(port, noti);
         if (found != RMA2_NO_NOTI)
             return found;
-        relax(spins);
+        if (!fabric_virtual_step(port->card))
+            relax(spins);
     }
 }
 
@@ -134,7 +135,8 @@ RMA2_ERROR_CODE rma2_noti_match_block(RMA2_Port port, RMA2_Command command,
         RMA2_ERROR_CODE found = rma2_noti_match(port, command, type, node, vpid, copy);
         if (found != RMA2_NO_NOTI)
             return found;
-        relax(spins);
+        if (!fabric_virtual_step(port->card))
+            relax(spins);
     }
 }
 

@@ -95,6 +95,8 @@ RMA2_ERROR_CODE rma2_open(RMA2_Port *port)
     pen_lock_init(&made->lock, PEN_CONCURRENT);
     clear(made);
     made->read = made->committed = fabric_ring_open(&made->shared->ring);
+    if (card->config.virtual != NULL)
+        fabric_virtual_rma(card, made);
     *port = made;
     return RMA2_SUCCESS;
 }
@@ -105,6 +107,8 @@ RMA2_ERROR_CODE rma2_close(RMA2_Port port)
         return RMA2_INV_PORT;
     rma_drop_regions(port);
     fabric_ring_close(&port->shared->ring);
+    if (port->card->config.virtual != NULL)
+        fabric_virtual_rma(port->card, NULL);
     (void)pthread_mutex_destroy(&port->region_lock);
     port_free(port);
     return RMA2_SUCCESS;

@@ -70,6 +70,22 @@ struct rma2_port_state {
     uint64_t region_random;
 };
 
+static inline bool rma_is_get(const rma_command *c)
+{
+    return c->command == RMA2_BT_GET || c->command == RMA2_QW_GET;
+}
+
+static inline bool rma_has_memory(const rma_command *c)
+{
+    return c->command != RMA2_NOTI_PUT && c->command != RMA2_LOCK;
+}
+
+/* Whether the command's target answers its origin. */
+static inline bool rma_answers(const rma_command *c)
+{
+    return rma_is_get(c) || c->command == RMA2_LOCK;
+}
+
 /* Continues waiting commands, in order. */
 void rma_go_on(RMA2_Port port);
 
@@ -95,5 +111,18 @@ bool rma_resolve(const RMA2_Port port, const fabric_row *rows, uint16_t vpid, RM
                  uint32_t size, uint64_t *address);
 
 void rma_drop_regions(RMA2_Port port);
+
+/* ---- virtual time (virtual.c) ---- */
+
+/* Charges the processor for posting a command. */
+void rma_virtual_post(RMA2_Port port);
+
+/* Sends a notification for `len` bytes of the command, and the bytes themselves on their way to
+ * the completer. Returns false if the card has no room. */
+bool rma_virtual_notify(RMA2_Port port, const rma_command *command, uint8_t unit, uint32_t len,
+                        uint64_t word0, uint64_t word1);
+
+/* If the completer of the command is not notified, sends the bytes without a notification. */
+bool rma_virtual_notify_none(RMA2_Port port, rma_command *command, uint32_t len);
 
 #endif

@@ -28,6 +28,8 @@ velo2_ret_t velo2_recv_commit(velo2_port_t *port)
     if (port->read == port->committed)
         return VELO2_RET_SUCCESS;
     fabric_count(&port->counters->received, port->read - port->committed);
+    if (pen_unlikely(port->card->config.virtual != NULL))
+        fabric_virtual_commit(port->card, (uint32_t)(port->read - port->committed));
     port->committed = port->read;
     /* release: the slots were read before they are written again */
     atomic_store_explicit(&port->mailbox.box->ring.read, port->read, memory_order_release);
@@ -79,7 +81,7 @@ velo2_ret_t velo2_recv(velo2_port_t *port, void *buf, size_t maxlen, size_t *mle
         velo2_ret_t found = take(port, buf, maxlen, mlen, srcid, tag, mtt, NULL);
         if (found != VELO2_RET_NO_MSG)
             return found;
-        if (spins >= SPINS_BEFORE_YIELD)
+        if (!fabric_virtual_step(port->card) && spins >= SPINS_BEFORE_YIELD)
             (void)sched_yield();
     }
     return VELO2_RET_ERROR;

@@ -23,6 +23,7 @@
 #include "job/job.h"
 #include "job/team.h"
 #include "job/thread.h"
+#include "os/turns.h"
 #include "progress/progress.h"
 
 #include <gasnet.h>
@@ -65,6 +66,8 @@ typedef struct pen_root {
     gex_RankInfo_t *nbrhd; /* ranks that share this rank's memory, then all ranks of this host */
     uint32_t nbrhd_count, nbrhd_mine;
     uint32_t host_count, host_mine; /* ranks of this host, and this rank's number among them */
+    struct pen_virtual *time;       /* under `penstock sim`, else NULL; see time.h */
+    pen_turns turns;                /* the waits of virtual time */
     pen_boot resigned;    /* between pen_finalize and the next start, under a supervisor */
     bool has_resigned;    /* resigned is valid */
     bool forks_watched;   /* the fork handler is registered, once per process */

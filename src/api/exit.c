@@ -6,6 +6,7 @@
  * buffered output, coverage and leak data are kept. If an exit handler waits for a peer, or another
  * thread has locked a stream, the process is stuck; a deadline then ends it. */
 #include "api/api.h"
+#include "api/time.h"
 
 #include "base/status.h"
 #include "boot/boot.h"
@@ -89,6 +90,7 @@ void gasnet_exit(int code)
         code = pen_api_check_end(job, code, "gasnet_exit(0) is called");
     if (!begin_end(code))
         end_again();
+    pen_api_time_note_end(true);
     pen_boot_exit_job(&job->boot, code);
     pen_api_finish(code);
 }
@@ -166,9 +168,11 @@ static void leave(int status, void *unused)
     int owed = PEN_CHECKED ? pen_api_check_return(job, status) : status;
     pen_waiter waiter = pen_waiter_of(&job->progress, true);
     depart(job);
+    pen_api_time_note_end(owed != 0);
     pen_api_root.leaves = true;
     pen_boot_leave(&job->boot, pen_api_root.catch_exit ? owed & 0xff : 0, serve, &waiter);
     pen_api_root.leaves = false;
+    pen_api_time_end();
     say_goodbye(job);
     if (owed != status) { /* exit() alone would not release it */
         (void)fflush(NULL);

@@ -3,6 +3,7 @@
  * modules from the bottom up, and watches for the end of the process. */
 #include "api/api.h"
 #include "api/program.h"
+#include "api/time.h"
 
 #include "am/am.h"
 #include "atomic/atomic.h"
@@ -19,7 +20,6 @@
 #include "job/thread.h"
 #include "knob/knob.h"
 #include "launch/supervisor.h"
-#include "os/os.h"
 #include "pen_config.h"
 #include "pmix/pmix.h"
 #include "progress/progress.h"
@@ -150,7 +150,8 @@ static pen_status join_job(pen_job *job, const opening *how)
         .deliver_head = { PEN_CHECKED ? NULL : pen_am_deliver_request,
                           PEN_CHECKED ? NULL : pen_am_deliver_reply },
         .poll_view = PEN_CHECKED ? NULL : &pen_poll,
-        .clock = pen_machine_clock,
+        .clock = pen_api_time_clock(),
+        .virtual = pen_api_root.time,
         .end = pen_api_told_to_end,
         .on_fatal = pen_api_debug_error,
     };
@@ -278,6 +279,8 @@ static pen_status open_job(pen_job *job, const opening *how)
     if (status != PEN_OK)
         return status;
     status = read_config(job, &config); /* as the console's environment asks */
+    if (status == PEN_OK)
+        status = pen_api_time_begin(job);
     if (status == PEN_OK)
         status = open_modules(job, how);
     return status == PEN_OK ? settle(job, &config) : status;

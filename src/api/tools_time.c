@@ -10,6 +10,7 @@
 #include "api/tools.h"
 
 #include "api/api.h"
+#include "api/time.h"
 #include "base/compiler.h"
 #include "diag/log.h"
 #include "os/os.h"
@@ -62,7 +63,8 @@ static __attribute__((constructor)) void begin(void) { ticks.start = take_sample
 static void decide(void)
 {
     unsigned char source = CLOCK;
-    if (pen_tools_counter_usable(NULL) && pen_tick_counter() > ticks.start.ticks)
+    if (!pen_api_time_is_virtual() && pen_tools_counter_usable(NULL) &&
+        pen_tick_counter() > ticks.start.ticks)
         source = COUNTER;
     /* relaxed: a reader needs no data that was written before it */
     __atomic_store_n(&pen_tick_source, source, __ATOMIC_RELAXED);

@@ -185,6 +185,10 @@ typedef struct pen_host {
      * there, by reason, from poll() only. A link that registers local memory counts puts and gets
      * there, with the post lock. */
     pen_counters *counters;
+    /* Optional (NULL: time is real): the rank's view of a job in virtual time (src/virtual). A link
+     * over a card in software passes it to the card, whose packets then go through a simulated
+     * network. Caller: the link, in open. */
+    struct pen_virtual *virtual;
 } pen_host;
 
 /* ---- what a conduit declares to the engine ------------------------------------------------- */

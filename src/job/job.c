@@ -11,6 +11,7 @@
 #include "job/fatal.h"
 #include "job/job_internal.h"
 #include "link/impair.h"
+#include "link/timed.h"
 #include "link/window.h"
 #include "mem/mem.h"
 #include "os/lock.h"
@@ -97,7 +98,13 @@ static pen_status job_wrap_link(pen_job *job, const pen_impair_config *impair, p
     bool was_reliable = ((*link)->caps.flags & PEN_CAP_RELIABLE) != 0;
     pen_host *lent = &job->lent_host; /* the host of *link */
     pen_status status = PEN_OK;
-    if (pen_window_is_needed(*link)) {
+    if (job->virtual != NULL) {
+        job->timed_host = job->host;
+        status =
+            pen_timed_open(*link, lent, &job->timed_host, job->virtual, job->concurrency, link);
+        lent = &job->timed_host;
+    }
+    if (status == PEN_OK && pen_window_is_needed(*link)) {
         job->host.poll_view = NULL; /* it posts in polls even if nothing comes */
         job->window_host = job->host;
         status = pen_window_open(*link, lent, &job->window_host, job->size, job->concurrency, link);
@@ -357,6 +364,7 @@ static void job_begin(pen_job *job, const pen_job_params *params)
     job->on_fatal = params->on_fatal;
     job->first_thread.job = job;
     job->clock = params->clock;
+    job->virtual = params->virtual;
     pen_lock_init(&job->threads_lock, job->concurrency);
     pen_lock_init(&job->waits_lock, job->concurrency);
     atomic_init(&job->ending, false);

@@ -77,11 +77,13 @@ struct pen_job {
     const pen_conduit *conduit;
     uint64_t conduit_config[PEN_CONDUIT_CONFIG_MAX / 8];
     pen_clock clock;
+    struct pen_virtual *virtual;    /* NULL: time is real */
     pen_copy_table copies;          /* copied from the host page; zeros without a page */
     _Atomic uint64_t apart_next_ns; /* cores.c: when this rank may move again. relaxed: a hint */
     bool is_orderly;                /* it closes because all ranks leave */
     pen_host host;                  /* callbacks lent to links; ctx is this job */
     pen_host lent_host;   /* the conduit's: host, or the callbacks of the link around it */
+    pen_host timed_host;  /* the timed link's: host, or the callbacks of the link around it */
     pen_host window_host; /* the window's: host, or the reliable link's callbacks */
     /* job_pair.c: the names in PENSTOCK_CONDUIT=A+B, and the second conduit, or NULL */
     char frames_wanted[16];
@@ -130,8 +132,9 @@ typedef struct pen_job_params {
     void (*deliver)(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
                     void *body, uint32_t body_len);
     void (*deliver_head[2])(void *ctx, pen_peer from, const void *head, uint32_t head_len);
-    pen_poll_view *poll_view; /* see pen_host; may be NULL */
-    pen_clock clock;          /* the only clock that the job and its modules read */
+    pen_poll_view *poll_view;    /* see pen_host; may be NULL */
+    pen_clock clock;             /* the only clock that the job and its modules read */
+    struct pen_virtual *virtual; /* the owner of that clock if time is virtual, else NULL */
     /* Called when the supervisor wants this process to end with this code. Called where a rank
      * waits; does not return. NULL: the process ends at once. */
     void (*end)(pen_job *job, int code);

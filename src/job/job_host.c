@@ -133,6 +133,7 @@ void pen_job_fill_host(pen_job *job, const pen_job_params *params)
         .copies = &job->copies,
         .poll_view = params->poll_view,
         .counters = &job->counters,
+        .virtual = job->virtual,
     };
 }
 

@@ -206,6 +206,7 @@ static pen_status open_card(extoll_link *link)
 {
     const pen_host *host = link->base.host;
     size_t len = 0, needed = pen_card_len(&link->plan.card);
+    link->plan.card.virtual = host->virtual;
     void *memory = host->shared == NULL ? NULL : host->shared(host->ctx, &len);
     if (memory == NULL || len < needed) {
         host->log(host->ctx, PEN_LOG_ERROR,
