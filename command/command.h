@@ -23,6 +23,7 @@ extern const command command_table[]; /* ends with a row whose name is NULL */
 const command *command_find(const char *name); /* NULL: no such */
 
 int command_run(char **arguments);
+int command_sim(char **arguments);
 int command_perf(char **arguments);
 int command_agent(char **arguments);
 int command_info(char **arguments);

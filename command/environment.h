@@ -3,6 +3,8 @@
 #ifndef PEN_COMMAND_ENVIRONMENT_H
 #define PEN_COMMAND_ENVIRONMENT_H
 
+#include "diag/log.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,6 +25,10 @@ void environment_add(void *to, char *entry);
 void environment_hand_on(void *to, char *entry);
 
 void environment_set(environment *to, const char *name, const char *value, const char *rest);
+
+/* Lets the ranks find the checked build of the library: programs are linked with one name, and both
+ * builds have it, so the path decides. On failure prints the reason and returns false. */
+bool command_use_checked(pen_log *log, environment *to);
 
 /* Makes this process's environment what it was with these entries in place. Once, before there are
  * threads. False: there was no room for them; failed says why. */

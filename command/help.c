@@ -40,6 +40,26 @@ static const char run_text[] =
     "2 for\n"
     "a wrong command line, else 0.\n";
 
+static const char sim_text[] =
+    "  -n N                  ranks to start, up to 4096; they run one at a time\n"
+    "  --machine M           costs of network and software: extoll-r1 (default), "
+    "extoll-tourmalet,\n"
+    "                        seastar2, qdr-ib, ideal, or the path of a file\n"
+    "  --topology T          crossbar (default), mesh:AxBxC, torus:AxBxC, fat-tree:DOWNxUP\n"
+    "  --per-node K          ranks on each node, which share its card (default 1)\n"
+    "  --placement P         block (default), cyclic, or a file with the node of each rank, one a\n"
+    "                        line\n"
+    "  --json                print the figures at the end as one JSON object\n"
+    "  --timeout T, --tag, --env NAME=VALUE, --checked, --stats, --verbose\n"
+    "                        as for `penstock run`\n"
+    "\n"
+    "The program needs no change: it is linked with the shared library and uses the extoll "
+    "conduit.\n"
+    "Its output comes first, then virtual and real time, events, stalls and the busiest links. A\n"
+    "run with the same arguments gives the same times to the last digit. Time passes in calls of "
+    "the\n"
+    "library, in waits and in sleeps; the program's own computing takes none.\n";
+
 static const char perf_text[] =
     "  am                    active messages: round trip and one way, between ranks 0 and 1\n"
     "  put, get              blocking, from and to rank 1's segment, beside what memcpy needs\n"
@@ -121,6 +141,8 @@ static const char help_text[] = "  penstock help run     the options of `penstoc
 
 const command command_table[] = {
     { "run", command_run, "run -n N [options] [--] program [arguments]", "start a job", run_text },
+    { "sim", command_sim, "sim -n N [options] [--] program [arguments]",
+      "start a job on a simulated machine, in virtual time", sim_text },
     { "perf", command_perf, "perf am|put|get|vis|barrier|coll -n N [options]",
       "measure an operation over lengths, and print a table", perf_text },
     { "info", command_info, "info [WORD] [--all] [--json] [-n N]",
@@ -183,8 +205,9 @@ int command_help(char **arguments)
     if (arguments[0] != NULL) {
         about = command_find(arguments[0]);
         if (about == NULL || about->usage == NULL) {
-            const char *words[] = { "run", "perf",  "info", "jobs", "top",
-                                    "why", "trace", "help", NULL };
+            const char *words[] = {
+                "run", "sim", "perf", "info", "jobs", "top", "why", "trace", "help", NULL
+            };
             return command_unknown("penstock", "command", arguments[0],
                                    pen_nearest(arguments[0], words));
         }

@@ -18,8 +18,7 @@
 
 #include <stddef.h>
 
-/* Programs are linked with one library name, and both builds have it: the path decides. */
-static bool use_checked(pen_log *log, environment *to)
+bool command_use_checked(pen_log *log, environment *to)
 {
     char folder[4096];
     if (!place_of_library(true, folder, sizeof(folder))) {
@@ -60,7 +59,7 @@ static bool settings_apply(pen_log *log, const run_options *options, environment
         environment_set(to, "PENSTOCK_STATS", "1", NULL);
     if (options->verbose)
         environment_set(to, "GASNET_VERBOSEENV", "1", NULL);
-    return !options->checked || use_checked(log, to);
+    return !options->checked || command_use_checked(log, to);
 }
 
 /* Finds the cores to bind ranks to. Without --bind it finds no cores and returns true. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_options.c: takes the command line of `penstock run` apart. */
+/* run_options.c: takes the command lines of `penstock run` and `penstock sim` apart. */
 #include "command/run_options.h"
 
 #include "base/nearest.h"
@@ -12,6 +12,7 @@
 
 typedef struct parser {
     char **at; /* the argument being looked at */
+    unsigned command;
     run_options *out;
     void (*set)(void *ctx, char *entry);
     void *ctx;
@@ -20,7 +21,11 @@ typedef struct parser {
 
 typedef bool (*option_take)(parser *p, const char *name, char *value);
 
+/* The commands that have an option. */
+enum { RUN = 1, SIM = 2, BOTH = RUN | SIM };
+
 typedef struct option {
+    unsigned commands;
     const char *name;
     option_take take; /* its value; NULL: it has none and sets a flag */
     size_t flag;      /* where in run_options */
@@ -102,35 +107,72 @@ static bool take_hostfile(parser *p, const char *name, char *value)
     return true;
 }
 
+static bool take_machine(parser *p, const char *name, char *value)
+{
+    (void)name;
+    p->out->machine = value;
+    return true;
+}
+
+static bool take_topology(parser *p, const char *name, char *value)
+{
+    (void)name;
+    p->out->topology = value;
+    return true;
+}
+
+static bool take_placement(parser *p, const char *name, char *value)
+{
+    (void)name;
+    p->out->placement = value;
+    return true;
+}
+
+static bool take_per_node(parser *p, const char *name, char *value)
+{
+    int64_t ranks;
+    if (!pen_knob_parse(PEN_KNOB_INT, value, &ranks) || ranks < 1 || ranks > PEN_BOOT_RANKS_MAX)
+        return complain(p, "%s %s: give a number of ranks from 1 to 4096", name, value);
+    p->out->per_node = (uint32_t)ranks;
+    return true;
+}
+
 static const option options[] = {
-    { "-n", take_ranks, 0 },
-    { "-np", take_ranks, 0 },
-    { "--hosts", take_hosts, 0 },
-    { "--hostfile", take_hostfile, 0 },
-    { "--local", NULL, offsetof(run_options, local) },
-    { "--timeout", take_timeout, 0 },
-    { "--tag", NULL, offsetof(run_options, tag) },
-    { "--bind", NULL, offsetof(run_options, bind) },
-    { "--env", take_env, 0 },
-    { "--conduit", take_conduit, 0 },
-    { "--trace", take_trace, 0 },
-    { "--checked", NULL, offsetof(run_options, checked) },
-    { "--stats", NULL, offsetof(run_options, stats) },
-    { "--verbose", NULL, offsetof(run_options, verbose) },
-    { "-v", NULL, offsetof(run_options, verbose) },
-    { "--help", NULL, offsetof(run_options, help) },
-    { "-h", NULL, offsetof(run_options, help) },
+    { BOTH, "-n", take_ranks, 0 },
+    { BOTH, "-np", take_ranks, 0 },
+    { RUN, "--hosts", take_hosts, 0 },
+    { RUN, "--hostfile", take_hostfile, 0 },
+    { RUN, "--local", NULL, offsetof(run_options, local) },
+    { BOTH, "--timeout", take_timeout, 0 },
+    { BOTH, "--tag", NULL, offsetof(run_options, tag) },
+    { RUN, "--bind", NULL, offsetof(run_options, bind) },
+    { BOTH, "--env", take_env, 0 },
+    { RUN, "--conduit", take_conduit, 0 },
+    { RUN, "--trace", take_trace, 0 },
+    { SIM, "--machine", take_machine, 0 },
+    { SIM, "--topology", take_topology, 0 },
+    { SIM, "--per-node", take_per_node, 0 },
+    { SIM, "--placement", take_placement, 0 },
+    { SIM, "--json", NULL, offsetof(run_options, json) },
+    { BOTH, "--checked", NULL, offsetof(run_options, checked) },
+    { BOTH, "--stats", NULL, offsetof(run_options, stats) },
+    { BOTH, "--verbose", NULL, offsetof(run_options, verbose) },
+    { BOTH, "-v", NULL, offsetof(run_options, verbose) },
+    { BOTH, "--help", NULL, offsetof(run_options, help) },
+    { BOTH, "-h", NULL, offsetof(run_options, help) },
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
 /* "--name=value" and "-n4" are one argument; then *value is within it. */
-static const option *option_find(char *argument, char **value)
+static const option *option_find(unsigned command, char *argument, char **value)
 {
     *value = NULL;
     size_t name_len = strcspn(argument, "=");
     for (size_t i = 0; i < OPTIONS; i++) {
         const option *o = &options[i];
         size_t len = strlen(o->name);
+        if ((o->commands & command) == 0)
+            continue;
         if (strcmp(argument, o->name) == 0)
             return o;
         if (len == name_len && argument[1] == '-' && strncmp(argument, o->name, len) == 0) {
@@ -148,9 +190,11 @@ static const option *option_find(char *argument, char **value)
 static bool unknown(parser *p)
 {
     const char *words[OPTIONS + 1];
+    size_t count = 0;
     for (size_t i = 0; i < OPTIONS; i++)
-        words[i] = options[i].name;
-    words[OPTIONS] = NULL;
+        if ((options[i].commands & p->command) != 0)
+            words[count++] = options[i].name;
+    words[count] = NULL;
     p->problem->unknown = *p->at;
     p->problem->nearest = pen_nearest(*p->at, words);
     return false;
@@ -159,7 +203,7 @@ static bool unknown(parser *p)
 static bool option_parse(parser *p)
 {
     char *value;
-    const option *found = option_find(*p->at, &value);
+    const option *found = option_find(p->command, *p->at, &value);
     if (found == NULL)
         return unknown(p);
     p->at++;
@@ -175,10 +219,11 @@ static bool option_parse(parser *p)
     return found->take(p, found->name, value);
 }
 
-void run_option_print_names(FILE *out)
+void run_option_print_names(FILE *out, bool is_sim)
 {
     for (size_t i = 0; i < OPTIONS; i++)
-        fprintf(out, "%s\n", options[i].name);
+        if ((options[i].commands & (is_sim ? SIM : RUN)) != 0)
+            fprintf(out, "%s\n", options[i].name);
 }
 
 bool run_option_takes_value(const char *word)
@@ -190,12 +235,11 @@ bool run_option_takes_value(const char *word)
     return false;
 }
 
-bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
-                       void *ctx, run_problem *problem)
+static bool parse(parser p)
 {
+    run_options *out = p.out;
     *out = (run_options){ .ranks = 0 };
-    *problem = (run_problem){ .unknown = NULL };
-    parser p = { arguments, out, set, ctx, problem };
+    *p.problem = (run_problem){ .unknown = NULL };
     while (*p.at != NULL && (*p.at)[0] == '-' && (*p.at)[1] != '\0') {
         if (strcmp(*p.at, "--") == 0) {
             p.at++;
@@ -216,4 +260,16 @@ bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx
     if (*out->argv == NULL)
         return complain(&p, "which program? give it after the options%s%s", "", "");
     return true;
+}
+
+bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
+                       void *ctx, run_problem *problem)
+{
+    return parse((parser){ arguments, RUN, out, set, ctx, problem });
+}
+
+bool run_options_parse_sim(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
+                           void *ctx, run_problem *problem)
+{
+    return parse((parser){ arguments, SIM, out, set, ctx, problem });
 }

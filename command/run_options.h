@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_options.h: the command line of `penstock run`, taken apart. Pure: what is wrong with it is a
- * text for the caller to print. */
+/* run_options.h: the command lines of `penstock run` and `penstock sim`, taken apart. Pure: what is
+ * wrong with them is a text for the caller to print. */
 #ifndef PEN_COMMAND_RUN_OPTIONS_H
 #define PEN_COMMAND_RUN_OPTIONS_H
 
@@ -16,6 +16,10 @@ typedef struct run_options {
     const char *trace;      /* file; NULL: not given */
     char *hosts, *hostfile; /* words of argv; NULL: not given */
     bool local;
+    /* `penstock sim`; NULL, 0: not given */
+    const char *machine, *topology, *placement;
+    uint32_t per_node;
+    bool json;
     char **argv; /* program and arguments, NULL-terminated */
 } run_options;
 
@@ -29,8 +33,12 @@ typedef struct run_problem {
 bool run_options_parse(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
                        void *ctx, run_problem *problem);
 
+/* Takes the command line of `penstock sim` apart in the same way. */
+bool run_options_parse_sim(char **arguments, run_options *out, void (*set)(void *ctx, char *entry),
+                           void *ctx, run_problem *problem);
+
 /* Prints the name of every option, a line each, for completions. */
-void run_option_print_names(FILE *out);
+void run_option_print_names(FILE *out, bool is_sim);
 
 /* Whether the word is an option that a value follows. */
 bool run_option_takes_value(const char *word);

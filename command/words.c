@@ -65,7 +65,9 @@ static bool print_values(const char *option)
 static void print_options(const char *name)
 {
     if (is(name, "run")) {
-        run_option_print_names(stdout);
+        run_option_print_names(stdout, false);
+    } else if (is(name, "sim")) {
+        run_option_print_names(stdout, true);
     } else if (is(name, "perf")) {
         perf_option_print_words(stdout);
     } else if (is(name, "info")) {

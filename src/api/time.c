@@ -12,6 +12,7 @@
 #include "os/os.h"
 #include "os/turns.h"
 #include "progress/progress.h"
+#include "virtual/net.h"
 #include "virtual/virtual.h"
 
 #include <errno.h>

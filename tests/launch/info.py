@@ -118,7 +118,7 @@ class Info(LaunchTest):
         return said.decode()
 
     def test_completions_offer_what_help_lists(self):
-        for name in "run", "perf", "info":
+        for name in "run", "sim", "perf", "info":
             listed = set(re.findall(r"(?m)^  (--?[a-z]+)", penstock("help", name).out)) - {"--"}
             self.assertLessEqual(listed, set(penstock("words", name).out.split()), name)
         commands = re.findall(r"(?m)^  (\w+)  +\w", penstock("help").out)
@@ -172,8 +172,8 @@ class Info(LaunchTest):
     def test_manual_names_every_option_and_status(self):
         with open(os.path.join(support.SOURCE, "docs", "man", "penstock.1"), encoding="utf-8") as f:
             manual = f.read()
-        for option in re.findall(r"--?([a-z]+)", penstock("help", "run").out + penstock("help", "perf").out
-                                 + penstock("help", "info").out):
+        texts = [penstock("help", name).out for name in ("run", "sim", "perf", "info")]
+        for option in re.findall(r"--?([a-z]+)", "".join(texts)):
             self.assertRegex(manual, rf"Fl {option}\b")
         for status in ("124", "126", "127", "2", "1"):
             self.assertIn(f".It {status}\n", manual)
