@@ -205,9 +205,8 @@ int command_help(char **arguments)
     if (arguments[0] != NULL) {
         about = command_find(arguments[0]);
         if (about == NULL || about->usage == NULL) {
-            const char *words[] = {
-                "run", "sim", "perf", "info", "jobs", "top", "why", "trace", "help", NULL
-            };
+            const char *words[] = { "run", "sim", "perf",  "info", "jobs",
+                                    "top", "why", "trace", "help", NULL };
             return command_unknown("penstock", "command", arguments[0],
                                    pen_nearest(arguments[0], words));
         }
