@@ -64,6 +64,8 @@ static uint64_t read_ns(void)
     return pen_virtual_now_ns(&view);
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library's names */
+
 /* ---- clocks ---------------------------------------------------------------------------------- */
 
 EXPORTED int clock_gettime(clockid_t clock, struct timespec *out)
@@ -131,3 +133,5 @@ EXPORTED int sched_yield(void)
     pen_virtual_sleep(&view, pen_virtual_net_machine(&view.net)->poll_empty);
     return 0;
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
