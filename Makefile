@@ -13,7 +13,7 @@ R       = build/release
 export JOBS
 
 .PHONY: help run test test-long sim fuzz bench bench-check bench-peers papers-extoll \
-        papers-extoll-check build install uninstall format reference docs check clean \
+        papers-extoll-check papers-portals papers-portals-check build install uninstall format reference docs check clean \
         distclean deps deps-test deps-bench configure
 
 help:
@@ -27,6 +27,8 @@ help:
 	@echo 'make bench-check    the same, and fail if an operation costs more than its limit'
 	@echo 'make bench-peers    the same, and compare with MPI, UCX and libfabric in the same run'
 	@echo 'make papers-extoll  experiments of papers, to docs/results/papers (PAPERS_RANKS=1024: an hour)'
+	@echo 'make papers-portals experiments of the paper on Portals, to docs/results/papers; minutes on a quiet machine'
+	@echo 'make papers-portals-check  the same, and fail where an acceptance value is missed'
 	@echo 'make papers-extoll-check  the same, and fail where an acceptance value is missed'
 	@echo 'make build          build what is installed, in $(R)'
 	@echo 'make install        install to PREFIX=$(PREFIX) under DESTDIR='
@@ -99,6 +101,11 @@ PAPERS_RANKS ?= 1024
 papers-extoll papers-extoll-check: configure deps-bench
 	@cmake --build $(R) -j $(JOBS) --target papers
 	@build/venv/bin/python bench/papers/run.py $(R) --ranks $(PAPERS_RANKS) --resume \
+		$(if $(filter %-check,$@),--reuse --check,--docs docs/results/papers) $(ARGS)
+
+papers-portals papers-portals-check: configure deps-bench
+	@cmake --build $(R) -j $(JOBS) --target papers
+	@build/venv/bin/python bench/papers/run.py $(R) --only portals \
 		$(if $(filter %-check,$@),--reuse --check,--docs docs/results/papers) $(ARGS)
 
 format: deps-test

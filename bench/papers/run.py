@@ -3,8 +3,9 @@
 """run.py BUILD [--check] [--reuse] [--resume] [--ranks N] [--only DRIVER] [--jobs N] [--quick]
     [--docs FOLDER]
 
-Plays the experiments of papers: credits among simulated ranks (credits.py) and programs over the
-software EXTOLL card in real time (realtime.py). Results go to BUILD/papers/<driver>-<ranks>.json;
+Plays the experiments of papers: credits among simulated ranks (credits.py), programs over the
+software EXTOLL card in real time (realtime.py), and over the software Portals card (portals.py).
+Without --only it plays the first two. Results go to BUILD/papers/<driver>-<ranks>.json;
 with --docs, tables and plots go there, too. --check prints every acceptance value, what was expected
 and what came, and ends with status 1 if one is missed; a piece that is not there is missed, too.
 --reuse
@@ -24,16 +25,18 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 sys.path.insert(0, os.path.join(SOURCE, "bench"))
 
 import credits as credit_figures  # noqa: E402
+import portals  # noqa: E402
 import realtime  # noqa: E402
 import report  # noqa: E402
 
-DRIVERS = {driver.NAME: driver for driver in (credit_figures, realtime)}
+DRIVERS = {driver.NAME: driver for driver in (credit_figures, realtime, portals)}
+EXTOLL = (credit_figures.NAME, realtime.NAME)
 
 
 def write_docs(driver, results, folder):
     stem = os.path.join(folder, f"{driver.NAME}-{results['ranks']}")
     lines = [f"# {driver.NAME}, {results['ranks']} ranks", "",
-             "Written by `make papers-extoll`; README.md says what it is.", ""]
+             f"Written by `make papers-{'extoll' if driver.NAME in EXTOLL else driver.NAME}`; README.md says what it is.", ""]
     pyplot = report.import_pyplot()
     if pyplot:
         for name, figure in driver.plots(results, pyplot).items():
@@ -89,7 +92,7 @@ def main():
     parser.add_argument("--docs")
     args = parser.parse_args()
     missed = 0
-    for name in [args.only] if args.only else DRIVERS:
+    for name in [args.only] if args.only else EXTOLL:
         driver = DRIVERS[name]
         results = play(driver, args)
         if args.docs:

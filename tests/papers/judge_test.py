@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path[:0] = [os.path.join(ROOT, "bench", "papers")]
 
 import credits as figures  # noqa: E402
+import portals  # noqa: E402
 import realtime  # noqa: E402
 from judge import Check, missing  # noqa: E402
 
@@ -186,23 +187,74 @@ def spoil_both(results):
             results[f"random sectioned {count} {shape}"] = {"gups": 0.8}
 
 
-def judge_realtime():
-    def missed_of(results):
-        return [check.name for check in realtime.checks(results) if not check.accepted]
+# ---- Portals ----------------------------------------------------------------------------------------
 
-    wrong = [f"accepted values are missed: {name}" for name in missed_of(ideal_realtime())]
-    faults = (*REALTIME_FAULTS, *random_faults(),
-              ("RandomAccess: coalesced by sectioned, at the best", spoil_both))
-    for name, spoil in faults:
-        results = ideal_realtime()
+
+def ideal_portals():
+    short = {str(1 << i): 7.0 + (portals.STEP_US if i > 4 else 0) for i in range(19)}
+    flood = dict.fromkeys(short, portals.BANDWIDTH * 0.98e-6)
+    results = {"ranks": 2, "cores": 2, "missing": {}, "turns": 1, "load": 0.0}
+    for name in ("raw", "portals", "mpi"):
+        for kind in portals.KINDS:
+            results[f"{name} {kind}"] = dict(flood if kind == "flood" else short)
+            results[f"{name} {kind} free"] = dict(flood if kind == "flood" else short)
+    for local in portals.LOCALS:
+        results[f"local {local}"] = dict.fromkeys(short, 103.5 if local == "temporary" else 100.0)
+    results["local temporary"]["8192"] = 108.5
+    for policy in portals.POLICIES:
+        results[f"exchange {policy} 2"] = {"1024": 1.0}
+    for count in portals.STENCIL_RANKS:
+        results[f"stencil {count}"] = {"all": [10000, 100], "tight": [1000, 100, 6, 7]}
+    return results
+
+
+PORTALS_FAULTS = (
+    ("Fig. 2: put of 16 bytes by put of 1", put(9.0, "portals put", "16")),
+    ("Fig. 2: step", put(7.1, "portals put", "32")),
+    ("Fig. 2: step", put(9.0, "portals put", "32")),
+    ("Fig. 2: put of 8 bytes, conduit by raw", put(6.0, "raw put", "8")),
+    ("no cost model: put of 8 bytes", put(6.0, "raw put free", "8")),
+    ("Fig. 3: flood of 4096 bytes", put(2000.0, "raw flood", "4096")),
+    ("Fig. 3: flood of 262144 bytes", put(2000.0, "raw flood", "262144")),
+    ("Fig. 3: flood of 256 KiB", put(900.0, "portals flood", "262144")),
+    ("Fig. 3, no cost model", put(2000.0, "mpi flood", "4096")),
+    ("Fig. 4: Medium round trip of 8 bytes", put(3.0, "raw trip", "8")),
+    ("Fig. 4: Medium round trip of 512 bytes", put(5.0, "raw trip", "512")),
+    ("no cost model: Medium", put(5.0, "raw trip free", "8")),
+    ("Fig. 3, no cost model", take("mpi flood")),
+    ("Fig. 5: firehose over temporary, 256 KiB", put(101.0, "local temporary", "262144")),
+    ("Fig. 5: firehose over temporary, 8 KiB", put(104.0, "local temporary", "8192")),
+    ("Fig. 5: firehose over temporary, at the worst", put(98.0, "local temporary", "64")),
+    ("2 ranks, exchange: loan", put({"1024": 1.5}, "exchange loan 2")),
+    ("2 ranks, exchange: disable", put({"1024": 5.0}, "exchange disable 2")),
+)
+
+
+def portals_faults():
+    yield from PORTALS_FAULTS
+    for count in portals.STENCIL_RANKS:
+        yield f"loans, {count} ranks: ticks", put(110, f"stencil {count}", "tight", 1)
+        yield f"loans, {count} ranks: steps", put(20, f"stencil {count}", "tight", 3)
+    for count in (64, 1024):
+        yield f"loans, {count} ranks: slots", put(3000, f"stencil {count}", "tight", 0)
+
+
+def judge_driver(driver, ideal_of, faults_of):
+    """Whether a driver accepts what is ideal, and misses each value that is spoilt."""
+    def missed_of(results):
+        return [check.name for check in driver.checks(results) if not check.accepted]
+
+    wrong = [f"accepted values are missed: {name}" for name in missed_of(ideal_of())]
+    for name, spoil in faults_of:
+        results = ideal_of()
         spoil(results)
         if not any(found.startswith(name) for found in missed_of(results)):
             wrong.append(f"spoilt, and accepted: {name}")
-    nothing = realtime.checks({"ranks": 2, "cores": 4, "missing": {}})
+    nothing = driver.checks({"ranks": 2, "cores": 4, "missing": {}})
     wrong += [f"accepted without anything: {check.name}" for check in nothing if check.accepted]
     wrong += [f"never spoilt: {check.name}" for check in nothing
-              if not any(check.name.startswith(name) for name, _ in faults)]
-    return len(faults), wrong
+              if not any(check.name.startswith(name) for name, _ in faults_of)]
+    return len(faults_of), wrong
 
 
 def main():
@@ -220,9 +272,13 @@ def main():
               if not any(name.startswith(one.split(", 12")[0]) for one in reached)]
     if missing("x", "gone").accepted or Check("x", 1, 2, 3).accepted or not Check("x", 1, 2, 2).accepted:
         wrong.append("a check is judged wrongly")
-    in_real_time, more = judge_realtime()
-    count += in_real_time
-    wrong += more
+    in_real_time = (*REALTIME_FAULTS, *random_faults(),
+                    ("RandomAccess: coalesced by sectioned, at the best", spoil_both))
+    for driver, ideal_of, faults_of in ((realtime, ideal_realtime, in_real_time),
+                                        (portals, ideal_portals, tuple(portals_faults()))):
+        more, found = judge_driver(driver, ideal_of, faults_of)
+        count += more
+        wrong += found
     for line in wrong:
         print(line)
     print(f"{count} faults, {len(wrong)} wrong")

@@ -147,6 +147,17 @@ static void peers_that_owe_something_are_woken(void **state)
     assert_int_equal(fake.wakes[0] + fake.wakes[1], 0);
 }
 
+static void a_rank_keeps_awake_while_its_card_works(void **state)
+{
+    (void)state;
+    portals_link link;
+    link_init(&link);
+    assert_true(portals_due.due_ns(&link.base) == UINT64_MAX);
+    fake.moved = 3; /* a part of a message, which is no event */
+    assert_true(portals_due.due_ns(&link.base) == 0);
+    assert_true(portals_due.due_ns(&link.base) == UINT64_MAX);
+}
+
 static ptl_event_t arrival(void)
 {
     return (ptl_event_t){ .type = PTL_EVENT_PUT,
@@ -234,6 +245,7 @@ int main(void)
         cmocka_unit_test(each_region_has_a_key_of_its_own),
         cmocka_unit_test(a_peer_whose_operation_fails_is_lost_once),
         cmocka_unit_test(peers_that_owe_something_are_woken),
+        cmocka_unit_test(a_rank_keeps_awake_while_its_card_works),
         cmocka_unit_test(a_frame_is_delivered_when_its_lane_is_asked_for),
         cmocka_unit_test(a_message_that_contradicts_itself_ends_the_job),
         cmocka_unit_test(a_block_is_used_again_when_it_is_unlinked_and_empty),

@@ -57,7 +57,8 @@ enum {
     PORTALS_KINDS = PEN_LANES + 1,
     PORTALS_DATA = PEN_LANES + 1, /* index of the portal for the payload of Longs */
     PORTALS_COUNT,
-    PORTALS_DATA_MAX = 64, /* payloads for a peer that it has not handled */
+    PORTALS_QUEUES = PEN_LANES + 2, /* queues of lanes, of payloads, and of what has ended */
+    PORTALS_DATA_MAX = 64,          /* payloads for a peer that it has not handled */
 };
 _Static_assert(PORTALS_LONGEST % PORTALS_ALIGN == 0, "frames in a block stay aligned");
 
@@ -156,6 +157,7 @@ typedef struct portals_link {
     portals_peer *peer;
     bool has_interface, fenced, has_lost_events;
     bool owes_notes;         /* some peer has to know which payloads have landed */
+    uint64_t moved;          /* packets of the card when a waiting thread asked last */
     pen_lanes held;          /* headers of Longs whose payload has not landed */
     _Atomic uint32_t always; /* 1 */
     portals_block *blocks;
@@ -196,6 +198,9 @@ size_t portals_device_len(pen_peer peers);
 pen_status portals_device_open(const pen_host *host, const portals_device_config *settings,
                                pen_peer self, pen_peer peers, portals_device **out);
 void portals_device_close(portals_device *device);
+
+/* Packets that the card has sent and received. */
+uint64_t portals_device_moved(portals_device *device);
 
 /* Calls of the interface by this thread go to this card; NULL: to the card of the process. */
 void portals_device_use(portals_device *device);
@@ -242,8 +247,12 @@ int portals_behind_add(portals_link *link, pen_region *region);
  * false if the peer has not handled enough of those before. Lock: post. */
 bool portals_data_next(portals_link *link, pen_peer to, uint32_t *number);
 
-/* Handles payloads that have landed, and notes; returns how many. */
-unsigned portals_hear_data(portals_link *link);
+/* Handles an event of a payload that has landed, or of a note. */
+void portals_hear_data(portals_link *link, const ptl_event_t *event);
+
+/* Sends notes to the peers from which many payloads have landed. A note that finds no room is sent
+ * by a later poll. */
+void portals_send_notes(portals_link *link);
 
 /* Returns whether the peer's payloads up to this number have landed. */
 bool portals_may_deliver(portals_link *link, pen_peer from, uint32_t number);
@@ -281,8 +290,8 @@ void portals_local_end(portals_link *link, portals_token *token);
 /* Fits the lanes' portals with their queues and blocks. Returns a result of the interface. */
 int portals_receive_open(portals_link *link);
 
-/* Delivers frames of the lane, at most `budget`; returns how many events it handled. */
-unsigned portals_receive(portals_link *link, pen_lane lane, unsigned budget);
+/* Handles an event of the lane's queue: delivers a frame, or makes room for more. */
+void portals_receive(portals_link *link, pen_lane lane, const ptl_event_t *event);
 
 /* Returns whether the event comes from the peer's process. */
 bool portals_is_from(const portals_link *link, pen_peer peer, const ptl_event_t *event);

@@ -122,8 +122,7 @@ static bool hear(portals_link *link, const ptl_event_t *event)
     return is_new;
 }
 
-/* Tells the peers from which many puts have landed. What finds no room is told by a later poll. */
-static void send_notes(portals_link *link)
+void portals_send_notes(portals_link *link)
 {
     link->owes_notes = false;
     for (pen_peer i = 0; i < link->peers; i++) {
@@ -144,23 +143,26 @@ static void send_notes(portals_link *link)
     }
 }
 
-unsigned portals_hear_data(portals_link *link)
+void portals_hear_data(portals_link *link, const ptl_event_t *event)
 {
-    unsigned count = 0;
+    if (!hear(link, event))
+        link->has_lost_events = true;
+}
+
+/* Handles all payloads that have landed. */
+static void hear_all(portals_link *link)
+{
     ptl_event_t event;
     for (;;) {
         portals_device_use(link->device);
         int result = PtlEQGet(link->landed, &event);
         portals_device_use(NULL);
         if (result != PTL_OK && result != PTL_EQ_DROPPED)
-            break;
-        if (result == PTL_EQ_DROPPED || !hear(link, &event))
+            return;
+        if (result == PTL_EQ_DROPPED)
             link->has_lost_events = true;
-        count++;
+        portals_hear_data(link, &event);
     }
-    if (link->owes_notes)
-        send_notes(link);
-    return count;
 }
 
 /* ---- frames that wait ------------------------------------------------------------------------ */
@@ -175,7 +177,7 @@ bool portals_may_deliver(portals_link *link, pen_peer from, uint32_t number)
 {
     if (has_landed(link, from, number))
         return true;
-    (void)portals_hear_data(link);
+    hear_all(link);
     return has_landed(link, from, number);
 }
 

@@ -53,4 +53,11 @@ pen_status portals_device_open(const pen_host *host, const portals_device_config
 
 void portals_device_close(portals_device *device) { pen_portals_close(device); }
 
+uint64_t portals_device_moved(portals_device *device)
+{
+    pen_portals_counts counts;
+    pen_portals_count(device, &counts);
+    return counts.packets_sent + counts.packets_received;
+}
+
 void portals_device_use(portals_device *device) { pen_portals_use(device); }

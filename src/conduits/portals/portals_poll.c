@@ -62,23 +62,6 @@ static void handle(portals_link *link, const ptl_event_t *event)
         end_op(link, token, event->type);
 }
 
-static unsigned handle_ended(portals_link *link)
-{
-    unsigned count = 0;
-    for (;;) {
-        ptl_event_t event;
-        portals_device_use(link->device);
-        int result = PtlEQGet(link->ended, &event);
-        portals_device_use(NULL);
-        if (result != PTL_OK && result != PTL_EQ_DROPPED)
-            return count;
-        if (result == PTL_EQ_DROPPED)
-            link->has_lost_events = true;
-        handle(link, &event);
-        count++;
-    }
-}
-
 static void tell_lost(portals_link *link)
 {
     const pen_host *host = link->base.host;
@@ -123,28 +106,87 @@ static uint32_t pending(portals_link *link)
     return count;
 }
 
+/* The queues that a poll looks at. Those of lanes come last. */
+typedef struct queues {
+    ptl_handle_eq_t queue[PORTALS_QUEUES];
+    pen_lane lane[PORTALS_QUEUES];
+    unsigned count;
+} queues;
+
+enum { ENDED, LANDED, FIRST_LANE };
+
+static void choose_queues(const portals_link *link, unsigned lanes, queues *out)
+{
+    out->queue[ENDED] = link->ended;
+    out->queue[LANDED] = link->landed;
+    out->count = FIRST_LANE;
+    for (unsigned lane = PEN_LANES; lane-- > 0;) {
+        if ((lanes & PEN_LANE_BIT(lane)) == 0)
+            continue;
+        out->queue[out->count] = link->arrived[lane];
+        out->lane[out->count++] = (pen_lane)lane;
+    }
+}
+
+/* Handles events until there are none, or until enough frames have come: then those of lanes are
+ * left where they are. One call looks at all queues, because each call makes the card look at its
+ * peers. Returns the number of events, and of those of lanes. */
+static unsigned handle_events(portals_link *link, queues *from, unsigned budget,
+                              unsigned *delivered)
+{
+    unsigned count = 0;
+    for (;; count++) {
+        ptl_event_t event;
+        unsigned which = 0;
+        const unsigned size = *delivered < budget ? from->count : FIRST_LANE;
+        portals_device_use(link->device);
+        int result = PtlEQPoll(from->queue, size, 0, &event, &which);
+        portals_device_use(NULL);
+        if (result != PTL_OK && result != PTL_EQ_DROPPED)
+            return count;
+        if (result == PTL_EQ_DROPPED)
+            link->has_lost_events = true;
+        if (which == ENDED) {
+            handle(link, &event);
+        } else if (which == LANDED) {
+            portals_hear_data(link, &event);
+        } else {
+            portals_receive(link, from->lane[which], &event);
+            ++*delivered;
+        }
+    }
+}
+
 unsigned portals_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     portals_link *link = portals_of(base);
-    unsigned count = handle_ended(link) + portals_hear_data(link), delivered = 0;
-    for (unsigned lane = PEN_LANES; lane-- > 0;) /* CONTROL, then REPLY: they free what is held */
-        if ((lanes & PEN_LANE_BIT(lane)) != 0 && delivered < budget)
-            delivered += portals_receive(link, (pen_lane)lane, budget - delivered);
+    queues from;
+    unsigned delivered = 0;
+    choose_queues(link, lanes, &from);
+    unsigned count = handle_events(link, &from, budget, &delivered);
     if (link->held.total != 0 && delivered < budget)
-        delivered += portals_deliver_held(link, lanes, budget - delivered);
+        count += portals_deliver_held(link, lanes, budget - delivered);
+    if (link->owes_notes)
+        portals_send_notes(link);
     if (link->policy == PORTALS_DISABLE)
         portals_resend(link);
     tell_lost(link);
-    count += delivered;
     if (count == 0 && pending(link) != 0)
         wake_pending(link);
     return count;
 }
 
+/* While the card moves parts of long messages, which cause no events, the rank keeps awake. */
 static uint64_t due_ns(pen_link *base)
 {
+    portals_link *link = portals_of(base);
     const pen_host *host = base->host;
-    return pending(portals_of(base)) == 0 ? UINT64_MAX : host->now_ns(host->ctx) + NAP_NS;
+    const uint64_t moved = portals_device_moved(link->device);
+    if (moved != link->moved) {
+        link->moved = moved;
+        return 0;
+    }
+    return pending(link) == 0 ? UINT64_MAX : host->now_ns(host->ctx) + NAP_NS;
 }
 
 const pen_due_ops portals_due = { .due_ns = due_ns };

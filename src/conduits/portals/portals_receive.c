@@ -126,28 +126,15 @@ static void enable(portals_link *link, pen_lane lane)
         link->has_lost_events = true;
 }
 
-unsigned portals_receive(portals_link *link, pen_lane lane, unsigned budget)
+void portals_receive(portals_link *link, pen_lane lane, const ptl_event_t *event)
 {
-    unsigned count = 0;
-    while (count < budget) {
-        ptl_event_t event;
-        portals_device_use(link->device);
-        int result = PtlEQGet(link->arrived[lane], &event);
-        portals_device_use(NULL);
-        if (result != PTL_OK && result != PTL_EQ_DROPPED)
-            break;
-        if (result == PTL_EQ_DROPPED)
-            link->has_lost_events = true;
-        if (event.type == PTL_EVENT_PT_DISABLED) {
-            enable(link, lane);
-        } else if (event.type == PTL_EVENT_PUT) {
-            deliver(link, lane, &event);
-        } else if (event.type == PTL_EVENT_AUTO_UNLINK) {
-            portals_block *block = event.user_ptr;
-            block->is_unlinked = true;
-            append_if_empty(link, block);
-        }
-        count++;
+    if (event->type == PTL_EVENT_PT_DISABLED) {
+        enable(link, lane);
+    } else if (event->type == PTL_EVENT_PUT) {
+        deliver(link, lane, event);
+    } else if (event->type == PTL_EVENT_AUTO_UNLINK) {
+        portals_block *block = event->user_ptr;
+        block->is_unlinked = true;
+        append_if_empty(link, block);
     }
-    return count;
 }
