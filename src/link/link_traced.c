@@ -219,6 +219,7 @@ static void wrap(traced *link, pen_link *inner)
     link->pass.base = (pen_link){
         .ops = &traced_ops,
         .rma = inner->rma != NULL ? &pen_passing_rma : NULL,
+        .amo = inner->amo != NULL ? &pen_passing_amo : NULL,
         .zcopy = inner->zcopy != NULL ? &traced_zcopy : NULL,
         .wait = inner->wait != NULL ? &pen_passing_wait : NULL,
         .due = inner->due != NULL ? &traced_due : NULL,

@@ -187,7 +187,9 @@ static pen_status compare_clocks(pen_timeline *t, bool *known)
 /* By the clocks of the day, which people set. */
 static double wall_offset_ns(const pen_timeline_host *host, const pen_timeline_host *first)
 {
-    return -(double)(int64_t)(host->wall_ns - first->wall_ns);
+    const double most_ns = 1e17; /* as in timeline.c */
+    double offset_ns = -(double)(int64_t)(host->wall_ns - first->wall_ns);
+    return offset_ns > -most_ns && offset_ns < most_ns ? offset_ns : 0;
 }
 
 pen_status pen_timeline_align(pen_timeline *t)
