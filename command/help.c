@@ -126,7 +126,9 @@ static const char why_text[] =
     "says the same. A rank that has not polled for a second counts as not polling.\n";
 
 static const char trace_text[] =
-    "  FILE                  a trace that `penstock run --trace=FILE` has written\n"
+    "  FILE ...              a trace that `penstock run --trace=FILE` has written: of a job on "
+    "several\n"
+    "                        hosts FILE.0, FILE.1 and so on\n"
     "  --html                print a page with plots, for a browser\n"
     "  --perfetto            print a file that Perfetto's viewer opens (ui.perfetto.dev)\n"
     "  --csv                 print a line for each event\n"
@@ -152,7 +154,7 @@ const command command_table[] = {
       "show what each rank of a job does, again and again", top_text },
     { "why", command_why, "why [JOB] [--no-stack]", "explain why a job does not go on", why_text },
     { "trace", command_trace,
-      "trace FILE [--html|--perfetto|--csv] [--between T1 T2] [--rank LIST]",
+      "trace FILE ... [--html|--perfetto|--csv] [--between T1 T2] [--rank LIST]",
       "show what a job did that was started with --trace", trace_text },
     { "agent", command_agent, NULL, NULL, NULL }, /* `penstock run` starts it on other hosts */
     { "words", command_words, NULL, NULL, NULL }, /* for completions of shells */

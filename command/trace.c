@@ -22,8 +22,12 @@ const char *const trace_options[] = { "--html", "--perfetto", "--csv", "--betwee
 
 typedef enum form { FORM_TEXT, FORM_HTML, FORM_PERFETTO, FORM_CSV } form;
 
+enum { FILES_MAX = 4096 };
+
 typedef struct wishes {
     trace_view view;
+    const char *files[FILES_MAX];
+    size_t file_count;
     form form;
     bool has_limits;
     double from_s, to_s;
@@ -151,12 +155,13 @@ static bool is_form(const char *word, form *out)
 
 static int take_file(pen_log *log, const char *word, wishes *out)
 {
-    if (out->view.file != NULL) {
-        pen_log_error(log, "one trace is enough: %s is the second (see `penstock help trace`)",
-                      word);
+    if (out->file_count == FILES_MAX) {
+        pen_log_error(log, "too many files: a job has at most %d hosts", FILES_MAX);
         return COMMAND_USAGE;
     }
-    out->view.file = word;
+    if (out->file_count == 0)
+        out->view.file = word;
+    out->files[out->file_count++] = word;
     return 0;
 }
 
@@ -193,7 +198,7 @@ static bool print(const pen_timeline *timeline, const wishes *wanted)
 static int show(pen_log *log, const wishes *wanted)
 {
     pen_timeline timeline;
-    if (pen_timeline_read(log, wanted->view.file, &timeline) != PEN_OK)
+    if (pen_timeline_read(log, wanted->files, wanted->file_count, &timeline) != PEN_OK)
         return 1;
     if (wanted->has_limits)
         pen_timeline_cut(&timeline, (int64_t)(1e9 * wanted->from_s), (int64_t)(1e9 * wanted->to_s));
@@ -212,7 +217,7 @@ static int show(pen_log *log, const wishes *wanted)
 int command_trace(char **arguments)
 {
     pen_log log;
-    wishes wanted = { .form = FORM_TEXT };
+    static wishes wanted; /* it is large */
     pen_log_init(&log, "trace");
     for (char **at = arguments; *at != NULL; at++) {
         if (strcmp(*at, "--help") == 0 || strcmp(*at, "-h") == 0)

@@ -9,14 +9,26 @@
 #include "os/os.h"
 #include "trace/collect.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <unistd.h>
+
+/* Each host of a job on several has a file of its own. */
+static int create(pen_supervisor *s, const char *path)
+{
+    char name[PATH_MAX];
+    if (s->page->host_count == 1)
+        return pen_trace_create(&s->log, path);
+    (void)snprintf(name, sizeof name, "%s.%u", path, s->page->host_i);
+    return pen_trace_create(&s->log, name);
+}
 
 pen_status pen_super_trace_open(pen_supervisor *s, const char *path)
 {
     const pen_host_page *page = s->page;
     if (page->trace_len == 0)
         return PEN_OK;
-    int fd = pen_trace_create(&s->log, path);
+    int fd = create(s, path);
     if (fd < 0)
         return PEN_ERR_ARGUMENT;
     const char *call = pen_super_keep(s, "fcntl", fd, &s->trace_fd);

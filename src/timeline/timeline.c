@@ -301,45 +301,81 @@ static int read_all(int fd, char *bytes, size_t room, size_t *len)
     return 0;
 }
 
-/* Reads a whole file, so that its later changes cannot hurt. Returns an errno. */
-static int slurp(const char *path, char **bytes, size_t *len)
+/* Bytes of one or several files. */
+typedef struct pile {
+    char *bytes;
+    size_t len;
+} pile;
+
+/* Reads a whole file behind the pile, so that its later changes cannot hurt. Returns an errno. */
+static int slurp(const char *path, pile *to)
 {
     struct stat file;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno;
     int error = fstat(fd, &file) != 0 ? errno : 0;
-    size_t room = error == 0 && file.st_size > 0 ? (size_t)file.st_size : 0;
-    *bytes = error == 0 ? malloc(room + 1) : NULL;
-    if (error == 0 && *bytes == NULL)
+    size_t room = error == 0 && file.st_size > 0 ? (size_t)file.st_size : 0, len = 0;
+    char *more = error == 0 ? realloc(to->bytes, to->len + room + 1) : NULL;
+    if (error == 0 && more == NULL)
         error = ENOMEM;
-    if (error == 0)
-        error = read_all(fd, *bytes, room, len);
+    if (error == 0) {
+        to->bytes = more;
+        error = read_all(fd, more + to->len, room, &len);
+        to->len += len;
+    }
     close(fd);
     return error;
 }
 
-pen_status pen_timeline_read(pen_log *log, const char *path, pen_timeline *out)
+/* Takes the head off a further file, which begins at `begin`. Returns false if it belongs to a job
+ * of a different size. */
+static bool join(pile *all, size_t begin)
 {
-    char *bytes = NULL;
-    size_t len = 0;
-    const char *why;
-    int error = slurp(path, &bytes, &len);
-    if (error != 0) {
-        pen_log_error(log,
-                      "cannot read the trace %s: %s; give a file that `penstock run --trace` "
-                      "has written",
-                      path, strerror(error));
-        free(bytes);
-        return PEN_ERR_SYSTEM;
+    const size_t head_len = sizeof(pen_trace_head);
+    if (all->len - begin < head_len || memcmp(all->bytes, all->bytes + begin, head_len) != 0)
+        return false;
+    memmove(all->bytes + begin, all->bytes + begin + head_len, all->len - begin - head_len);
+    all->len -= head_len;
+    return true;
+}
+
+static pen_status slurp_all(pen_log *log, const char *const *paths, size_t count, pile *all)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t begin = all->len;
+        int error = slurp(paths[i], all);
+        if (error != 0) {
+            pen_log_error(log,
+                          "cannot read the trace %s: %s; give a file that `penstock run --trace` "
+                          "has written",
+                          paths[i], strerror(error));
+            return PEN_ERR_SYSTEM;
+        }
+        if (i > 0 && !join(all, begin)) {
+            pen_log_error(log, "%s is not a trace of the same job as %s; give the files of one job",
+                          paths[i], paths[0]);
+            return PEN_ERR_ARGUMENT;
+        }
     }
-    pen_status status = pen_timeline_parse(bytes, len, out, &why);
-    free(bytes);
-    if (status != PEN_OK)
-        pen_log_error(log,
-                      "cannot read the trace %s: %s; give a file that `penstock run --trace` "
-                      "of this version has written",
-                      path, why);
+    return PEN_OK;
+}
+
+pen_status pen_timeline_read(pen_log *log, const char *const *paths, size_t count,
+                             pen_timeline *out)
+{
+    pile all = { .len = 0 };
+    const char *why;
+    pen_status status = slurp_all(log, paths, count, &all);
+    if (status == PEN_OK) {
+        status = pen_timeline_parse(all.bytes, all.len, out, &why);
+        if (status != PEN_OK)
+            pen_log_error(log,
+                          "cannot read the trace %s: %s; give a file that `penstock run --trace` of "
+                          "this version has written",
+                          paths[0], why);
+    }
+    free(all.bytes);
     return status;
 }
 

@@ -60,8 +60,9 @@ typedef struct pen_timeline {
  * of this version; PEN_ERR_MEMORY. */
 pen_status pen_timeline_parse(const void *bytes, size_t len, pen_timeline *out, const char **why);
 
-/* Reads a file. Failures are logged. */
-pen_status pen_timeline_read(pen_log *log, const char *path, pen_timeline *out);
+/* Reads one file, or the files of a job's hosts, in any order. Failures are logged. */
+pen_status pen_timeline_read(pen_log *log, const char *const *paths, size_t count,
+                             pen_timeline *out);
 
 void pen_timeline_close(pen_timeline *timeline);
 
