@@ -31,21 +31,27 @@ static double share(double part, double whole) { return whole > 0 ? 100 * part /
 
 /* ---- what the trace is ----------------------------------------------------------------------- */
 
+/* How far the host's clock of the day is ahead of the first host's. */
+static double ahead_ns(const pen_timeline *t, const pen_timeline_host *host)
+{
+    return (double)(int64_t)(host->wall_ns - t->hosts[0].wall_ns) + host->offset_ns;
+}
+
 static void print_hosts(const pen_timeline *t)
 {
-    char offset[TRACE_TIME_LEN], error[TRACE_TIME_LEN];
+    char differs[TRACE_TIME_LEN], error[TRACE_TIME_LEN];
     for (uint32_t i = 1; i < t->host_count && i < TOP; i++) {
         const pen_timeline_host *host = &t->hosts[i];
+        double ahead = ahead_ns(t, host);
         if (host->offset_error_ns < 0)
             printf("clock of host %s: set by the clock of the day; the error is not known, because "
                    "no messages went both ways\n",
                    host->name);
         else
-            printf(
-                "clock of host %s: corrected to %s of the first host's (estimated by messages; it "
-                "was %s off)\n",
-                host->name, trace_time(host->offset_error_ns, error),
-                trace_time(host->offset_ns < 0 ? -host->offset_ns : host->offset_ns, offset));
+            printf("clock of host %s: estimated by messages, to +- %s; its clock of the day is %s "
+                   "%s\n",
+                   host->name, trace_time(host->offset_error_ns, error),
+                   trace_time(ahead < 0 ? -ahead : ahead, differs), ahead < 0 ? "behind" : "ahead");
     }
 }
 

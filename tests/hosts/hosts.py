@@ -2,12 +2,14 @@
 """Jobs on four hosts (see network.py) with two ranks each: that they run, that hosts talk by the network
 only, and every way to end. usage: hosts.py BUILD [unittest's options]"""
 
+import csv
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -19,6 +21,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 EXAMPLES = os.path.join(BUILD, "examples")
 STUCK = os.path.join(BUILD, "tests", "launch", "stuck.seq")
+TRACED = os.path.join(BUILD, "tests", "see", "see.traced")
 CONFORMANCE = os.path.join(BUILD, "tests", "conformance")
 HOSTS = 4
 LIMIT_S = 600  # for a job that ends by itself
@@ -361,6 +364,30 @@ class Ending(Case):
                                                   "-o PubkeyAuthentication=no")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"cannot start on host h\d: no agent answered: .*Permission denied")
+
+
+class Traces(Case):
+    def test_hosts_are_put_on_one_clock(self):
+        """Here all hosts have the same clock, so that the offset that is found has to be within its stated error."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "trace")
+            self.good(run(TRACED, options=[f"--trace={file}"]))
+            parts = [f"{file}.{i}" for i in range(HOSTS)]
+            self.assertEqual(sorted(os.listdir(folder)), [os.path.basename(part) for part in parts])
+            text = subprocess.run([PENSTOCK, "trace", *reversed(parts)], capture_output=True, text=True, check=True).stdout
+            self.assertIn(f"{2 * HOSTS} ranks on {HOSTS} hosts", text)
+            rows = subprocess.run([PENSTOCK, "trace", "--csv", *parts], capture_output=True, text=True, check=True).stdout
+            mediums = [row for row in csv.DictReader(rows.splitlines()) if int(row["what"]) & 255 == 200]
+            for kind in ("sent", "handled"):
+                self.assertEqual(sum(row["kind"] == kind for row in mediums), 2 * HOSTS * 500)  # as in traced.c
+            time_of = r"([\d.]+) (ns|us|ms)"
+            clocks = re.findall(rf"clock of host \S+: estimated by messages, to \+- {time_of}; .* is {time_of} ", text)
+            self.assertEqual(len(clocks), HOSTS - 1, text)
+            for error, error_unit, ahead, unit in clocks:
+                ns = {"ns": 1, "us": 1e3, "ms": 1e6}
+                self.assertLess(float(error) * ns[error_unit], 1e8)
+                # The two readings of a clock at the begin of a trace are not at exactly the same time.
+                self.assertLess(float(ahead) * ns[unit], float(error) * ns[error_unit] + 1e5)
 
 
 if __name__ == "__main__":
