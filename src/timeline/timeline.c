@@ -370,10 +370,11 @@ pen_status pen_timeline_read(pen_log *log, const char *const *paths, size_t coun
     if (status == PEN_OK) {
         status = pen_timeline_parse(all.bytes, all.len, out, &why);
         if (status != PEN_OK)
-            pen_log_error(log,
-                          "cannot read the trace %s: %s; give a file that `penstock run --trace` of "
-                          "this version has written",
-                          paths[0], why);
+            pen_log_error(
+                log,
+                "cannot read the trace %s: %s; give a file that `penstock run --trace` of "
+                "this version has written",
+                paths[0], why);
     }
     free(all.bytes);
     return status;

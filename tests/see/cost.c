@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cost.c: prints the nanoseconds of processor time of an operation in rank 0, for cost.py: Shorts one way, round trips,
- * Mediums, puts of 8 bytes. The same program runs with and without a trace. */
+/* cost.c: prints the nanoseconds of processor time of an operation in rank 0, for cost.py: Shorts
+ * one way, round trips, Mediums, puts of 8 bytes. The same program runs with and without a trace.
+ */
 #include <gasnetex.h>
 
 #include <gasnet_coll.h>

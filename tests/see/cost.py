@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a trace costs: runs one program with and without it in turn, and prints the medians and their difference. Fails
+"""Compares the time of operations with and without a trace: runs one program in turn, and prints medians. Fails
 only if a trace costs so much that nobody would use it, since machines of tests are busy."""
 
 import os
