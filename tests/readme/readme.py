@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The documents hold what they promise.
 
-    readme.py commands <source>    every line of the sh blocks of README.md and CONTRIBUTING.md works
+    readme.py commands <source>    every line of the sh blocks of README.md, CONTRIBUTING.md and the guide works
     readme.py links <source>       what the documents point to is there
+    readme.py names <source> <penstock>   the variables, options, calls and make targets in the documents exist,
+                                   and the manual page has the options that the help texts have
 
 Commands are run as they stand and in their order, in a copy of the checkout in which README's first
 program is hello.c; `penstock` is the one that `make build` made there, and ./program is hello.
 Those of EXEMPT are not run, those of CHANGED a little differently; both are printed when met.
 """
+import glob
+import json
 import os
 import re
 import shutil
@@ -20,7 +24,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from patience import patience  # noqa: E402  (the folder is named above)
 
-COMMAND_DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
+GUIDE = "docs/guide/*.md"
+COMMAND_DOCUMENTS = ["README.md", "CONTRIBUTING.md", GUIDE]
 FOLDERS = ["bench", "cmake", "command", "compat", "docs", "examples", "include", "scripts", "sim", "softnic", "src",
            "tests"]
 COMMAND_SECONDS = 300  # `make build` makes two libraries
@@ -29,8 +34,11 @@ EXEMPT = [  # a line with one of these commands in it, and who tries it instead
     (r"make (run|test|test-long|check|bench)\b", "takes too long here; make test runs its parts"),
     (r"(sudo\s+)?apt-get\b", "changes the system"),
     (r"git clone\b", "needs a network"),
-    (r"penstock run .*--hosts\b", "needs other hosts; tests/hosts makes some"),
-    (r"mpirun\b", "needs Open MPI; tests/pmix starts jobs by it"),
+    (r"penstock run .*--host(s|file)\b", "needs other hosts; tests/hosts makes some"),
+    (r"(PENSTOCK_CONDUIT=mpi )?mpirun\b", "needs Open MPI; tests/pmix and tests/mpi start jobs by it"),
+    (r"(srun|salloc)\b", "needs Slurm; tests/pmix starts jobs by it"),
+    (r"make sim\b|build/release/bin/sim_engine\b", "runs on; tests/engine repeats seeds"),
+    (r"ucx_info\b", "shows what the libraries of the networks find; they may be missing"),
 ]
 CHANGED = [  # regular expression, replacement, reason
     (r"^make (un)?install\b.*", r"\g<0> DESTDIR='{temporary}/installed'", "stays out of the system"),
@@ -151,6 +159,11 @@ def try_command(where, command, checkout, temporary):
     return status == 0
 
 
+def command_documents(source):
+    return [os.path.relpath(path, source) for pattern in COMMAND_DOCUMENTS
+            for path in sorted(glob.glob(os.path.join(source, pattern)))]
+
+
 def check_commands(source):
     tried = faults = 0
     with tempfile.TemporaryDirectory(prefix="penstock-readme-") as temporary:
@@ -158,7 +171,7 @@ def check_commands(source):
         copy_checkout(source, checkout)
         with open(os.path.join(checkout, "hello.c"), "w", encoding="utf-8") as hello:
             hello.write(next(blocks(read(os.path.join(source, "README.md")), "c"))[1])
-        for document in COMMAND_DOCUMENTS:
+        for document in command_documents(source):
             for number, command in command_lines(read(os.path.join(source, document))):
                 tried += 1
                 faults += not try_command(f"{document}:{number}", command, checkout, temporary)
@@ -227,11 +240,104 @@ def check_links(source):
     return 1 if faults or count < len(COMMAND_DOCUMENTS) else 0
 
 
+# ---- names ---------------------------------------------------------------------------------------
+
+NAMED_DOCUMENTS = ["README.md", "SECURITY.md", "CONTRIBUTING.md", GUIDE, "docs/conduits/*.md", "docs/man/*.1"]
+# Names of a program's environment and of makefiles, which are no rows of the library's tables.
+OTHER_NAMES = {"PENSTOCK_RANK", "PENSTOCK_SIZE", "PENSTOCK_COMMAND", "GASNET_NETWORKDEPTH",
+               "GASNET_SSH_SERVERS", "GASNET_SSH_NODEFILE", "GASNET_NODEFILE"}
+GROUP = r"(?!_?\.\.\.|_?…|_\w|\w)"  # not of NAME_..., which stands for several names
+
+
+def said_by(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def texts(source, *patterns):
+    return "\n".join(read(path) for pattern in patterns
+                     for path in sorted(glob.glob(os.path.join(source, pattern), recursive=True)))
+
+
+def known_names(source, command):
+    """Variables that the library reads, of modules that were not built, too, and names in public headers."""
+    shown = json.loads(said_by([command, "info", "--json", "--all"]))["variables"]
+    quoted = re.findall(r'"((?:PENSTOCK|GASNET)_[A-Z0-9_]+)"', texts(source, "src/**/*.[ch]", "softnic/**/*.[ch]"))
+    headers = re.findall(r"\b[A-Za-z_]\w+", texts(source, "include/**/*.h"))
+    internal = re.findall(r"\bpen_\w+", texts(source, "src/**/*.[ch]", "softnic/**/*.[ch]"))
+    return {*(row["name"] for row in shown), *quoted, *headers, *internal, *OTHER_NAMES}
+
+
+def of_template(name, template):
+    """Templates of compat/ write @word@_CC for GASNET_CC."""
+    return name.startswith("GASNET_") and re.search(rf"_{name[7:]}\b", template)
+
+
+def name_faults(source, document, known, template):
+    for number, line in enumerate(read(os.path.join(source, document)).splitlines(), 1):
+        for name in re.findall(rf"\b(?:PENSTOCK|GASNET|GASNETT|GEX)_[A-Z0-9_]*[A-Z0-9]{GROUP}|"
+                               rf"\b(?:gex_[A-Z]|gasnett?_[A-Z]|pen_[A-Za-z])[A-Za-z0-9_]*[A-Za-z0-9]{GROUP}", line):
+            if name not in known and not of_template(name, template):
+                yield f"{document}:{number}: there is no {name}"
+
+
+def options_of(command, name):
+    """The options that begin the rows of a help text: "  -n N, -np N           ranks to start"."""
+    rows = re.findall(r"^  (-(?:\S| (?! ))*)", said_by([command, "help", name]), re.M)
+    return set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(rows)))
+
+
+def option_faults(source, document, options):
+    """Options of `penstock NAME ...` in code, up to the program that it starts."""
+    names = "|".join(options)
+    for number, line in enumerate(read(os.path.join(source, document)).splitlines(), 1):
+        for found in re.finditer(rf"\bpenstock ({names})((?: (?!\./|\.\.\.|sh )[^ `#|]+)*)", line):
+            for option in re.findall(r"(?<= )--?[a-z][a-z-]*", found.group(2)):
+                if option not in options[found.group(1)]:
+                    yield f"{document}:{number}: penstock {found.group(1)} has no {option}"
+
+
+def manual_faults(source, options):
+    """The sections of the manual page name the options of the help texts, and no others."""
+    page = read(os.path.join(source, "docs/man/penstock.1"))
+    for name, section in re.findall(r"^\.Ss penstock (\w+)\n(.*?)(?=^\.S[sh] )", page, re.M | re.S):
+        listed = set()
+        for line in re.findall(r"^\.It (Fl .*)$", section, re.M):
+            listed |= {"-" * len(dashes.split()) + word for dashes, word in re.findall(r"((?:Fl )+)([a-z][a-z-]*)", line)}
+        for option in sorted(listed ^ options[name]):
+            yield f"docs/man/penstock.1: {option} is not both in its section of penstock {name} and in the help text"
+
+
+def target_faults(source, document, targets):
+    for number, line in enumerate(read(os.path.join(source, document)).splitlines(), 1):
+        for target in re.findall(r"(?:`|^)make ([a-z][a-z-]*)", line):
+            if target not in targets:
+                yield f"{document}:{number}: there is no target {target}"
+
+
+def check_names(source, command):
+    known, template, faults = known_names(source, command), texts(source, "compat/*.in"), []
+    commands = re.findall(r"^  ([a-z]+) ", said_by([command, "help"]), re.M)
+    options = {name: options_of(command, name) for name in commands if name not in ("help", "penstock")}
+    targets = set(re.findall(r"[a-z-]+", " ".join(
+        re.findall(r"^([a-z -]+):", read(os.path.join(source, "Makefile")), re.M))))
+    documents_named = [os.path.relpath(path, source) for pattern in NAMED_DOCUMENTS
+                       for path in sorted(glob.glob(os.path.join(source, pattern)))]
+    for document in documents_named:
+        faults += name_faults(source, document, known, template)
+        faults += option_faults(source, document, options)
+        faults += target_faults(source, document, targets)
+    faults += manual_faults(source, options)
+    print(*faults, f"{len(documents_named)} documents, {len(faults)} names that do not exist", sep="\n")
+    return 1 if faults or len(documents_named) < len(COMMAND_DOCUMENTS) else 0
+
+
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("commands", "links"):
+    if len(sys.argv) < 3 or len(sys.argv) != {"commands": 3, "links": 3, "names": 4}.get(sys.argv[1]):
         print(__doc__, file=sys.stderr)
         return 2
     source = os.path.realpath(sys.argv[2])
+    if sys.argv[1] == "names":
+        return check_names(source, sys.argv[3])
     return check_commands(source) if sys.argv[1] == "commands" else check_links(source)
 
 
