@@ -40,6 +40,10 @@ void command_print_help(FILE *out, const command *about);
  * Answers COMMAND_USAGE. nearest may be NULL. */
 int command_unknown(const char *who, const char *kind, const char *typed, const char *nearest);
 
+/* Says that a command has no such option, or takes no such argument. Answers COMMAND_USAGE.
+ * options: the options of the command; ends with NULL. */
+int command_unknown_word(const char *who, const char *typed, const char *const *options);
+
 /* Bytes of a host arena that conduits may want. */
 size_t command_conduit_len(uint32_t ranks);
 

@@ -2,7 +2,6 @@
 /* info.c: `penstock info`: gathers what decides how a job runs here. */
 #include "command/info.h"
 
-#include "base/nearest.h"
 #include "boot/boot.h"
 #include "boot/copies.h"
 #include "command/command.h"
@@ -192,7 +191,7 @@ const char *const info_options[] = { "--all", "--json", "-n", "--help", NULL };
 
 static int usage_error(const char *typed)
 {
-    return command_unknown("info", "option", typed, pen_nearest(typed, info_options));
+    return command_unknown_word("info", typed, info_options);
 }
 
 static bool ranks_of(const char *text, uint32_t *out)

@@ -181,6 +181,19 @@ static size_t count_shown(const info_table *table, const info_view *view)
     return count;
 }
 
+/* An empty value counts as not set, except for a text. */
+static bool is_well_formed(const pen_knob *row, const char *value)
+{
+    union {
+        bool flag;
+        int64_t number;
+        double real;
+        const char *text;
+        pen_memory_limit memory;
+    } ignored;
+    return value[0] == '\0' || pen_knob_parse(row->type, value, &ignored);
+}
+
 static void text_knobs(FILE *out, const info_table *table, const info_view *view)
 {
     char title[64];
@@ -194,6 +207,9 @@ static void text_knobs(FILE *out, const info_table *table, const info_view *view
         fputs(is_default ? "" : paint_on(out, PAINT_GOOD), out);
         pen_knob_print(out, row, value, is_default);
         fputs(is_default ? "" : paint_off(out), out);
+        if (!is_default && !is_well_formed(row, value))
+            fprintf(out, "%s  jobs refuse this value, which has the wrong form: %s%s\n",
+                    paint_on(out, PAINT_BAD), pen_knob_form(row->type), paint_off(out));
     }
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jobs.c: `penstock jobs`: lists the user's jobs on this host. */
-#include "base/nearest.h"
 #include "boot/host_page.h"
 #include "command/command.h"
 #include "command/json.h"
@@ -79,7 +78,7 @@ int command_jobs(char **arguments)
         if (strcmp(*at, "--help") == 0 || strcmp(*at, "-h") == 0)
             return command_help((char *[]){ "jobs", NULL });
         if (strcmp(*at, "--json") != 0)
-            return command_unknown("jobs", "option", *at, pen_nearest(*at, jobs_options));
+            return command_unknown_word("jobs", *at, jobs_options);
         json = true;
     }
     size_t count = watch_find(jobs, WATCH_JOBS_MAX);

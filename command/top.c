@@ -61,7 +61,7 @@ static bool parse(pen_log *log, char **arguments, top_choice *out)
                 return false;
             at++;
         } else if (**at == '-' || out->job != NULL) {
-            (void)command_unknown("top", "option", *at, pen_nearest(*at, top_options));
+            (void)command_unknown_word("top", *at, top_options);
             return false;
         } else {
             out->job = *at;

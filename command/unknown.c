@@ -2,6 +2,7 @@
 /* unknown.c: the answer to a mistyped word. */
 #include "command/command.h"
 
+#include "base/nearest.h"
 #include "diag/log.h"
 
 #include <stdbool.h>
@@ -20,4 +21,10 @@ int command_unknown(const char *who, const char *kind, const char *typed, const 
         pen_log_error(&log, "unknown %s \"%s\"; `penstock help%s%s` lists them", kind, typed,
                       sub ? " " : "", sub ? who : "");
     return COMMAND_USAGE;
+}
+
+int command_unknown_word(const char *who, const char *typed, const char *const *options)
+{
+    return command_unknown(who, typed[0] == '-' ? "option" : "argument", typed,
+                           pen_nearest(typed, options));
 }

@@ -2,7 +2,6 @@
 /* why.c: `penstock why`: explains why the ranks of a job do not go on. It looks at them from
  * outside, as `penstock top` does, and prints the stack of ranks that do not poll if a program for
  * that is installed. */
-#include "base/nearest.h"
 #include "boot/host_page.h"
 #include "command/command.h"
 #include "command/watch.h"
@@ -134,7 +133,7 @@ int command_why(char **arguments)
         if (strcmp(*at, "--no-stack") == 0)
             stacks = false;
         else if (**at == '-' || word != NULL)
-            return command_unknown("why", "option", *at, pen_nearest(*at, why_options));
+            return command_unknown_word("why", *at, why_options);
         else
             word = *at;
     }

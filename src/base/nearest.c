@@ -36,7 +36,8 @@ const char *pen_nearest(const char *typed, const char *const *words)
     if (strlen(typed) < 3) /* too many words resemble a word of one or two letters */
         return NULL;
     const char *best = NULL;
-    unsigned best_distance = (unsigned)strlen(typed) / 3 + 1; /* farther is a different word */
+    /* farther is a different word; the hyphens of an option say nothing about which it is */
+    unsigned best_distance = (unsigned)strlen(typed + strspn(typed, "-")) / 3 + 1;
     for (; *words != NULL; words++) {
         unsigned d = pen_distance(typed, *words);
         bool begins = strncmp(*words, typed, strlen(typed)) == 0;

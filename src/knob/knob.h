@@ -62,6 +62,9 @@ pen_status pen_knob_read(pen_log *log, const pen_knob *table, void *config, pen_
 /* Parses one value. Returns false if the text has not that type. out: the type's C type above. */
 bool pen_knob_parse(pen_knob_type type, const char *text, void *out);
 
+/* Returns the allowed form of a value as an advice: "give a whole number such as 16". */
+const char *pen_knob_form(pen_knob_type type);
+
 /* Is the number in a list of numbers and ranges like "0,4-7"? Returns false if the text is
  * malformed. */
 bool pen_knob_parse_ranges(const char *text, uint64_t number, bool *is_one);

@@ -34,8 +34,7 @@ static size_t knob_len(pen_knob_type type)
     return 0;
 }
 
-/* The allowed form of a value, for the message about a value that is not allowed. */
-static const char *knob_form(pen_knob_type type)
+const char *pen_knob_form(pen_knob_type type)
 {
     switch (type) {
     case PEN_KNOB_BOOL:
@@ -80,7 +79,7 @@ pen_status pen_knob_read(pen_log *log, const pen_knob *table, void *config, pen_
         if (value != NULL) {
             if (!pen_knob_parse(row->type, value, field)) {
                 pen_log_error(log, "cannot use %s=\"%s\": it has the wrong form; %s", row->name,
-                              value, knob_form(row->type));
+                              value, pen_knob_form(row->type));
                 return PEN_ERR_ARGUMENT;
             }
         } else if (row->fallback != NULL) {

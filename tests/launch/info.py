@@ -46,6 +46,19 @@ class Info(LaunchTest):
         modules = {row["module"] for row in told["variables"]}
         self.assertLessEqual({"boot", "job", "progress", "coll", "api", "smp"}, modules)
 
+    def test_a_value_that_jobs_refuse_is_marked(self):
+        said = penstock("info", "variables", GASNET_MAX_THREADS="many", GASNET_QUIET="yes", PENSTOCK_WAIT_SPIN="").out
+        self.assertRegex(said, r"\nGASNET_MAX_THREADS +many .*\n  jobs refuse this value, .*: give a whole number such as 16\n")
+        self.assertEqual(said.count("jobs refuse"), 1)
+
+    def test_words_that_a_command_does_not_take(self):
+        for words, answer in ((["info", "a", "b"], 'unknown argument "b"'), (["jobs", "x"], 'unknown argument "x"'),
+                              (["top", "1", "2"], 'unknown argument "2"'), (["why", "--jso"], 'unknown option "--jso"'),
+                              (["run", "-n", "2", "--bogus", "x"], 'unknown option "--bogus"; `penstock')):
+            job = penstock(*words)
+            self.assertEqual(job.status, 2)
+            self.assertIn(answer, job.err)
+
     def test_text_says_the_same(self):
         told = json.loads(penstock("info", "--json").out)
         text = penstock("info", "--all").out
