@@ -214,11 +214,10 @@ static bool is_of_family(const char *name, const char *family)
     return family == NULL || (strncmp(name, family, len) == 0 && name[len] == '-');
 }
 
-size_t pen_modules_open(const char *paths, const char *family, pen_module out[PEN_MODULES_MAX])
+size_t pen_module_names(const char *paths, char out[PEN_MODULES_MAX][PEN_MODULE_NAME_MAX])
 {
     char folder[PEN_MODULE_PATHS_MAX];
     names all = { .count = 0 };
-    size_t count = 0;
     for (const char *rest = paths; path_next(&rest, folder);) {
         DIR *listing = opendir(folder);
         for (struct dirent *entry = NULL;
@@ -229,8 +228,16 @@ size_t pen_modules_open(const char *paths, const char *family, pen_module out[PE
             (void)closedir(listing);
     }
     qsort(all.text, all.count, sizeof all.text[0], names_compare);
-    for (size_t i = 0; i < all.count; i++)
-        if (is_of_family(all.text[i], family))
-            count += pen_module_open(paths, all.text[i], &out[count]);
+    memcpy(out, all.text, sizeof all.text);
+    return all.count;
+}
+
+size_t pen_modules_open(const char *paths, const char *family, pen_module out[PEN_MODULES_MAX])
+{
+    char names_found[PEN_MODULES_MAX][PEN_MODULE_NAME_MAX];
+    size_t count = 0, found = pen_module_names(paths, names_found);
+    for (size_t i = 0; i < found; i++)
+        if (is_of_family(names_found[i], family))
+            count += pen_module_open(paths, names_found[i], &out[count]);
     return count;
 }

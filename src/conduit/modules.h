@@ -48,6 +48,10 @@ void pen_module_paths(bool is_privileged, char out[PEN_MODULE_PATHS_MAX]);
  * or if no conduit can have this name; *out is then not written. */
 bool pen_module_open(const char *paths, const char *name, pen_module *out);
 
+/* Lists the names of all modules, each once and in their order, and opens none. Returns their
+ * number. */
+size_t pen_module_names(const char *paths, char out[PEN_MODULES_MAX][PEN_MODULE_NAME_MAX]);
+
 /* Opens all modules, each once, in the order of their names. Returns their number. family: NULL, or
  * a name N, for the modules N-... only. */
 size_t pen_modules_open(const char *paths, const char *family, pen_module out[PEN_MODULES_MAX]);

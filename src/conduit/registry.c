@@ -8,6 +8,7 @@
 #include "diag/log.h"
 #include "os/proc.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,12 @@ int pen_conduit_score(const pen_conduit *conduit, pen_peer peers, const char **w
     return score < 0 ? 0 : score;
 }
 
+typedef struct known_names {
+    const char *names[NAMES_MAX + PEN_MODULES_MAX + 1]; /* ends with NULL */
+    char modules[PEN_MODULES_MAX][PEN_MODULE_NAME_MAX];
+    size_t module_count;
+} known_names;
+
 /* Adds "; text", or "text" if it is the first. Text that does not fit is left out. */
 static void list_add(char list[REASONS_LEN_MAX], const char *between, const char *first,
                      const char *second)
@@ -132,32 +139,39 @@ static void list_add(char list[REASONS_LEN_MAX], const char *between, const char
                    second);
 }
 
+/* Collects the names that a user may give: those of the table and those of the modules in `paths`,
+ * which are listed, not opened. */
+static void list_names(const pen_conduit *const *table, const char *paths, known_names *out)
+{
+    size_t count = 0;
+    for (; *table != NULL && count < NAMES_MAX; table++)
+        out->names[count++] = (*table)->name;
+    out->module_count = pen_module_names(paths, out->modules);
+    for (size_t i = 0; i < out->module_count; i++)
+        out->names[count++] = out->modules[i];
+    out->names[count] = NULL;
+}
+
 static void say_unknown(pen_log *log, const pen_conduit *const *table, const char *wanted)
 {
-    char list[REASONS_LEN_MAX] = "";
-    const char *names[NAMES_MAX + 1];
+    char paths[PEN_MODULE_PATHS_MAX], list[REASONS_LEN_MAX] = "";
+    known_names known;
     pen_module module;
     if (find_module(wanted, &module) == NULL && module.why_not[0] != '\0') {
         pen_log_error(log, "cannot use conduit %s: %s", wanted, module.why_not);
         return;
     }
-    size_t count = 0;
-    for (; *table != NULL && count < NAMES_MAX; table++) {
-        names[count++] = (*table)->name;
-        list_add(list, ", ", (*table)->name, "");
-    }
-    names[count] = NULL;
-    const char *near = pen_nearest(wanted, names);
-    if (near != NULL)
-        pen_log_error(
-            log,
-            "cannot use conduit \"%s\": this build has no conduit of that name; did you mean "
-            "\"%s\"? It has: %s",
-            wanted, near, list);
-    else
-        pen_log_error(
-            log, "cannot use conduit \"%s\": this build has no conduit of that name; it has: %s",
-            wanted, list[0] != '\0' ? list : "no conduit");
+    pen_module_paths(pen_is_privileged(), paths);
+    list_names(table, paths, &known);
+    for (const char *const *name = known.names; *name != NULL; name++)
+        list_add(list, ", ", *name, "");
+    const bool no_modules = known.module_count == 0;
+    const char *near = pen_nearest(wanted, known.names);
+    pen_log_error(
+        log, "cannot use conduit \"%s\": this build has no conduit of that name; %s%s%s %s%s%s",
+        wanted, near != NULL ? "did you mean \"" : "it has:", near != NULL ? near : "",
+        near != NULL ? "\"? It has:" : "", list[0] != '\0' ? list : "no conduit",
+        no_modules ? "; no module of a conduit lies in " : "", no_modules ? paths : "");
 }
 
 static pen_status choose_wanted(pen_log *log, const pen_conduit *const *table, const char *wanted,

@@ -53,6 +53,11 @@ class Module(unittest.TestCase):
         self.assertEqual(job.returncode, 2)
         self.assertIn('conduit "relay": this build has no conduit of that name', job.stderr)
 
+    def test_modules_are_among_the_names_that_an_unknown_one_is_answered_with(self):
+        job = call("run", "-n", "1", "--conduit", "rellay", PROGRAM)
+        self.assertEqual(job.returncode, 2)
+        self.assertRegex(job.stderr, r'did you mean "relay"\? It has: .*\bsmp\b.*, lost, .*\brelay, .*\bstale\b')
+
     def test_the_reason_of_a_named_module_is_told(self):
         job = call("run", "-n", "1", "--conduit", "lost", PROGRAM)
         self.assertEqual(job.returncode, 2)
