@@ -42,8 +42,9 @@ static pen_source_desc *np_desc(pen_thread *thread)
                       "ranks",
                       strerror(errno));
     if (thread->prepared->live)
-        pen_job_fatal(thread->job, "a thread prepares a message before it has committed or "
-                                   "cancelled the one before: do that first");
+        pen_job_fatal(thread->job,
+                      "gex_AM_Prepare...: this thread has neither committed nor cancelled the "
+                      "message that it prepared before; do one of these first");
     return thread->prepared;
 }
 

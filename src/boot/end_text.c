@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static PEN_PRINTF(1, 2) pen_end_text text_of(const char *format, ...)
 {
@@ -73,8 +74,12 @@ pen_end_text pen_end_exited(const char *who, int code, const char *note)
                    note[0] != '\0' ? ": " : "", note);
 }
 
-pen_end_text pen_end_called(const char *who, int code)
+pen_end_text pen_end_called(const char *who, int code, const char *note)
 {
+    /* the note of a rank that a signal asks to end is the signal's name */
+    if (note[0] != '\0' && strncmp(note, "SIG", 3) != 0)
+        return text_of("%s met an error: see its message above; ending the job with status %d", who,
+                       code);
     return text_of("%s called gasnet_exit(%d); ending the job", who, code);
 }
 

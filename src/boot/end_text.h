@@ -38,7 +38,7 @@ pen_end_text pen_end_late(const pen_rank_list *left, const pen_rank_list *stay,
 /* Reasons for the end. `who` is a rank as pen_rank_text_of names it, `note` a reason or empty,
  * `call` the collective in which the rank waits, and `departed` the rank for which it waits. */
 pen_end_text pen_end_exited(const char *who, int code, const char *note);
-pen_end_text pen_end_called(const char *who, int code);
+pen_end_text pen_end_called(const char *who, int code, const char *note);
 pen_end_text pen_end_resigned(const char *who);
 pen_end_text pen_end_blocked(const char *who, const char *call, const char *departed);
 

@@ -60,7 +60,7 @@ static void explain_word(pen_supervisor *s, const pen_exit_event *cause)
         say(s, PEN_LOG_ERROR, pen_end_exited(who.text, cause->code, ""));
     else
         say(s, cause->code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO,
-            pen_end_called(who.text, cause->code));
+            pen_end_called(who.text, cause->code, s->ranks[cause->rank].note));
 }
 
 /* Advice for a program that exec refuses. */

@@ -136,7 +136,7 @@ static void explain(pen_steward *s, pen_control_kind kind, int code)
     else if (by_signal)
         pen_log_info(&s->log, "%s was ended by %s; ending the job", who.text, s->note);
     else
-        say(s, code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO, pen_end_called(who.text, code));
+        say(s, code != 0 ? PEN_LOG_ERROR : PEN_LOG_INFO, pen_end_called(who.text, code, s->note));
 }
 
 void pen_steward_word(pen_steward *s, pen_control_kind kind, int code)

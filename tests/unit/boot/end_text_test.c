@@ -48,8 +48,12 @@ static void a_reason_follows_the_rank_and_its_note(void **state)
                         "rank 3 (host n17, pid 4711) exited with status 7; ending the job");
     assert_string_equal(pen_end_exited("rank 1", 7, "no memory").text,
                         "rank 1 exited with status 7: no memory; ending the job");
-    assert_string_equal(pen_end_called("rank 1", 5).text,
+    assert_string_equal(pen_end_called("rank 1", 5, "").text,
                         "rank 1 called gasnet_exit(5); ending the job");
+    assert_string_equal(pen_end_called("rank 1", 5, "SIGTERM").text,
+                        "rank 1 called gasnet_exit(5); ending the job");
+    assert_string_equal(pen_end_called("rank 1", 1, "no memory").text,
+                        "rank 1 met an error: see its message above; ending the job with status 1");
     assert_non_null(strstr(pen_end_blocked("rank 1", "a barrier", "rank 2").text,
                            "rank 1 waits in a barrier for rank 2, which has left with 0"));
     assert_non_null(strstr(pen_end_resigned("rank 1").text, "rank 1 ended after pen_finalize"));
