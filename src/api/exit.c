@@ -174,6 +174,10 @@ static void leave(int status, void *unused)
     pen_api_root.leaves = false;
     pen_api_time_end();
     say_goodbye(job);
+    /* the launcher of others knows the job's status from those of its processes */
+    int code = 0;
+    if (job->boot.in_process && owed == 0 && pen_boot_check(&job->boot, &code))
+        owed = code;
     if (owed != status) { /* exit() alone would not release it */
         (void)fflush(NULL);
         _exit(owed);

@@ -7,6 +7,7 @@
 #include "base/pack.h"
 #include "boot/host_page.h"
 #include "pen_config.h"
+#include "pmix/oob.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,9 @@ void pen_pmix_hello_pack(const pen_pmix_hello *hello, pen_pack *out)
     pen_pack_bytes(out, hello->door, sizeof(hello->door));
     pen_pack_bytes(out, hello->ticket, sizeof(hello->ticket));
     pen_pack_bytes(out, hello->job_key, sizeof(hello->job_key));
+    pen_pack_bytes(out, hello->salt, sizeof(hello->salt));
+    pen_pack_u32(out, hello->port);
+    pen_pack_text(out, hello->addresses);
 }
 
 bool pen_pmix_hello_unpack(const char *bytes, size_t len, pen_pmix_hello *out,
@@ -48,8 +52,12 @@ bool pen_pmix_hello_unpack(const char *bytes, size_t len, pen_pmix_hello *out,
     pen_unpack_bytes(&from, out->door, sizeof(out->door));
     pen_unpack_bytes(&from, out->ticket, sizeof(out->ticket));
     pen_unpack_bytes(&from, out->job_key, sizeof(out->job_key));
+    pen_unpack_bytes(&from, out->salt, sizeof(out->salt));
+    out->port = pen_unpack_u32(&from);
+    out->addresses = pen_unpack_text(&from);
     return !from.failed && from.at == from.end && magic == PEN_HOST_PAGE_MAGIC &&
-           strlen(out->host) < PEN_PMIX_HOST_MAX;
+           strlen(out->host) < PEN_PMIX_HOST_MAX && out->port <= UINT16_MAX &&
+           strlen(out->addresses) < PEN_OOB_ADDRESSES_LEN;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 #include "base/pack.h"
 #include "boot/host_page.h"
+#include "seal/seal.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -32,6 +33,11 @@ typedef struct pen_pmix_hello {
     /* ticket of the block's first rank, which its clients show */
     uint8_t ticket[PEN_PMIX_TICKET_LEN];
     uint8_t job_key[PEN_HOST_KEY_LEN]; /* rank 0's key, in a job of several blocks; else zero */
+    /* for connections between blocks (oob.h), under PMI-1: the block's salt; rank 0's port and
+     * addresses, else 0 and empty */
+    uint8_t salt[PEN_SEAL_SALT_LEN];
+    uint32_t port;
+    const char *addresses;
 } pen_pmix_hello;
 
 const char *pen_pmix_hello_version(void); /* this library's version */

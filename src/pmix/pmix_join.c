@@ -9,17 +9,17 @@
 #include "base/status.h"
 #include "boot/arena.h"
 #include "boot/boot.h"
-#include "boot/host_page.h"
 #include "boot/knobs.h"
 #include "boot/remedy.h"
 #include "diag/log.h"
 #include "knob/knob.h"
 #include "os/os.h"
 #include "pen_config.h"
+#include "pmix/oob.h"
 #include "pmix/pmi.h"
-#include "pmix/pmix_address.h"
 #include "pmix/pmix_door.h"
 #include "pmix/pmix_hello.h"
+#include "pmix/pmix_join_internal.h"
 #include "pmix/steward.h"
 
 #include <errno.h>
@@ -30,9 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -51,26 +49,12 @@ typedef struct outcome {
     char *arena; /* address of the arena; NULL: not mapped */
 } outcome;
 
-/* State that is needed until all ranks have joined. */
-typedef struct joining {
-    pen_steward *s;
-    const pen_foreign *launcher;
-    pen_pmix_hello *hellos; /* greetings of all ranks; they point into blobs */
-    char **blobs;
-    size_t *blob_lens;
-    pen_pmix_hello mine;
-    bool whole; /* this block has all ranks of the host */
-    int listener;
-    pen_arena arena;
-} joining;
-
-static void doing(pen_steward *s, const char *what)
+void pen_join_doing(pen_steward *s, const char *what)
 {
     atomic_store_explicit(&s->doing, what, memory_order_relaxed);
 }
 
-/* Refuses to join, with advice on how to get a job without PMIx. Returns false. */
-static bool refuse(const joining *j, const char *call, const char *why)
+bool pen_join_refuse(const joining *j, const char *call, const char *why)
 {
     pen_log_error(&j->s->log,
                   "cannot join the job of the %s launcher that started this process (found %s): "
@@ -85,25 +69,25 @@ static bool refuse(const joining *j, const char *call, const char *why)
 static bool begin_pmix(joining *j)
 {
     pen_steward *s = j->s;
-    doing(s, "PMIx_Init");
+    pen_join_doing(s, "PMIx_Init");
     const char *error = pen_pmix_begin(s->pmix, s->news[1], &s->rank);
     if (error != NULL)
-        return refuse(j, "PMIx_Init", error);
+        return pen_join_refuse(j, "PMIx_Init", error);
     s->log.rank = (int32_t)s->rank;
-    doing(s, "PMIx_Get");
+    pen_join_doing(s, "PMIx_Get");
     error = pen_pmix_get_u32(s->pmix, PEN_PMIX_WHOLE_JOB, pen_pmix_key_job_size, &s->size);
-    return error == NULL || refuse(j, "PMIx_Get of the number of processes", error);
+    return error == NULL || pen_join_refuse(j, "PMIx_Get of the number of processes", error);
 }
 
 static bool begin_pmi(joining *j)
 {
     pen_steward *s = j->s;
-    doing(s, "PMI");
+    pen_join_doing(s, "PMI");
     const char *error = pen_pmi_begin(&s->pmi, s->until_ns);
     s->rank = s->pmi.rank;
     s->size = s->pmi.size;
     s->log.rank = (int32_t)s->rank;
-    return error == NULL || refuse(j, "PMI's init", error);
+    return error == NULL || pen_join_refuse(j, "PMI's init", error);
 }
 
 static bool begin(joining *j, bool *alone)
@@ -133,14 +117,31 @@ static bool block_find(joining *j)
                                         : pen_pmix_get_text(s->pmix, PEN_PMIX_WHOLE_JOB,
                                                             pen_pmix_key_local_peers, &peers);
     if (error != NULL)
-        return refuse(j, "the ranks of this host", error);
+        return pen_join_refuse(j, "the ranks of this host", error);
     bool sound =
         pen_pmix_block(peers, s->rank, (uint32_t)s->config.block_most, &s->first, &end, &j->whole);
     s->count = end - s->first;
     if (!sound)
-        (void)refuse(j, "the ranks of this host", peers);
+        (void)pen_join_refuse(j, "the ranks of this host", peers);
     free(peers);
     return sound;
+}
+
+/* Gives the greeting what connections between blocks need, which come without PMIx. */
+static bool blocks_prepare(joining *j)
+{
+    pen_pmix_hello *mine = &j->mine;
+    uint16_t port;
+    pen_random(mine->salt, sizeof(mine->salt));
+    if (j->s->rank != 0)
+        return true;
+    j->oob_listener = pen_oob_listen(&port, j->addresses);
+    mine->port = port;
+    mine->addresses = j->addresses;
+    if (j->oob_listener < 0)
+        pen_log_error(&j->s->log, "cannot let other hosts connect: listen: %m; %s",
+                      pen_boot_remedy(errno));
+    return j->oob_listener >= 0;
 }
 
 static bool greet(joining *j)
@@ -164,6 +165,8 @@ static bool greet(joining *j)
     }
     if (s->rank == 0 && s->count < s->size)
         pen_random(mine->job_key, sizeof(mine->job_key));
+    if (s->pmix == NULL && s->count < s->size && !blocks_prepare(j))
+        return false;
     pen_pack body = { .bytes = NULL };
     pen_pmix_hello_pack(mine, &body);
     const char *error = body.failed ? "out of memory"
@@ -171,7 +174,7 @@ static bool greet(joining *j)
                             ? pen_pmi_put_bytes(&s->pmi, body.bytes, body.len)
                             : pen_pmix_put_bytes(s->pmix, HELLO_KEY, body.bytes, body.len);
     pen_pack_free(&body);
-    return error == NULL || refuse(j, "publishing a greeting", error);
+    return error == NULL || pen_join_refuse(j, "publishing a greeting", error);
 }
 
 static bool all_greet(joining *j)
@@ -179,14 +182,14 @@ static bool all_greet(joining *j)
     pen_steward *s = j->s;
     pen_pmix_news news;
     if (s->pmix == NULL) {
-        doing(s, "PMI's barrier");
+        pen_join_doing(s, "PMI's barrier");
         const char *why = pen_pmi_fence(&s->pmi);
-        return why == NULL || refuse(j, "PMI's barrier", why);
+        return why == NULL || pen_join_refuse(j, "PMI's barrier", why);
     }
-    doing(s, "PMIx_Fence");
+    pen_join_doing(s, "PMIx_Fence");
     const char *error = pen_pmix_fence(s->pmix, NULL, 0, PEN_STEWARD_FENCE_JOIN);
     if (error != NULL)
-        return refuse(j, "PMIx_Fence_nb", error);
+        return pen_join_refuse(j, "PMIx_Fence_nb", error);
     if (!pen_steward_await(s, PEN_PMIX_FENCED, s->until_ns, &news)) {
         pen_log_error(&s->log,
                       "cannot join the job: not all of its %u processes have come to gasnet_init "
@@ -194,7 +197,7 @@ static bool all_greet(joining *j)
                       s->size, s->timeout_s);
         return false;
     }
-    return news.code == 0 || refuse(j, "PMIx_Fence_nb", "a process of the job has failed");
+    return news.code == 0 || pen_join_refuse(j, "PMIx_Fence_nb", "a process of the job has failed");
 }
 
 /* Refuses a rank of another version. A rank whose version differs from rank 0's reports it; rank 0
@@ -211,12 +214,12 @@ static bool version_refuse(const joining *j, uint32_t rank, const char *version)
 static bool hellos_get(joining *j)
 {
     pen_steward *s = j->s;
-    doing(s, "PMIx_Get");
+    pen_join_doing(s, "PMIx_Get");
     j->hellos = calloc(s->size, sizeof(*j->hellos));
     j->blobs = calloc(s->size, sizeof(*j->blobs));
     j->blob_lens = calloc(s->size, sizeof(*j->blob_lens));
     if (j->hellos == NULL || j->blobs == NULL || j->blob_lens == NULL)
-        return refuse(j, "calloc", "out of memory");
+        return pen_join_refuse(j, "calloc", "out of memory");
     for (uint32_t rank = 0; rank < s->size; rank++) {
         const char *version;
         char **blob = &j->blobs[rank];
@@ -225,7 +228,7 @@ static bool hellos_get(joining *j)
                                 ? pen_pmi_get_bytes(&s->pmi, rank, blob, len)
                                 : pen_pmix_get_bytes(s->pmix, rank, HELLO_KEY, blob, len);
         if (error != NULL)
-            return refuse(j, "getting a greeting", error);
+            return pen_join_refuse(j, "getting a greeting", error);
         if (!pen_pmix_hello_unpack(j->blobs[rank], j->blob_lens[rank], &j->hellos[rank], &version))
             return version_refuse(j, rank, version);
     }
@@ -237,15 +240,13 @@ static bool blocks_find(joining *j)
     pen_steward *s = j->s;
     s->firsts = calloc(s->size + 1u, sizeof(*s->firsts));
     if (s->firsts == NULL)
-        return refuse(j, "calloc", "out of memory");
+        return pen_join_refuse(j, "calloc", "out of memory");
     s->block_count = pen_pmix_blocks(j->hellos, s->size, s->firsts);
     if (s->block_count == 0) {
         pen_log_error(&s->log, "cannot join the job: its ranks do not agree on who is where; set "
                                "GASNET_SUPERNODE_MAXSIZE alike for all");
         return false;
     }
-    if (s->pmix == NULL && s->block_count > 1)
-        return refuse(j, "PMI", "it serves jobs on one host, whose ranks all share memory");
     for (uint32_t block = 0; block < s->block_count; block++)
         s->block_i = s->firsts[block] <= s->rank ? block : s->block_i;
     if (!j->whole && s->rank == 0)
@@ -255,116 +256,15 @@ static bool blocks_find(joining *j)
     return true;
 }
 
-/* ---- the arena ------------------------------------------------------------------------------- */
-
-/* Makes the arena. The console's environment is that of this process, with the address for the
- * network added. */
-static bool arena_make(joining *j)
+/* Without PMIx, blocks talk over connections of their own. */
+static bool blocks_connect(joining *j)
 {
     pen_steward *s = j->s;
-    char address[128] = "PENSTOCK_UDP_ADDRESS=";
-    size_t count = 0, name_len = strlen(address);
-    char *const none[] = { NULL };
-    char *const *from = environ != NULL ? environ : none;
-    while (from[count] != NULL)
-        count++;
-    char **variables = calloc(count + 2, sizeof(*variables));
-    if (variables == NULL)
-        return refuse(j, "calloc", "out of memory");
-    if (!pen_pmix_address(&s->log, j->hellos, s->firsts, s->block_count, s->block_i,
-                          address + name_len, sizeof(address) - name_len)) {
-        free(variables);
-        return false;
-    }
-    memcpy(variables, from, count * sizeof(*variables));
-    variables[count] = address[name_len] != '\0' ? address : NULL;
-    const pen_arena_part part = { .ranks = s->count,
-                                  .job_size = s->size,
-                                  .host_i = s->block_i,
-                                  .host_count = s->block_count,
-                                  .firsts = s->firsts,
-                                  .job_key = s->block_count > 1 ? j->hellos[0].job_key : NULL };
-    pen_status status = pen_arena_create_part(&s->log, &part, &s->needs, variables, 0, &j->arena);
-    free(variables);
-    if (status != PEN_OK)
-        return false;
-    pen_host_page *page = (pen_host_page *)(void *)j->arena.base;
-    page->cores = pen_pmix_cores(&j->hellos[s->first], s->count);
-    s->page_len = page->environment_off;
-    return true;
-}
-
-static bool lines_make(joining *j)
-{
-    pen_steward *s = j->s;
-    s->line_count = pen_steward_is_first(s) ? s->count - 1 : 1;
-    s->lines = calloc(s->line_count + 1u, sizeof(*s->lines));
-    for (uint32_t i = 0; s->lines != NULL && i < s->line_count; i++)
-        s->lines[i].fd = -1;
-    return s->lines != NULL || refuse(j, "calloc", "out of memory");
-}
-
-/* Called by the first rank of a block: hands the arena to all ranks of the block. */
-static bool hand_out(joining *j)
-{
-    pen_steward *s = j->s;
-    const pen_pmix_gift gift = { j->arena.fd, s->page_len };
-    for (uint32_t i = 0; i < s->line_count; i++) {
-        pen_steward_line *line = &s->lines[i];
-        line->joined = true; /* assumed, so that an early end counts as disorderly */
-        line->fd = pen_pmix_door_serve(j->listener, j->mine.ticket, s->first, s->count, &gift,
-                                       s->until_ns, &line->rank);
-        if (line->fd >= 0)
-            continue;
-        pen_log_error(&s->log,
-                      "cannot hand out the job's memory: %u of %u ranks of this host have not come "
-                      "for it: %m",
-                      s->line_count - i, s->line_count);
-        return false;
-    }
-    return true;
-}
-
-static bool fetch(joining *j)
-{
-    pen_steward *s = j->s;
-    const pen_pmix_hello *first = &j->hellos[s->first];
-    pen_pmix_gift gift = { .arena_fd = -1 };
-    struct stat file;
-    s->lines[0] = (pen_steward_line){ .rank = s->first, .joined = true };
-    s->lines[0].fd = pen_pmix_door_enter(first->door, first->ticket, s->rank, s->until_ns, &gift);
-    if (s->lines[0].fd < 0) {
-        pen_log_error(&s->log,
-                      "cannot join the job: rank %u of this host does not hand out its memory: %m; "
-                      "see its message, and are both in one container and of one user?",
-                      s->first);
-        return false;
-    }
-    j->arena.fd = gift.arena_fd;
-    s->page_len = gift.head_len;
-    size_t least = sizeof(pen_host_page) + s->count * sizeof(pen_host_rank);
-    if (fstat(gift.arena_fd, &file) == 0 && gift.head_len >= least &&
-        gift.head_len <= (uint64_t)file.st_size)
+    if (s->pmix != NULL || s->block_count == 1 || !pen_steward_is_first(s))
         return true;
-    return refuse(j, "the memory that ranks share", "it has another layout");
-}
-
-static bool arena_get(joining *j)
-{
-    pen_steward *s = j->s;
-    doing(s, "sharing memory with the ranks of this host");
-    bool first = pen_steward_is_first(s);
-    if (!lines_make(j) || !(first ? arena_make(j) && hand_out(j) : fetch(j)))
-        return false;
-    void *head = mmap(NULL, s->page_len, PROT_READ | PROT_WRITE, MAP_SHARED, j->arena.fd, 0);
-    if (head == MAP_FAILED) {
-        pen_log_error(&s->log, "cannot map the memory that ranks share: mmap: %m; %s",
-                      pen_boot_remedy(errno));
-        return false;
-    }
-    (void)madvise(head, s->page_len, MADV_DONTDUMP); /* the head may hold a key */
-    s->page = head;
-    return true;
+    pen_join_doing(s, "the connection to the host of rank 0");
+    const char *error = pen_steward_blocks_open(s, j->hellos, j->oob_listener);
+    return error == NULL || pen_join_refuse(j, "connecting the job's hosts", error);
 }
 
 /* ---- the steward's thread -------------------------------------------------------------------- */
@@ -399,6 +299,8 @@ static void joining_end(joining *j)
     explicit_bzero(&j->mine, sizeof(j->mine));
     if (j->listener >= 0)
         close(j->listener);
+    if (j->oob_listener >= 0)
+        close(j->oob_listener);
 }
 
 static bool join(joining *j, outcome *out)
@@ -410,7 +312,7 @@ static bool join(joining *j, outcome *out)
         return true;
     }
     return block_find(j) && greet(j) && all_greet(j) && hellos_get(j) && blocks_find(j) &&
-           arena_get(j) && control_make(j, out);
+           blocks_connect(j) && pen_join_arena_get(j) && control_make(j, out);
 }
 
 typedef struct thread_start {
@@ -424,7 +326,9 @@ static void *run(void *ctx)
     pen_steward *s = start->s;
     pen_foreign launcher = start->launcher;
     free(start);
-    joining j = { .s = s, .launcher = &launcher, .listener = -1, .arena = { .fd = -1 } };
+    joining j = {
+        .s = s, .launcher = &launcher, .listener = -1, .oob_listener = -1, .arena = { .fd = -1 }
+    };
     outcome out = { .status = PEN_ERR_UNUSABLE, .arena_fd = -1, .control_fd = -1 };
     bool joined = join(&j, &out);
     joining_end(&j);
@@ -563,13 +467,13 @@ pen_status pen_pmix_join(pen_log *log, const pen_foreign *launcher, const pen_bo
     s->pid = getpid();
     s->control = s->news[0] = s->news[1] = s->result[0] = s->result[1] = -1;
     s->meet_code = -1;
-    doing(s, "dlopen");
+    pen_join_doing(s, "dlopen");
     const bool is_pmix = strcmp(launcher->launcher, "PMIx") == 0;
     const char *why;
     s->pmix = is_pmix ? pen_pmix_open(&why) : NULL;
     pen_status status = configure(log, s);
     if (status == PEN_OK && is_pmix && s->pmix == NULL) {
-        (void)refuse(&(joining){ .s = s, .launcher = launcher }, "dlopen", why);
+        (void)pen_join_refuse(&(joining){ .s = s, .launcher = launcher }, "dlopen", why);
         status = PEN_ERR_UNUSABLE;
     }
     if (status == PEN_OK) /* from here on the thread uses *s, so *s is never freed */

@@ -7,6 +7,7 @@
 #include "boot/control.h"
 #include "boot/host_page.h"
 #include "os/os.h"
+#include "pmix/oob.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -82,6 +83,8 @@ static void own_word(pen_steward *s, const pen_control *message)
     case PEN_CONTROL_RESIGNED:
         s->joined = kind == PEN_CONTROL_JOINED;
         pen_steward_lines_say(s, kind, 0, NULL);
+        if (s->oob != NULL)
+            pen_oob_set_joined(s->oob, s->joined);
         if (!s->joined)
             pen_steward_answer(s, PEN_CONTROL_NOTED, 0);
         break;
@@ -186,7 +189,7 @@ static void news_take(pen_steward *s)
             pen_steward_go(s);
         break; /* if the fence to leave has failed, its deadline remains */
     case PEN_PMIX_TOLD:
-        pen_steward_decide(s, news.code, PEN_STEWARD_FROM_PMIX, NULL);
+        pen_steward_decide(s, news.code, PEN_STEWARD_FROM_BLOCKS, NULL);
         break;
     case PEN_PMIX_DEAF:
         s->deaf = true;
@@ -213,22 +216,27 @@ static void pause_and_look(pen_steward *s, struct pollfd *watched)
     watched[1] = (struct pollfd){ .fd = s->control, .events = POLLIN }; /* poll skips -1 */
     for (uint32_t i = 0; i < s->line_count; i++)
         watched[POLL_FIXED + i] = (struct pollfd){ .fd = s->lines[i].fd, .events = POLLIN };
-    if (poll(watched, POLL_FIXED + s->line_count, wait_ms(pen_steward_deadline(s))) <= 0)
+    uint32_t count = POLL_FIXED + s->line_count;
+    if (s->oob != NULL)
+        count += pen_oob_watch(s->oob, &watched[count]);
+    if (poll(watched, count, wait_ms(pen_steward_deadline(s))) <= 0)
         return;
     if (watched[1].revents != 0)
         control_read(s);
     for (uint32_t i = 0; i < s->line_count; i++)
         if (watched[POLL_FIXED + i].revents != 0)
             line_read(s, &s->lines[i]);
+    if (s->oob != NULL)
+        pen_oob_serve(s->oob);
     if (watched[0].revents != 0)
         news_take(s);
 }
 
 _Noreturn void pen_steward_serve(pen_steward *s)
 {
-    struct pollfd *watched = calloc(POLL_FIXED + s->line_count, sizeof(*watched));
+    struct pollfd *watched = calloc(POLL_FIXED + s->line_count + s->block_count, sizeof(*watched));
     PEN_INVARIANT(watched != NULL); /* needs a few bytes for each rank of the host */
-    if (s->block_count > 1 && pen_steward_is_first(s))
+    if (s->pmix != NULL && s->block_count > 1 && pen_steward_is_first(s))
         s->deaf = pen_pmix_listen(s->pmix) != NULL;
     for (;;) {
         pause_and_look(s, watched);

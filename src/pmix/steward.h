@@ -11,6 +11,7 @@
 #include "diag/log.h"
 #include "pmix/pmi.h"
 #include "pmix/pmix_client.h"
+#include "pmix/pmix_hello.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,8 +31,9 @@ typedef struct pen_steward_line {
 typedef struct pen_steward {
     pen_log log;
     pen_boot_needs needs;
-    pen_pmix *pmix; /* NULL: the launcher speaks PMI-1, and all ranks are on one host */
-    pen_pmi pmi;    /* in use then */
+    pen_pmix *pmix;      /* NULL: the launcher speaks PMI-1 */
+    pen_pmi pmi;         /* in use then */
+    struct pen_oob *oob; /* in use then, by the first steward of one of several blocks */
     pid_t pid;
     double timeout_s; /* time limit for joining */
     uint64_t until_ns, exit_timeout_ns;
@@ -78,9 +80,9 @@ enum { PEN_STEWARD_FENCE_JOIN = 1, PEN_STEWARD_FENCE_LEAVE, PEN_STEWARD_FENCE_ME
 /* Source of a decision to end. It tells which stewards still have to be told; this process's rank
  * is told in any case. */
 typedef enum pen_steward_from {
-    PEN_STEWARD_FROM_HERE, /* decided here: tell all lines and blocks */
-    PEN_STEWARD_FROM_LINE, /* came over a line: tell all remaining lines */
-    PEN_STEWARD_FROM_PMIX  /* came from PMIx, as to all blocks: tell the lines */
+    PEN_STEWARD_FROM_HERE,  /* decided here: tell all lines and blocks */
+    PEN_STEWARD_FROM_LINE,  /* came over a line: tell all remaining lines */
+    PEN_STEWARD_FROM_BLOCKS /* came from another block, as to all blocks: tell the lines */
 } pen_steward_from;
 
 static inline bool pen_steward_is_first(const pen_steward *s) { return s->rank == s->first; }
@@ -94,6 +96,19 @@ void pen_steward_lines_say(pen_steward *s, pen_control_kind kind, int code,
                            const pen_steward_line *but);
 /* to this process's rank */
 void pen_steward_answer(pen_steward *s, pen_control_kind kind, int code);
+
+/* steward_blocks.c: NULL, or an error text. */
+/* Connects this block with the others, under PMI-1. listener: the centre's (oob.h). */
+const char *pen_steward_blocks_open(pen_steward *s, const pen_pmix_hello *hellos, int listener);
+/* Meets the other blocks; news report the end. Brings a body, unless key is NULL. */
+const char *pen_steward_blocks_meet(pen_steward *s, uint32_t tag, const char *key, const void *body,
+                                    size_t len);
+/* The body that a block has brought; the caller frees *out. */
+const char *pen_steward_blocks_body(pen_steward *s, uint32_t block, const char *key, char **out,
+                                    size_t *len_out);
+/* Whether this steward passes a decision on to other blocks, and does so; news report the end. */
+bool pen_steward_blocks_tells(const pen_steward *s, pen_steward_from from);
+const char *pen_steward_blocks_tell(pen_steward *s);
 
 /* steward_end.c */
 /* end announced by this process's rank */

@@ -11,8 +11,10 @@
 #include "diag/log.h"
 #include "os/os.h"
 #include "os/proc.h"
+#include "pmix/oob.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +57,7 @@ static void abort_all(pen_steward *s, const char *why)
 static void tell_other_blocks(pen_steward *s)
 {
     pen_pmix_news news = { .code = 0 };
-    const char *error =
-        s->deaf ? "it has no store to publish in" : pen_pmix_notify(s->pmix, s->code);
+    const char *error = s->deaf ? "it has no store to publish in" : pen_steward_blocks_tell(s);
     if (error == NULL && pen_steward_await(s, PEN_PMIX_NOTIFIED, pen_now_ns() + NOTIFY_NS, &news) &&
         news.code == 0)
         return;
@@ -69,7 +70,7 @@ static const char *leave_fence(pen_steward *s)
     if (s->leave_fenced)
         return NULL;
     s->leave_fenced = true;
-    return pen_pmix_fence(s->pmix, s->firsts, s->block_count, PEN_STEWARD_FENCE_LEAVE);
+    return pen_steward_blocks_meet(s, PEN_STEWARD_FENCE_LEAVE, NULL, NULL, 0);
 }
 
 /* Ends with 0 if other blocks cannot be told: meets them in the fence for leaving, since they
@@ -81,6 +82,27 @@ static void meet_other_blocks(pen_steward *s)
     uint64_t until_ns = pen_now_ns() + s->exit_timeout_ns;
     if (error != NULL || !pen_steward_await(s, PEN_PMIX_FENCED, until_ns, &news) || news.code != 0)
         abort_all(s, error != NULL ? error : "they go on");
+}
+
+/* Under PMI-1 only the block's first steward can tell other blocks, and the launcher may kill it as
+ * soon as this process has ended. So one that decides waits until the first one has told them. */
+static void first_tells(const pen_steward *s, pen_steward_from from, const pen_steward_line *line)
+{
+    if (s->pmix != NULL || s->block_count == 1)
+        return;
+    if (s->oob != NULL && line != NULL)
+        (void)pen_control_send(line->fd, PEN_CONTROL_NOTED, 0, NULL, false);
+    if (s->oob != NULL || from != PEN_STEWARD_FROM_HERE)
+        return;
+    const pen_steward_line *first = &s->lines[0];
+    const uint64_t until_ns = pen_now_ns() + NOTIFY_NS;
+    pen_control message;
+    while (first->fd >= 0 && pen_oob_await(first->fd, POLLIN, until_ns)) {
+        const pen_control_result result = pen_control_receive(first->fd, &message);
+        if (result == PEN_CONTROL_GONE ||
+            (result == PEN_CONTROL_SOME && message.kind == PEN_CONTROL_NOTED))
+            return;
+    }
 }
 
 /* Makes start-up barriers fail, and wakes the ranks that sleep in them. */
@@ -117,9 +139,10 @@ void pen_steward_decide(pen_steward *s, int code, pen_steward_from from,
     s->leave_ns = s->notice_ns = s->loss_ns = 0;
     s->end_ns = pen_now_ns() + s->exit_timeout_ns + LATE_NS;
     pen_steward_lines_say(s, PEN_CONTROL_END, s->code, line);
-    if (from == PEN_STEWARD_FROM_HERE && s->block_count > 1)
+    if (pen_steward_blocks_tells(s, from))
         tell_other_blocks(s);
-    if (s->code == 0 && s->deaf && from != PEN_STEWARD_FROM_PMIX)
+    first_tells(s, from, line);
+    if (s->code == 0 && s->deaf && from != PEN_STEWARD_FROM_BLOCKS)
         meet_other_blocks(s);
     own_rank_end(s);
 }
@@ -191,9 +214,9 @@ void pen_steward_left(pen_steward *s)
         pen_steward_go(s);
         return;
     }
-    const char *error = pen_pmix_fence(s->pmix, s->firsts, s->block_count, PEN_STEWARD_FENCE_LEAVE);
+    const char *error = pen_steward_blocks_meet(s, PEN_STEWARD_FENCE_LEAVE, NULL, NULL, 0);
     if (error != NULL)
-        pen_log_error(&s->log, "cannot leave the job together: PMIx_Fence_nb: %s", error);
+        pen_log_error(&s->log, "cannot leave the job together with other hosts: %s", error);
 }
 
 void pen_steward_go(pen_steward *s)

@@ -52,10 +52,9 @@ void pen_steward_meet(pen_steward *s, int code)
         pen_pack_bytes(&body, row_of(s, code, s->first + i), len);
     const char *error =
         body.failed ? "out of memory"
-                    : pen_pmix_put_bytes(s->pmix, key_of(s->meetings).text, body.bytes, body.len);
+                    : pen_steward_blocks_meet(s, PEN_STEWARD_FENCE_MEET, key_of(s->meetings).text,
+                                              body.bytes, body.len);
     pen_pack_free(&body);
-    if (error == NULL)
-        error = pen_pmix_fence(s->pmix, s->firsts, s->block_count, PEN_STEWARD_FENCE_MEET);
     if (error != NULL)
         fail(s, s->block_i, error);
 }
@@ -68,7 +67,7 @@ static const char *take(pen_steward *s, uint32_t block)
     char *bytes = NULL;
     size_t bytes_len = 0;
     const char *error =
-        pen_pmix_get_bytes(s->pmix, first, key_of(s->meetings).text, &bytes, &bytes_len);
+        pen_steward_blocks_body(s, block, key_of(s->meetings).text, &bytes, &bytes_len);
     if (error != NULL)
         return error;
     pen_unpack from = { bytes, bytes + bytes_len, false };
@@ -86,7 +85,7 @@ void pen_steward_met(pen_steward *s, int error)
 {
     if (s->over || s->meet_code < 0)
         return;
-    const char *why = error != 0 ? "PMIx_Fence_nb failed" : NULL;
+    const char *why = error != 0 ? "the launcher's fence failed" : NULL;
     for (uint32_t block = 0; why == NULL && block < s->block_count; block++) {
         why = block != s->block_i ? take(s, block) : NULL;
         if (why != NULL) {

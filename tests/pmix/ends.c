@@ -133,6 +133,8 @@ static void step_number(const char *step)
 int main(int argc, char **argv)
 {
     const char *told = getenv("PMIX_RANK"); /* for steps before joining */
+    if (told == NULL)
+        told = getenv("PMI_RANK");
     rank = told != NULL ? (unsigned)strtoul(told, NULL, 10) : 0;
     for (int i = 1; i < argc; i++) {
         const char *step = argv[i];

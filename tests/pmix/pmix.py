@@ -20,6 +20,7 @@ import support  # noqa: E402
 from support import Job, environment, left_over, pids_of, start, state_of, wait_until  # noqa: E402
 
 MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+HYDRA = shutil.which("mpirun.mpich")
 ENDS = os.path.join(support.BUILD, "tests", "pmix", "pmix_ends")
 MIXED = os.path.join(support.BUILD, "tests", "pmix", "pmix_mixed")
 STUCK = os.path.join(support.BUILD, "tests", "launch", "stuck.seq")
@@ -294,6 +295,63 @@ for row in ENDINGS:
         add(row, "2")
 
 
+def hydra(ranks, *steps, program=ENDS, hosts="here:2,there:2", **extra):
+    """Under the mpirun of MPICH, by PMI-1. Its hosts are two names of this one."""
+    return run([HYDRA, "-launcher", "fork", "-hosts", hosts, *part(ranks, program, *steps)], **extra)
+
+
+@unittest.skipIf(HYDRA is None, "there is no mpirun of MPICH's (Debian: mpich)")
+class Hydra(Case):
+    def ends(self, job, status):
+        """Hydra combines the statuses of hosts, and has 255 if one of its own daemons fails at the end."""
+        self.assertEqual(job.status == 0, status == 0, job.err + job.out + job.launcher_err)
+
+    def test_ranks_of_two_hosts(self):
+        job = self.good(hydra(5, "init", "hello", "ring", "barrier", "ring", hosts="a:2,b:1,c:2"))
+        shares = dict(re.findall(r"rank (\d) of 5, (\d) share memory", job.out))
+        self.assertEqual(shares, {"0": "2", "1": "2", "2": "1", "3": "2", "4": "2"}, job.out)
+
+    def test_boot_alone(self):
+        job = self.good(hydra(4, "join", "exchange", "barrier", "exchange", "hello", program=support.RANK))
+        self.assertEqual(job.out.count("by PMI"), 4, job.out)
+
+    def test_leaving_and_joining_again(self):
+        job = self.good(hydra(4, "8", program=AGAIN))
+        self.assertIn("8 times on 4 ranks", job.out)
+
+    def test_randomaccess_is_verified(self):
+        self.assertIn("randomaccess am: verified", self.good(hydra(4, "am", "-m", "12", program=RANDOMACCESS)).out)
+
+    def test_who_waits_for_a_rank_that_has_left_ends_the_job(self):
+        job = hydra(4, "leave_in_barrier", program=STUCK)
+        self.ends(job, 1)
+        self.said(job, r"rank [023] .* waits in gasnet_barrier_wait for rank 1, which has left with 0")
+
+    def test_a_process_that_never_joins(self):
+        job = hydra(4, "2:sleep_ms=9000", "init", "barrier", PENSTOCK_LAUNCH_TIMEOUT="1")
+        self.assertNotEqual(job.status, 0)
+        self.said(job, "cannot join the job")
+        self.assertLess(job.seconds, support.patience(3 * support.SLOW))
+
+
+def add_hydra(name):
+    steps, status, text = ENDINGS[name]
+
+    def test(self):
+        job = hydra(4, "init", *steps, GASNET_EXITTIMEOUT="0.5", PENSTOCK_LEAVE_TIMEOUT="0.5")
+        self.ends(job, status)
+        # Hydra may end the processes of other hosts so late that Penstock has ended them.
+        job.err = re.sub(r".*ended without the exit handshake, and the launcher has not ended the job since.*\n", "", job.err)
+        self.said(job, *([text] if text else []))
+        self.assertLess(job.seconds, support.patience(6 * support.SLOW))
+
+    setattr(Hydra, f"test_{name}", test)
+
+
+for row in ENDINGS:
+    add_hydra(row)
+
+
 class Hosts(Case):
     """Two hosts, on which mpirun has daemons by ssh."""
 
@@ -317,6 +375,20 @@ class Hosts(Case):
     def test_ranks_of_two_hosts(self):
         job = self.good(self.hosts("init", "hello", "ring", "barrier", "ring"))
         self.assertEqual(job.out.count("of 4, 2 share memory"), 4, job.out)
+
+    @unittest.skipIf(HYDRA is None, "there is no mpirun of MPICH's (Debian: mpich)")
+    def test_hydra_on_two_hosts(self):
+        words = [HYDRA, "-launcher", "ssh", "-launcher-exec", self.net.file("ssh.sh"), "-iface", "br0", "-hosts", "h0:2,h1:2"]
+        with open(self.net.file("ssh.sh"), "w", encoding="ascii") as f:
+            f.write(f'#!/bin/sh\nexec ssh -F {self.net.file("ssh.conf")} "$@"\n')
+        os.chmod(self.net.file("ssh.sh"), 0o755)
+        for steps, status, text in ((("ring", "barrier", "ring"), 0, None), (("barrier", "3:gasnet_exit=5", "poll"), 5, "rank 3 .* called"),
+                                    (("barrier", "2:kill=9"), 137, None)):
+            job = run(self.net.inside("root", *words, *part(4, os.path.abspath(ENDS), "init", "hello", *steps)),
+                      PENSTOCK_UDP_ADDRESS="10.77.3.0/24")
+            Hydra.ends(self, job, status)
+            self.assertEqual(job.out.count("of 4, 2 share memory"), 4, job.err + job.launcher_err)
+            self.said(job, *([text] if text else []))
 
     def test_ends_reach_the_other_host(self):
         for step, status, text in (("3:gasnet_exit=5", 5, r"rank 3 .* called gasnet_exit\(5\)"), ("0:gasnet_exit=0", 0, None),
