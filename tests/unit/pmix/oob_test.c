@@ -318,8 +318,8 @@ static void an_address_that_leads_elsewhere_is_passed_over(void **state)
     close_all();
 }
 
-/* A message that is changed on its way, or sent twice, closes its connection. So does a kind that its
- * sender may not send, and a message of another block. */
+/* A message that is changed on its way, or sent twice, closes its connection. So does a kind that
+ * its sender may not send, and a message of another block. */
 static void invalid_messages_close_a_connection(void **state)
 {
     (void)state;
@@ -329,12 +329,12 @@ static void invalid_messages_close_a_connection(void **state)
         pen_oob *from = blocks[4].oob;
         oob_line *line = &from->lines[0];
         char message[sizeof(oob_head) + PEN_SEAL_TAG_LEN];
-        const uint32_t block = what == ANOTHER_BLOCK ? 3 : 4;
-        oob_head head = {
-            .from = block, .kind = what == WRONG_WAY ? OOB_ALL : OOB_COME, .number = TAG
-        };
+        const uint32_t sender = what == ANOTHER_BLOCK ? 3 : 4;
+        oob_head head = { .from = sender,
+                          .kind = what == WRONG_WAY ? OOB_ALL : OOB_COME,
+                          .number = TAG };
         memcpy(message, &head, sizeof head);
-        assert_true(pen_seal_protect(blocks[block].oob->seal, 0, message, sizeof head, 0));
+        assert_true(pen_seal_protect(blocks[sender].oob->seal, 0, message, sizeof head, 0));
         memcpy(&head, message, sizeof head);
         head.number = what == CHANGED ? OTHER_TAG : TAG;
         memcpy(message, &head, sizeof head);
