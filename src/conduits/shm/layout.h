@@ -32,6 +32,7 @@ enum {
     SHM_BODY_MAX = 65536,
     SHM_BODY_ALIGN = 64, /* alignment of bodies in rings and chunks */
     SHM_CHUNKS_MAX = 8,
+    SHM_PREFETCH_END = 4096, /* bodies shorter than this are fetched before they are delivered */
 };
 
 #define SHM_CHANNEL_LANES 2 /* request and reply; control always takes the inbox */

@@ -176,6 +176,14 @@ static inline void shm_fence(void)
 #endif
 }
 
+/* Fetches a body while its head is checked. A line that is fetched without need costs its next
+ * writer as much as a message, so this is for bodies that any handler reads. */
+static inline void shm_prefetch_body(const char *body, uint32_t body_len)
+{
+    if (body_len < SHM_PREFETCH_END)
+        __builtin_prefetch(body);
+}
+
 /* ---- shm_express.c ------------------------------------------------------------------------------
  */
 

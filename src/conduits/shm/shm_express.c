@@ -59,6 +59,18 @@ static inline void copy_lines(char *to, const char *from, uint32_t len)
     memcpy(to + last, from + last, SHM_BODY_ALIGN);
 }
 
+/* As shm_copy_head. The loop is written out, because most heads are of one to four words. */
+static inline __attribute__((always_inline)) void copy_head(shm_slot *slot, const uint64_t *head,
+                                                            uint32_t head_len)
+{
+#pragma GCC unroll 7
+    for (unsigned i = 0; i < SHM_SLOT_WORDS; i++) { /* relaxed: the slot's word publishes them */
+        atomic_store_explicit(&slot->head[i], head[i], memory_order_relaxed);
+        if (head_len == (i + 1) * sizeof *head)
+            break;
+    }
+}
+
 /* The body begins where the last body ended, in one piece. It is shorter than a page, so its
  * record is a plain number of lines. */
 static inline __attribute__((always_inline)) int express_body(pen_express *entry,
@@ -78,7 +90,7 @@ static inline __attribute__((always_inline)) int express_body(pen_express *entry
     copy_lines(tx->ring + offset, (const char *)body, body_len);
     tx->express.body_room -= record;
     tx->ring_next += record;
-    shm_copy_head(slot, head, head_len);
+    copy_head(slot, head, head_len);
     /* release: pairs with the reader's acquire of this word */
     atomic_store_explicit(&slot->word, word, memory_order_release);
     return express_announce(tx, may_park);

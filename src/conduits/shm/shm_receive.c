@@ -16,7 +16,6 @@ enum {
     DRAIN_MAX = SHM_RING_SLOTS /
                 2, /* frames of one ring before the next ring's turn, for fairness among peers */
     GIVE_BACK_SLOTS = SHM_RING_SLOTS / 4,
-    PREFETCH_LEN_END = 4096,
     LOOK_POLLS = 256, /* most polls between two looks at parked channels */
 };
 
@@ -175,8 +174,8 @@ static void give_back(const shm_link *link, shm_rx *rx, const shm_rx_channel *ch
     atomic_store_explicit(&words->slots_done[lane], rx->next, memory_order_release);
 }
 
-/* Counts a body of the ring as read. Like the sender, it counts up to the body's begin first,
- * which may skip the end of the ring. */
+/* Counts bodies of the ring as read, up to the one at offset. Like the sender, it counts up to the
+ * body's begin first, which may skip the end of the ring. */
 static inline void body_done(const shm_link *link, const shm_rx_channel *channel, pen_lane lane,
                              shm_rx *rx, uint32_t offset, uint32_t record)
 {
@@ -230,38 +229,45 @@ static inline unsigned drain_heads(shm_rx *rx, const pen_host *host, pen_peer fr
 }
 
 /* Delivers successive frames of one shape: heads of one slot with bodies in the ring. Makes the
- * checks that check() makes for them. Returns how many; 0 if the first frame is of another kind. */
-static inline unsigned drain_bodies(const shm_link *link, const shm_rx_channel *channel,
-                                    pen_lane lane, shm_rx *rx, unsigned budget, uint64_t word)
+ * checks that check() makes for them. Returns how many; 0 if the first frame is of another kind.
+ * Short bodies are counted as read together, long ones one by one, so that each is given back. */
+static __attribute__((noinline)) unsigned drain_bodies(const shm_link *link,
+                                                       shm_rx_channel *channel, pen_lane lane,
+                                                       unsigned budget, uint64_t word)
 {
     const pen_host *host = link->base.host;
-    const uint64_t varying =
-        shm_word_place(UINT16_MAX) |
-        UINT16_MAX; /* bits that vary within a shape: the place, and the sequence */
-    uint64_t shape = word & ~varying;
-    uint32_t head_len = shm_word_head_words(word) * (uint32_t)sizeof(uint64_t);
-    uint32_t body_len = shm_word_len(word), record = shm_ring_record(body_len);
-    uint32_t ring_len = link->layout.ring_len;
+    shm_rx *rx = &channel->lanes[lane];
+    /* Within a shape the place and the sequence vary. */
+    const uint64_t shape = word & ~(shm_word_place(UINT16_MAX) | UINT16_MAX);
+    const uint32_t head_len = shm_word_head_words(word) * (uint32_t)sizeof(uint64_t);
+    const uint32_t body_len = shm_word_len(word), record = shm_ring_record(body_len);
+    const uint32_t ring_len = link->layout.ring_len;
+    const bool is_short = record <= shm_ring_give_back(&link->layout) / DRAIN_MAX;
+    shm_slot *const slots = rx->slots;
+    uint32_t next = rx->next, done_at = 0;
     unsigned left = budget;
     if (shm_word_kind(word) != SHM_BODY_IN_RING || head_len - 1 >= SHM_SLOT_HEAD || body_len == 0 ||
         body_len > SHM_BODY_MAX || record > ring_len)
         return 0;
     do {
-        uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
+        const uint32_t offset = shm_word_place_of(word) * SHM_BODY_ALIGN;
         if (offset > ring_len - record)
             break;
-        /* The body is fetched while the head is checked. A line that is fetched without need costs
-         * its next writer as much as a message, so this is for bodies that any handler reads. */
-        if (body_len < PREFETCH_LEN_END)
-            __builtin_prefetch(rx->ring + offset);
-        host->deliver(host->ctx, channel->from, lane, rx->at->head, head_len, rx->ring + offset,
-                      body_len);
-        advance(rx, 1);
-        body_done(link, channel, lane, rx, offset, record);
+        shm_prefetch_body(rx->ring + offset, body_len);
+        host->deliver(host->ctx, channel->from, lane, slots[next & (SHM_RING_SLOTS - 1)].head,
+                      head_len, rx->ring + offset, body_len);
+        next++;
+        done_at = offset;
+        if (!is_short) {
+            rx->next = next;
+            body_done(link, channel, lane, rx, offset, record);
+        }
         /* acquire: as in is_ready() */
-        word = atomic_load_explicit(&rx->at->word, memory_order_acquire);
-    } while (--left != 0 &&
-             (word & ~shm_word_place(UINT16_MAX)) == (shape | (uint64_t)rx->sequence));
+        word = atomic_load_explicit(&slots[next & (SHM_RING_SLOTS - 1)].word, memory_order_acquire);
+    } while (--left != 0 && (word & ~shm_word_place(UINT16_MAX)) == (shape | (uint16_t)(next + 1)));
+    advance(rx, next - rx->next);
+    if (is_short && left != budget)
+        body_done(link, channel, lane, rx, done_at, record);
     return budget - left;
 }
 
@@ -280,7 +286,7 @@ static unsigned drain(shm_link *link, shm_rx_channel *channel, pen_lane lane, un
             count += drain_heads(rx, host, channel->from, lane, budget - count, word);
             continue;
         }
-        unsigned bodies = drain_bodies(link, channel, lane, rx, budget - count, word);
+        unsigned bodies = drain_bodies(link, channel, lane, budget - count, word);
         count += bodies;
         if (bodies == 0 && !deliver_slow(link, channel, lane, word)) {
             channel->broken = true;
