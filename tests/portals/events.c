@@ -187,6 +187,18 @@ static void a_frame_is_delivered_when_its_lane_is_asked_for(void **state)
     assert_int_equal(fake.lost_any, 0);
 }
 
+static void events_that_were_lost_end_the_job(void **state)
+{
+    (void)state;
+    portals_link link;
+    link_init(&link);
+    fake.has_dropped = true;
+    event_add(PEN_LANE_REPLY, arrival());
+    (void)poll_reply(&link);
+    assert_int_equal(fake.delivered, 1);
+    assert_int_equal(fake.lost_any, 1);
+}
+
 static void a_message_that_contradicts_itself_ends_the_job(void **state)
 {
     (void)state;
@@ -247,6 +259,7 @@ int main(void)
         cmocka_unit_test(peers_that_owe_something_are_woken),
         cmocka_unit_test(a_rank_keeps_awake_while_its_card_works),
         cmocka_unit_test(a_frame_is_delivered_when_its_lane_is_asked_for),
+        cmocka_unit_test(events_that_were_lost_end_the_job),
         cmocka_unit_test(a_message_that_contradicts_itself_ends_the_job),
         cmocka_unit_test(a_block_is_used_again_when_it_is_unlinked_and_empty),
     };

@@ -290,13 +290,15 @@ static void the_peer_is_told_what_was_handled(void **state)
     assert_true(fake.last_data == (UINT64_C(1) << 32 | number));
     assert_int_equal(fake.wakes[TO], 1);
     assert_int_equal(fake.wakes[0] + fake.wakes[2], 0);
+    hear(&link, payload(++number));
+    assert_int_equal(fake.puts, 2); /* the next note comes after as many again */
 }
 
 static void a_payload_that_no_rank_puts_ends_the_job(void **state)
 {
     (void)state;
-    ptl_event_t bad[6];
-    for (unsigned i = 0; i < 6; i++)
+    ptl_event_t bad[7];
+    for (unsigned i = 0; i < 7; i++)
         bad[i] = payload(2);
     bad[0].hdr_data = (uint64_t)PEERS << 40 | 2;
     bad[1].initiator.phys.pid++;
@@ -304,10 +306,12 @@ static void a_payload_that_no_rank_puts_ends_the_job(void **state)
     bad[3].ni_fail_type = PTL_NI_UNDELIVERABLE;
     bad[4] = payload(1); /* has landed before */
     bad[5] = payload(PORTALS_DATA_MAX + 2);
-    for (unsigned i = 0; i < 6; i++) {
+    bad[6] = payload(4); /* has landed before one that is missing */
+    for (unsigned i = 0; i < 7; i++) {
         portals_link link;
         link_init(&link);
         hear(&link, payload(1));
+        hear(&link, payload(4));
         assert_int_equal(fake.lost_any, 0);
         hear(&link, bad[i]);
         assert_int_equal(fake.lost_any, 1);

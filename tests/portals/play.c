@@ -135,17 +135,20 @@ int PtlEQGet(ptl_handle_eq_t queue, ptl_event_t *out)
     if (fake.queues[i].first == fake.queues[i].count)
         return PTL_EQ_EMPTY;
     *out = fake.queues[i].events[fake.queues[i].first++];
-    return PTL_OK;
+    const bool has_dropped = fake.has_dropped;
+    fake.has_dropped = false;
+    return has_dropped ? PTL_EQ_DROPPED : PTL_OK;
 }
 
 int PtlEQPoll(const ptl_handle_eq_t *queues, unsigned size, ptl_time_t timeout, ptl_event_t *out,
               unsigned *which)
 {
     assert_int_equal(timeout, 0);
-    for (*which = 0; *which < size; ++*which)
-        if (PtlEQGet(queues[*which], out) == PTL_OK)
-            return PTL_OK;
-    return PTL_EQ_EMPTY;
+    int result = PTL_EQ_EMPTY;
+    for (*which = 0; *which < size && result == PTL_EQ_EMPTY; ++*which)
+        result = PtlEQGet(queues[*which], out);
+    --*which;
+    return result;
 }
 
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_handle_eq_t *out)

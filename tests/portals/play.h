@@ -37,7 +37,8 @@ struct fake {
     ptl_pt_index_t last_portal; /* peers have the portals 20, 21, ...; the link 10, ... */
     ptl_ack_req_t last_ack;
     unsigned enables;
-    uint64_t moved; /* packets of the card */
+    bool has_dropped; /* events were lost before the next one */
+    uint64_t moved;   /* packets of the card */
     uint64_t now_ns;
     unsigned puts, gets, atomics[3]; /* calls of PtlAtomic, PtlFetchAtomic, PtlSwap */
     uint64_t sources[2];             /* source and operand of the last of them */

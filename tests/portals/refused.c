@@ -71,6 +71,25 @@ static void a_frame_with_credits_is_not_acknowledged(void **state)
     assert_ptr_equal(next_token(&link, PEN_LANE_REQUEST), token);
 }
 
+/* Also in a poll that handles something else, which wakes no peers by itself. */
+static void a_frame_that_is_sent_again_wakes_its_receiver(void **state)
+{
+    (void)state;
+    static const uint64_t head[HEAD_LEN / 8] = { 1, 2, 3 };
+    const pen_frame frame = { .head = head, .head_len = HEAD_LEN };
+    portals_link link;
+    link_init_without_credits(&link);
+    refuse(&link, post_request(&link));
+    portals_token *other = next_token(&link, PEN_LANE_REPLY);
+    assert_int_equal(portals_post(&link.base, 0, PEN_LANE_REPLY, &frame, NULL), PEN_POST_DONE);
+    fake.now_ns += PAUSE_NS;
+    const unsigned wakes = fake.wakes[2], puts = fake.puts;
+    event_add(QUEUE_ENDED, (ptl_event_t){ .type = PTL_EVENT_SEND, .user_ptr = other });
+    poll(&link);
+    assert_int_equal(fake.puts, puts + 1);
+    assert_int_equal(fake.wakes[2], wakes + 1);
+}
+
 static void a_refused_frame_is_sent_again_as_it_was(void **state)
 {
     (void)state;
@@ -198,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_keeps_its_token_until_it_is_acknowledged),
         cmocka_unit_test(a_frame_with_credits_is_not_acknowledged),
+        cmocka_unit_test(a_frame_that_is_sent_again_wakes_its_receiver),
         cmocka_unit_test(a_refused_frame_is_sent_again_as_it_was),
         cmocka_unit_test(pauses_double_up_to_a_limit),
         cmocka_unit_test(all_refused_frames_are_sent_again),

@@ -136,6 +136,26 @@ static void an_operation_ends_with_its_answer(void **state)
     }
 }
 
+static void a_token_of_a_payload_serves_an_operation_next(void **state)
+{
+    (void)state;
+    portals_link link;
+    link_init(&link);
+    pen_op ops[2] = { { .source_busy = 1, .incomplete = 1, .local = true }, { .incomplete = 1 } };
+    portals_token *token = next_token(&link, PORTALS_MEMORY);
+    assert_int_equal(portals_rma.put(&link.base, TO, 0, KEY, block_memory, NULL, 8, &ops[0]),
+                     PEN_POST_PENDING);
+    end(&link, token, PTL_EVENT_SEND);
+    end(&link, token, PTL_EVENT_ACK);
+    assert_ptr_equal(next_token(&link, PORTALS_MEMORY), token);
+    const pen_amo amo = { .type = GEX_DT_U64, .op = GEX_OP_ADD, .operands = { 1 } };
+    assert_int_equal(post(&link, &amo, &ops[1]), PEN_POST_PENDING);
+    end(&link, token, PTL_EVENT_SEND);
+    assert_int_equal(ops[1].incomplete, 1);
+    end(&link, token, PTL_EVENT_ACK);
+    assert_int_equal(ops[1].incomplete, 0);
+}
+
 static void an_old_value_that_nobody_wants_is_not_written(void **state)
 {
     (void)state;
@@ -179,6 +199,7 @@ int main(void)
         cmocka_unit_test(each_operation_has_one_of_the_card),
         cmocka_unit_test(the_order_of_floats_is_left_to_messages),
         cmocka_unit_test(an_operation_ends_with_its_answer),
+        cmocka_unit_test(a_token_of_a_payload_serves_an_operation_next),
         cmocka_unit_test(an_old_value_that_nobody_wants_is_not_written),
         cmocka_unit_test(operations_without_a_token_or_room_are_tried_again),
     };
