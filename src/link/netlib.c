@@ -194,7 +194,8 @@ void pen_net_lose(pen_net *net, pen_peer peer)
     if (net->peer[peer].is_lost)
         return;
     net->peer[peer].is_lost = true;
-    net->lost++;
+    if (net->lost++ == 0)
+        net->tell_ns = net->host->now_ns(net->host->ctx) + PEN_NET_GRACE_NS;
 }
 
 void pen_net_lose_frame(pen_net *net, pen_peer peer)
@@ -225,7 +226,9 @@ void pen_net_tell(pen_net *net, pen_lock *lock)
         counters->net_bad_frame += net->bad_frame;
     }
     net->bad_source = net->bad_frame = 0;
-    for (pen_peer peer = 0; net->lost != 0 && peer < net->peers; peer++)
+    if (net->lost == 0 || (!net->is_memory_out && net->host->now_ns(net->host->ctx) < net->tell_ns))
+        return;
+    for (pen_peer peer = 0; peer < net->peers; peer++)
         if (net->peer[peer].is_lost && !net->peer[peer].is_told) {
             tell_lost(net, lock, peer);
             return;

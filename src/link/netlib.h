@@ -59,9 +59,12 @@ typedef struct pen_net {
     pen_net_buffer *free_short, *free_long, *made;
     pen_net_peer *peer;
     uint32_t lost;                  /* peers of which the engine does not know */
+    uint64_t tell_ns;               /* time to tell of them */
     bool is_memory_out;             /* a frame was lost for want of memory */
     uint64_t bad_source, bad_frame; /* since pen_net_tell has counted them */
 } pen_net;
+
+#define PEN_NET_GRACE_NS UINT64_C(2000000000)
 
 enum { PEN_NET_WINDOW_LEAST = 64 * 1024, PEN_NET_WINDOW_MOST = 64 * 1024 * 1024 };
 
@@ -113,9 +116,11 @@ static inline bool pen_net_is_lost(const pen_net *net, pen_peer peer)
     return net->peer[peer].is_lost;
 }
 
+/* Takes note that a peer is lost. The engine is told after PEN_NET_GRACE_NS: as a rule the peer's
+ * process has ended, and the launcher, which knows why, ends the job before. */
 void pen_net_lose(pen_net *net, pen_peer peer);
 
-/* Loses a peer because there was no memory for a frame of it. */
+/* Loses a peer because there was no memory for a frame of it. The engine is told at once. */
 void pen_net_lose_frame(pen_net *net, pen_peer peer);
 
 /* Whether pen_net_tell has something to do. */

@@ -6,13 +6,19 @@
 """
 
 import os
+import random
 import re
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "chaos"))
+import chaos  # noqa: E402
 import support  # noqa: E402
 from support import Job, environment, left_over, wait_until  # noqa: E402
 
@@ -21,6 +27,8 @@ MPIRUN = sys.argv.pop(1).split()
 ENDS = os.path.join(support.BUILD, "tests", "mpi", "mpi_ends")
 MIXED = os.path.join(support.BUILD, "tests", "mpi", f"mpi_mixed.{VARIANT}")
 AGAIN = os.path.join(support.BUILD, "tests", "launch", "again.seq")
+TRAFFIC = os.path.join(support.BUILD, "bin", "chaos.traffic")
+MOMENTS = 50
 LIMIT = 60
 # Open MPI's mpirun sometimes crashes when it ends, after any program: see tests/pmix/pmix.py.
 CRASH_OF_MPIRUN = r"Signal: Segmentation fault[^*]*PMIx_server_finalize"
@@ -43,6 +51,14 @@ def variables(**extra):
     return environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader", OMPI_MCA_pml="ob1",
                        OMPI_MCA_odls_base_sigkill_timeout="0", OMPI_MCA_mca_base_component_show_load_errors="0",
                        TMPDIR=folder, **{"PENSTOCK_CONDUIT": "mpi", **extra})
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as name:
+            return name.read().strip()
+    except OSError:
+        return None
 
 
 def mpirun(ranks, *program, **extra):
@@ -83,6 +99,23 @@ class Mpi(unittest.TestCase):
         job = mpirun(3, ENDS, "init", "ring", "1:kill=9", "poll")
         self.assertNotEqual(job.status, 0)
         self.assertLess(job.seconds, 2 * support.SLOW)
+
+    def test_a_rank_killed_at_any_moment_ends_the_job(self):
+        chosen = random.Random(7)
+        for moment in range(MOMENTS):
+            tag = f"mpi-{os.getpid()}-{moment}"
+            job = subprocess.Popen([*MPIRUN, "-n", "3", TRAFFIC, "60"], env=variables(PENSTOCK_CHAOS_TAG=tag),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            job.stdout.readline()
+            time.sleep(chosen.uniform(0, 0.5))
+            ranks = [pid for pid in chaos.tagged(tag) if name_of(pid) == os.path.basename(TRAFFIC)[:15]]
+            self.assertEqual(len(ranks), 3, moment)
+            os.kill(chosen.choice(ranks), signal.SIGKILL)
+            killed = time.monotonic()
+            self.assertTrue(wait_until(lambda: not set(ranks) & set(chaos.tagged(tag)), 2 * support.SLOW), moment)
+            job.communicate(timeout=LIMIT)
+            self.assertNotEqual(job.returncode, 0, moment)
+            self.assertLess(time.monotonic() - killed, 4 * support.SLOW, moment)
 
     def test_a_job_can_be_joined_again(self):
         self.good(mpirun(2, AGAIN, "4"))

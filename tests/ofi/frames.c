@@ -260,12 +260,16 @@ static void peer_lost(void *ctx, pen_peer peer, pen_status why)
     fake.lost[peer]++;
 }
 
+static uint64_t clock_ns;
+
 static uint64_t now_ns(void *ctx)
 {
-    static uint64_t now;
     (void)ctx;
-    return now += 1000000;
+    return clock_ns += 1000000;
 }
+
+/* Lets the time pass that the launcher has to notice a lost peer. */
+static void time_passes(void) { clock_ns += PEN_NET_GRACE_NS; }
 
 static bool orderly(void *ctx)
 {
@@ -430,6 +434,11 @@ static void a_peer_that_fails_is_lost_once(void **state)
     fake.end_error = FI_ECONNRESET;
     for (unsigned i = 0; i < 5; i++)
         (void)poll_lanes(&link, 7, 9);
+    assert_int_equal(fake.lost[1] + fake.lost[2], 0); /* the launcher has yet to notice it */
+    assert_true(ofi_due.due_ns(&link.base) != UINT64_MAX);
+    time_passes();
+    for (unsigned i = 0; i < 5; i++)
+        (void)poll_lanes(&link, 7, 9);
     assert_int_equal(fake.lost[0], 0);
     assert_int_equal(fake.lost[1], 1);
     assert_false(pen_net_has_news(&link.net));
@@ -494,6 +503,9 @@ static void frames_of_a_lost_peer_come_before_the_news(void **state)
     fake.end_error = FI_ECONNRESET;
     assert_true(arrive(bytes, frame_bytes(bytes, 1, PEN_LANE_REQUEST, 0, 100)));
     assert_true(arrive(bytes, frame_bytes(bytes, 1, PEN_LANE_CONTROL, 1, 100)));
+    while (link.net.lost == 0)
+        (void)poll_lanes(&link, 0, 9);
+    time_passes();
     assert_int_equal(poll_lanes(&link, 7, 1), 1);
     assert_int_equal(fake.lost[1], 0);
     assert_int_equal(poll_lanes(&link, 7, 9), 1);

@@ -232,6 +232,9 @@ static void a_peer_whose_memory_fails_is_lost_once(void **state)
     assert_int_equal(move(0, 1, 1, true, false, 1000), PEN_POST_PENDING);
     fake.fail_rma = FI_ECANCELED; /* as after a reset of the connection */
     poll_all(60);
+    assert_int_equal(ranks[0].lost[1], 0); /* the launcher has yet to notice it */
+    time_passes();
+    poll_all(3);
     assert_int_equal(ranks[0].lost[1], 1);
     assert_int_equal(ranks[0].lost[0] + ranks[0].lost[2], 0);
     assert_int_equal(atomic_load(&ranks[0].ops[0].op.incomplete), 1); /* it has not ended */
@@ -240,6 +243,7 @@ static void a_peer_whose_memory_fails_is_lost_once(void **state)
     fake.refuse_rma = -FI_ENOTCONN;
     assert_int_equal(move(0, 2, 0, true, false, 10), PEN_POST_FAILED);
     assert_int_equal(move(1, 0, 0, true, false, 10), PEN_POST_FAILED);
+    time_passes();
     poll_all(3);
     assert_int_equal(ranks[0].lost[2], 1);
     assert_int_equal(ranks[1].lost[0], 1);

@@ -62,10 +62,12 @@ static void peer_lost(void *ctx, pen_peer peer, pen_status why)
     fake.lost[peer]++;
 }
 
+static uint64_t clock_ns = 1000;
+
 static uint64_t now_ns(void *ctx)
 {
     (void)ctx;
-    return 1000;
+    return clock_ns;
 }
 
 static const pen_host host = {
@@ -334,6 +336,9 @@ static void a_peer_that_fails_is_lost_once(void **state)
     fake.mode = LATE;
     assert_int_equal(post(&link, 1), PEN_POST_DONE);
     complete_all(UCS_ERR_CONNECTION_RESET);
+    assert_int_equal(ucx_poll(&link.base, 7, 9), 0);
+    assert_int_equal(fake.lost[1] + fake.lost[2], 0); /* the launcher has yet to notice it */
+    clock_ns += PEN_NET_GRACE_NS;
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(ucx_poll(&link.base, 7, 9), 0);
     assert_int_equal(fake.lost[0], 0);

@@ -233,6 +233,8 @@ static void lose_peers(ucs_status_t moves, ucs_status_t flushes)
     fake.fail_moves = moves;
     fake.fail_flushes = flushes;
     poll_often(link, 100);
+    time_passes();
+    poll_often(link, 3);
     assert_int_equal(fake.lost[1], 1);
     assert_int_equal(fake.lost[2], 1);
     for (unsigned i = 0; i < 3; i++)

@@ -326,7 +326,7 @@ static uint64_t due_ns(pen_link *base)
     pen_lock_take(&link->lock);
     const bool needs_polls = !link->has_fd || (link->net.pending | link->tokens_out) != 0 ||
                              link->first_waiting != NULL || link->first_delayed != NULL ||
-                             link->unposted != 0;
+                             link->unposted != 0 || link->net.lost != 0;
     pen_lock_drop(&link->lock);
     return needs_polls ? base->host->now_ns(base->host->ctx) + NAP_NS : UINT64_MAX;
 }

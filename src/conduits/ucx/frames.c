@@ -191,9 +191,8 @@ static bool wait_arm(pen_link *base)
         return true;
     bool is_armed = false;
     pen_lock_take(&link->lock);
-    for (unsigned i = 0;
-         i < ARM_TRIES && !is_armed && link->net.lost == 0 && link->unflushed == 0 &&
-         link->ended == NULL && first_list(link, PEN_LANES_ALL) == NULL;
+    for (unsigned i = 0; i < ARM_TRIES && !is_armed && link->unflushed == 0 &&
+                         link->ended == NULL && first_list(link, PEN_LANES_ALL) == NULL;
          i++) {
         is_armed = link->ucx.worker_arm(link->worker) == UCS_OK;
         if (!is_armed)
@@ -207,7 +206,8 @@ static uint64_t due_ns(pen_link *base)
 {
     ucx_link *link = ucx_of(base);
     pen_lock_take(&link->lock);
-    bool needs_polls = !link->has_fd || (link->net.pending | link->tokens_out) != 0;
+    bool needs_polls =
+        !link->has_fd || (link->net.pending | link->tokens_out | link->net.lost) != 0;
     pen_lock_drop(&link->lock);
     return needs_polls ? base->host->now_ns(base->host->ctx) + NAP_NS : UINT64_MAX;
 }
