@@ -5,7 +5,9 @@
 #include "base/compiler.h"
 #include "conduit/conduit.h"
 #include "link/host.h"
+#include "link/lanes.h"
 #include "link/turns.h"
+#include "os/lock.h"
 
 #include <string.h>
 
@@ -20,6 +22,8 @@ bool pen_transfers_open(pen_transfers *transfers, const pen_host *host, pen_peer
     transfers->host = host;
     transfers->peer = pen_host_alloc_zeroed(host, peers * sizeof *transfers->peer);
     atomic_init(&transfers->work, 0);
+    atomic_init(&transfers->held_total, 0);
+    pen_lanes_init(&transfers->held, host->alloc, host->release, host->ctx);
     return transfers->peer != NULL && pen_turns_open(&transfers->turns, host, peers);
 }
 
@@ -43,6 +47,7 @@ void pen_transfers_close(pen_transfers *transfers)
         free_list(host, transfers->peer[i].gets.first);
     }
     free_list(host, transfers->free);
+    pen_lanes_close(&transfers->held);
     pen_turns_close(&transfers->turns, host);
     pen_host_release(host, transfers->peer);
     transfers->peer = NULL;
@@ -281,6 +286,48 @@ void pen_transfers_on_number(pen_transfers *transfers, pen_peer peer, uint64_t n
     if (number > transfers->peer[peer].heard)
         transfers->peer[peer].heard = number;
 }
+
+/* ---- frames that wait for puts --------------------------------------------------------------- */
+
+static void show_held(pen_transfers *transfers)
+{
+    atomic_store_explicit(&transfers->held_total, transfers->held.total, memory_order_relaxed);
+}
+
+bool pen_transfers_hold(pen_transfers *transfers, pen_peer from, pen_lane lane,
+                        const pen_frame *frame, uint64_t number)
+{
+    const bool is_kept = pen_lanes_keep(&transfers->held, from, lane, frame, number);
+    show_held(transfers);
+    return is_kept;
+}
+
+static bool has_data(void *ctx, const pen_kept *kept)
+{
+    return kept->tag <= ((const pen_transfers *)ctx)->peer[kept->from].heard;
+}
+
+unsigned pen_transfers_deliver(pen_transfers *transfers, pen_lock *lock, unsigned lanes,
+                               unsigned budget)
+{
+    unsigned count = 0;
+    for (; count < budget; count++) {
+        pen_lock_take(lock);
+        pen_kept *kept = pen_lanes_take_ready(&transfers->held, lanes, has_data, transfers);
+        if (kept != NULL)
+            transfers->on_held(transfers->card, kept->from, kept->lane);
+        show_held(transfers);
+        pen_lock_drop(lock);
+        if (kept == NULL)
+            break;
+        pen_host_hand(transfers->host, kept->from, kept->lane, pen_kept_head(kept), kept->head_len,
+                      pen_kept_body(kept), kept->body_len);
+        pen_lanes_give(&transfers->held, kept); /* it is of no reserve, so this needs no lock */
+    }
+    return count;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 void pen_transfers_sweep(pen_transfers *transfers, pen_transfers_ended *ended)
 {

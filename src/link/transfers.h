@@ -17,7 +17,9 @@
 #define PEN_LINK_TRANSFERS_H
 
 #include "conduit/conduit.h"
+#include "link/lanes.h"
 #include "link/turns.h"
+#include "os/lock.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,13 +60,17 @@ typedef struct pen_transfers {
     void *card; /* first argument of the two calls, which return false if the card has no room */
     bool (*post_fence)(void *card, pen_peer peer, uint64_t address); /* gets a byte from there */
     bool (*post_number)(void *card, pen_peer peer, uint64_t number);
+    /* A frame that was held is delivered next. Under the lock. */
+    void (*on_held)(void *card, pen_peer from, pen_lane lane);
     pen_transfer_peer *peer;
     pen_turns turns;       /* peers to which a fence or a number is to be posted */
     _Atomic uint32_t work; /* transfers under way, and peers in turns; relaxed, read freely */
     pen_transfer *free;
     char *bounce; /* the bounce buffers, one behind the other */
     size_t bounce_len;
-    uint32_t bounce_free; /* one bit each */
+    uint32_t bounce_free;        /* one bit each */
+    pen_lanes held;              /* frames whose puts have not come */
+    _Atomic uint32_t held_total; /* relaxed: polls look again */
 } pen_transfers;
 
 /* Ends of operations, to be reported without the lock. */
@@ -123,6 +129,21 @@ static inline bool pen_transfers_has_room(const pen_transfers_ended *ended)
 void pen_transfers_on_sent(pen_transfers *transfers, pen_peer peer, pen_transfers_ended *ended);
 void pen_transfers_on_got(pen_transfers *transfers, pen_peer peer, pen_transfers_ended *ended);
 void pen_transfers_on_number(pen_transfers *transfers, pen_peer peer, uint64_t number);
+
+/* Keeps a frame until its sender has told that number of puts; 0: until the next poll. Returns
+ * false if there is no memory. */
+bool pen_transfers_hold(pen_transfers *transfers, pen_peer from, pen_lane lane,
+                        const pen_frame *frame, uint64_t number);
+
+static inline bool pen_transfers_holds(const pen_transfers *transfers)
+{
+    return atomic_load_explicit(&transfers->held_total, memory_order_relaxed) != 0;
+}
+
+/* Delivers frames of these lanes whose puts have come, at most budget; returns how many. Called in
+ * poll, without the lock, which it takes. */
+unsigned pen_transfers_deliver(pen_transfers *transfers, pen_lock *lock, unsigned lanes,
+                               unsigned budget);
 
 /* Ends the puts of peers whose fence has come. */
 void pen_transfers_sweep(pen_transfers *transfers, pen_transfers_ended *ended);

@@ -12,6 +12,7 @@
 #include "link/host.h"
 #include "link/lanes.h"
 #include "link/mailbox.h"
+#include "link/pieces.h"
 #include "link/turns.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -50,27 +51,17 @@ static size_t extoll_shared_len(pen_peer peers, const void *config)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-static void free_buffers(const pen_host *host, extoll_buffer *buffer)
-{
-    while (buffer != NULL) {
-        extoll_buffer *next = buffer->next;
-        host->release(host->ctx, buffer);
-        buffer = next;
-    }
-}
-
 static void free_frames(extoll_link *link)
 {
     const pen_host *host = link->base.host;
     for (uint32_t i = 0; i < link->peers * PEN_LANES; i++) {
         if (link->to != NULL)
-            free_buffers(host, link->to[i / PEN_LANES].tx[i % PEN_LANES].first);
-        if (link->from != NULL && link->from[i].buffer != NULL)
-            host->release(host->ctx, link->from[i].buffer);
+            pen_piece_free(host, link->to[i / PEN_LANES].tx[i % PEN_LANES].first);
+        if (link->from != NULL)
+            pen_host_release(host, link->from[i].buffer);
     }
-    free_buffers(host, link->buffers);
-    free_buffers(host, link->spare);
-    pen_lanes_close(&link->held);
+    pen_piece_free(host, link->out_pool.first);
+    pen_piece_free(host, link->in_pool.first);
     pen_lanes_close(&link->stash);
 }
 
@@ -250,6 +241,7 @@ static pen_status open_steps(extoll_link *link)
     if (status != PEN_OK)
         return status;
     link->packet_max = link->credits.packet_len = (uint32_t)velo2_port_max_len(&link->velo);
+    link->drain_max = link->plan.coalesced ? EXTOLL_DRAIN_MAX : 1;
     link->short_max = link->plan.coalesced ? link->packet_max : EXTOLL_WORD;
     link->whole_max = link->plan.coalesced ? link->packet_max : 0;
     link->fenced = !pen_membarrier_register();
@@ -286,9 +278,8 @@ static extoll_link *alloc_link(const pen_link_params *params)
     link->peers = params->peers;
     atomic_init(&link->always, 1);
     pen_lock_init(&link->lock, params->concurrency);
-    link->held_to = EXTOLL_NONE;
     pen_lanes_init(&link->stash, host->alloc, host->release, host->ctx);
-    pen_lanes_init(&link->held, host->alloc, host->release, host->ctx);
+    link->out_pool = link->in_pool = (pen_piece_pool){ host, EXTOLL_BODY_MAX, NULL };
     return link;
 }
 

@@ -6,7 +6,6 @@
  *   extoll_send.c     frames into packets; credits for packets; credit packets
  *   extoll_receive.c  empties the mailbox: packets into frames; frames that are kept
  *   extoll_rma.c      registered memory, put, get, and the notifications that frames wait for
- *   packet.h          format of a packet
  *
  * One mailbox takes all packets for a rank: requests, replies, control, credits. link/mailbox.h
  * counts the credits for its slots.
@@ -20,12 +19,12 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
-#include "conduits/extoll/packet.h"
 #include "credit/credit.h"
 #include "knob/knob.h"
 #include "link/known.h"
 #include "link/lanes.h"
 #include "link/mailbox.h"
+#include "link/pieces.h"
 #include "link/transfers.h"
 #include "link/turns.h"
 #include "os/lock.h"
@@ -42,16 +41,25 @@
 #include <velo2.h>
 
 enum {
+    EXTOLL_WORD = PEN_PIECE_WORD,
+    EXTOLL_PAYLOAD_MAX = 120,    /* largest payload of any card's packets */
     EXTOLL_RANKS_MAX = 16384,    /* nodes of the card's network that the conduit uses */
     EXTOLL_BODY_MAX = 8192,      /* longest body of a frame, as in the publications about EXTOLL */
     EXTOLL_BOUNCE_LEN = 1 << 17, /* a put or get of memory that is not registered with the card */
     EXTOLL_REGIONS_MAX = 128,    /* regions of this rank */
     EXTOLL_SELF_MAX = 64,        /* frames of one lane from a rank to itself */
-    EXTOLL_DRAIN_MAX = 256,      /* packets that one poll takes out of the mailbox */
+    EXTOLL_DRAIN_MAX = 256,      /* packets or notifications that one poll takes */
     EXTOLL_COPY_LEAD = 8,        /* words that may be copied along before a packet */
 };
 
-#define EXTOLL_NONE UINT32_MAX /* no index */
+/* VELO carries these with each packet in its two bits for types (mtt), instead of a header. The tag
+ * of a packet is that of link/mailbox.h. */
+enum {
+    EXTOLL_SHORT = PEN_PIECE_HEAD,
+    EXTOLL_BEGIN = PEN_PIECE_BEGIN,
+    EXTOLL_MORE = PEN_PIECE_MORE,
+    EXTOLL_CREDIT = PEN_PIECES, /* a word about credits; takes no credit */
+};
 
 typedef struct extoll_config {
     pen_credit_settings credits;
@@ -69,29 +77,7 @@ typedef struct extoll_plan {
     pen_card_config card;
 } extoll_plan;
 
-/* A frame that is being sent. Both parts shrink as packets go. */
-typedef struct extoll_out {
-    const uint64_t *lead; /* begin word, number of puts, head */
-    const char *body;
-    uint32_t lead_left, body_left; /* bytes */
-    uint32_t args_len;             /* bytes of the head behind its first word */
-    uint8_t mtt;                   /* mtt of the next packet; MORE: the frame has begun */
-} extoll_out;
-
-/* A frame that waits for credits, or a frame of which packets are missing. */
-typedef struct extoll_buffer {
-    struct extoll_buffer *next;
-    extoll_out out; /* the rest of a frame that is being sent */
-    _Alignas(16) uint64_t words[EXTOLL_LEAD_WORDS_MAX + EXTOLL_BODY_MAX / EXTOLL_WORD +
-                                2]; /* one word to align a body, one for a credit word behind it */
-} extoll_buffer;
-
 /* ---- sending: guarded by lock ---- */
-
-typedef struct extoll_tx { /* frames of one lane to one peer, which polls send */
-    extoll_buffer *first;  /* at most two; one if it is a request */
-    _Atomic bool is_full;  /* relaxed: it is a hint only */
-} extoll_tx;
 
 typedef struct extoll_peer {
     pen_peer rank;
@@ -99,7 +85,7 @@ typedef struct extoll_peer {
     velo2_connection_t velo;
     RMA2_Handle rma;
     const _Atomic uint32_t *sleeping;
-    extoll_tx tx[PEN_LANES];
+    pen_out_queue tx[PEN_LANES];
     _Atomic bool is_ignored; /* it is lost, or is this rank; relaxed, as is_lost */
     bool is_stuck; /* no new packet may go: the card has refused one; always set for this rank */
     uint8_t packet_tag, packet_mtt; /* the packet that the card has refused ... */
@@ -109,19 +95,11 @@ typedef struct extoll_peer {
     _Atomic bool is_lost; /* it sent a malformed packet; relaxed: a late look does no harm */
 } extoll_peer;
 
-/* ---- receiving: guarded by the poll lock ---- */
-
-typedef struct extoll_rx { /* the frame of one lane that comes from one peer */
-    extoll_buffer *buffer; /* NULL: no frame has begun */
-    uint64_t begin;        /* its begin word */
-    char *to;              /* the place of the next byte */
-    uint32_t left;         /* bytes to come */
-} extoll_rx;
-
 typedef struct extoll_link {
     pen_link base; /* first: the engine sees a pen_link */
     extoll_plan plan;
     pen_peer peers;
+    uint32_t drain_max;            /* packets that one poll takes out of the mailbox */
     uint32_t packet_max;           /* bytes of a packet */
     uint32_t short_max, whole_max; /* bytes of a head that is a packet; of a frame that is one */
     bool fenced;
@@ -134,27 +112,24 @@ typedef struct extoll_link {
     pen_lock lock; /* guards all that follows */
     extoll_peer *to;
     pen_mailbox credits;
-    extoll_buffer *buffers; /* free buffers */
+    pen_piece_pool out_pool;
     pen_turns tx_turns;     /* (peer, lane) pairs with a frame under way */
     bool tx_news;           /* there may be room since the last try */
     _Atomic bool try_again; /* some work waits for the card; relaxed: polls look again */
     uint32_t uncommitted;
-    uint64_t held_word; /* a credit packet that the card refused; its peer, or EXTOLL_NONE */
-    pen_peer held_to;
-    pen_lanes held; /* frames whose puts have not come, and all frames of this rank to itself */
-    _Atomic uint32_t held_total; /* relaxed: polls look again */
+    uint32_t refused; /* peers with a packet that the card has refused */
 
-    pen_known *regions; /* registered memory of this rank */
-    pen_transfers transfers;
+    pen_known *regions;        /* registered memory of this rank */
+    pen_transfers transfers;   /* they hold frames of this rank to itself, too */
     RMA2_Region bounce_region; /* the bounce buffers of transfers, and a line for fences */
     bool has_bounce;
     bool has_rma; /* all ranks have RMA */
 
-    PEN_CACHE_ALIGNED extoll_rx *from; /* guarded by the poll lock, as are all fields below */
-    pen_lanes stash;      /* packets whose lane was not asked for; each keeps its slot */
-    extoll_buffer *spare; /* free buffers of complete frames */
-    uint32_t quiet;       /* polls since the last look at the notifications */
-    bool stale;           /* the card may not know of all packets that were read */
+    PEN_CACHE_ALIGNED pen_in *from; /* guarded by the poll lock, as are all fields below */
+    pen_lanes stash;                /* packets whose lane was not asked for; each keeps its slot */
+    pen_piece_pool in_pool;
+    uint32_t quiet; /* polls since the last look at the notifications */
+    bool stale;     /* the card may not know of all packets that were read */
     _Alignas(16) uint64_t copy[EXTOLL_COPY_LEAD + EXTOLL_PAYLOAD_MAX / 8]; /* copy of a packet */
     _Alignas(16) char small_body[EXTOLL_PAYLOAD_MAX + 8];
 } extoll_link;
@@ -176,17 +151,13 @@ extern const pen_behind_ops extoll_behind;
 unsigned extoll_send_more(extoll_link *link);    /* sends frames under way */
 unsigned extoll_send_credits(extoll_link *link); /* sends credit packets that are due */
 void extoll_commit(extoll_link *link);
-extoll_buffer *extoll_buffer_take(extoll_link *link); /* NULL if there is no memory */
-void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer);
 
 /* ---- extoll_receive.c ---- */
 unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget);
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /* not under lock */
 
-/* Keeps a frame until `number` puts of its sender have come. Under lock. Returns false if there is
- * no memory. */
-bool extoll_hold(extoll_link *link, pen_peer from, pen_lane lane, const pen_frame *frame,
-                 uint64_t number);
+/* Frees the slot of a held frame that is delivered; a call of pen_transfers. */
+void extoll_on_held(void *link, pen_peer from, pen_lane lane);
 
 /* ---- extoll_rma.c ---- */
 extern const pen_rma_ops extoll_rma;

@@ -8,12 +8,12 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
-#include "conduits/extoll/packet.h"
 #include "credit/credit.h"
 #include "diag/log.h"
 #include "link/host.h"
 #include "link/lanes.h"
 #include "link/mailbox.h"
+#include "link/pieces.h"
 #include "link/transfers.h"
 #include "os/lock.h"
 #include "softnic/extoll/velo2.h"
@@ -72,7 +72,7 @@ static inline extoll_peer *peer_of(const extoll_link *link, pen_peer from)
 
 static inline uint64_t *copy_of(extoll_link *link) { return &link->copy[EXTOLL_COPY_LEAD]; }
 
-static inline extoll_rx *rx_of(const extoll_link *link, const extoll_packet *packet)
+static inline pen_in *rx_of(const extoll_link *link, const extoll_packet *packet)
 {
     return &link->from[packet->from * PEN_LANES + (uint32_t)packet->lane];
 }
@@ -92,44 +92,11 @@ static bool hear(extoll_link *link, pen_peer from, uint64_t word)
     return pen_mailbox_hear(&link->credits, link->to[from].source_i, word);
 }
 
-/* ---- frames that wait ------------------------------------------------------------------------ */
-
-bool extoll_hold(extoll_link *link, pen_peer from, pen_lane lane, const pen_frame *frame,
-                 uint64_t number)
+void extoll_on_held(void *ctx, pen_peer from, pen_lane lane)
 {
-    if (!pen_lanes_keep(&link->held, from, lane, frame, number))
-        return false;
-    atomic_store_explicit(&link->held_total, link->held.total, memory_order_relaxed);
-    return true;
-}
-
-static bool has_data(void *ctx, const pen_kept *kept)
-{
-    return kept->tag <= ((const extoll_link *)ctx)->transfers.peer[kept->from].heard;
-}
-
-/* Takes a held frame whose data has come; NULL if there is no such frame. */
-static pen_kept *take_held(extoll_link *link, unsigned lanes)
-{
-    pen_lock_take(&link->lock);
-    pen_kept *kept = pen_lanes_take_ready(&link->held, lanes, has_data, link);
-    atomic_store_explicit(&link->held_total, link->held.total, memory_order_relaxed);
-    if (kept != NULL && kept->from != link->base.self)
-        free_slot(link, kept->from, kept->lane);
-    pen_lock_drop(&link->lock);
-    return kept;
-}
-
-static unsigned deliver_held(extoll_link *link, unsigned lanes, unsigned budget)
-{
-    unsigned count = 0;
-    pen_kept *kept;
-    for (; count < budget && (kept = take_held(link, lanes)) != NULL; count++) {
-        pen_host_hand(link->base.host, kept->from, kept->lane, pen_kept_head(kept), kept->head_len,
-                      pen_kept_body(kept), kept->body_len);
-        pen_lanes_give(&link->held, kept); /* it is not of a reserve, so this needs no lock */
-    }
-    return count;
+    extoll_link *link = ctx;
+    if (from != link->base.self)
+        free_slot(link, from, lane);
 }
 
 /* ---- the end of a packet --------------------------------------------------------------------- */
@@ -168,73 +135,32 @@ static inline void step_over(extoll_link *link)
 
 /* ---- frames of several packets --------------------------------------------------------------- */
 
-static extoll_buffer *spare_take(extoll_link *link)
-{
-    extoll_buffer *buffer = link->spare;
-    if (pen_unlikely(buffer == NULL))
-        return extoll_buffer_take(link);
-    link->spare = buffer->next;
-    return buffer;
-}
-
-static inline void spare_give(extoll_link *link, extoll_buffer *buffer)
-{
-    buffer->next = link->spare;
-    link->spare = buffer;
-}
-
-/* The place of a frame in its buffer, where its body, if it has one, is aligned to 16. */
-static inline uint64_t *rx_start(const extoll_rx *rx)
-{
-    return rx->buffer->words + (extoll_begin_head_len(rx->begin) % 16 == 0);
-}
-
-/* Begins a frame. Returns the error, or NULL. */
-static const char *rx_begin(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
-{
-    uint64_t begin = 0;
-    if (packet->len >= sizeof begin)
-        memcpy(&begin, packet->bytes, sizeof begin);
-    if (rx->buffer != NULL || !extoll_begin_is_sound(begin, EXTOLL_BODY_MAX))
-        return "a frame has a malformed begin";
-    rx->buffer = spare_take(link);
-    if (rx->buffer == NULL)
-        return no_memory;
-    rx->begin = begin;
-    rx->to = (char *)rx_start(rx);
-    rx->left = extoll_begin_len(begin);
-    return NULL;
-}
-
 /* Ends a frame that has arrived completely: it is delivered, or held until its data has come. Then
  * it keeps the slot of this packet, which bounds how many frames can wait. */
-static bool rx_end(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
+static bool rx_end(extoll_link *link, pen_in *rx, const extoll_packet *packet)
 {
-    extoll_buffer *buffer = rx->buffer;
-    const bool is_after_puts = extoll_begin_is_after_puts(rx->begin);
-    const uint64_t number = is_after_puts ? rx_start(rx)[1] : 0;
-    char *head = (char *)(rx_start(rx) + (is_after_puts ? 2 : 1));
-    const uint32_t head_len = extoll_begin_head_len(rx->begin);
+    pen_frame frame;
+    uint64_t number;
     bool is_delivered;
-    rx->buffer = NULL;
+    pen_piece_buffer *buffer = pen_in_end(rx, &frame, &number);
     if (number <= link->transfers.peer[packet->from].heard) {
         if (packet->has_slot)
             free_slot(link, packet->from, packet->lane);
-        is_delivered = deliver(link, packet, head, head_len, head + head_len,
-                               extoll_begin_body_len(rx->begin));
+        is_delivered = deliver(link, packet, frame.head, frame.head_len,
+                               (char *)(uintptr_t)frame.body, frame.body_len);
     } else {
-        const pen_frame frame = { .head = head, .head_len = head_len };
-        is_delivered = extoll_hold(link, packet->from, packet->lane, &frame, number)
-                           ? go_on(link)
-                           : refuse(link, packet, no_memory);
+        is_delivered =
+            pen_transfers_hold(&link->transfers, packet->from, packet->lane, &frame, number)
+                ? go_on(link)
+                : refuse(link, packet, no_memory);
     }
-    spare_give(link, buffer);
+    pen_piece_give(&link->in_pool, buffer);
     return is_delivered;
 }
 
 /* Takes the packets that continue the frame of `packet` with the same tag, which is empty. Their
  * bytes go straight to the frame. Returns the error, or NULL. */
-static const char *rx_run(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
+static const char *rx_run(extoll_link *link, pen_in *rx, const extoll_packet *packet)
 {
     pen_credit_receiver *receiver = pen_mailbox_receiver(&link->credits, packet->lane);
     const uint32_t source_i = link->to[packet->from].source_i;
@@ -258,29 +184,12 @@ static const char *rx_run(extoll_link *link, extoll_rx *rx, const extoll_packet 
     return is_valid ? NULL : "a packet has no credit, or a frame is longer than announced";
 }
 
-/* Adds the packet's bytes to its frame. Returns the error, or NULL. */
-static const char *rx_add(extoll_link *link, extoll_rx *rx, const extoll_packet *packet)
-{
-    if (packet->mtt == EXTOLL_BEGIN) {
-        const char *wrong = rx_begin(link, rx, packet);
-        if (wrong != NULL)
-            return wrong;
-    } else if (rx->buffer == NULL || packet->len == 0) {
-        return "a packet continues a frame that has not begun";
-    }
-    if (packet->len > rx->left)
-        return "a frame is longer than announced";
-    velo2_copy(rx->to, packet->bytes, packet->len);
-    rx->to += packet->len;
-    rx->left -= packet->len;
-    return NULL;
-}
-
 /* Takes up a packet of a frame that needs several packets, or waits for its data. */
 static __attribute__((noinline)) bool add_part(extoll_link *link, const extoll_packet *packet)
 {
-    extoll_rx *rx = rx_of(link, packet);
-    const char *wrong = rx_add(link, rx, packet);
+    pen_in *rx = rx_of(link, packet);
+    const char *wrong =
+        pen_in_add(&link->in_pool, rx, (pen_piece)packet->mtt, packet->bytes, packet->len);
     const bool is_plain = packet->tag < PEN_LANES && !packet->has_slot;
     if (pen_likely(wrong == NULL && is_plain && link->plan.coalesced))
         wrong = rx_run(link, rx, packet);
@@ -303,7 +212,7 @@ static inline __attribute__((always_inline)) bool take_up(extoll_link *link, ext
     const uint64_t begin = *copy_of(link);
     const bool is_short = packet->mtt == EXTOLL_SHORT;
     if (!is_short &&
-        pen_unlikely(packet->mtt != EXTOLL_BEGIN || !extoll_begin_is_whole(begin, packet->len))) {
+        pen_unlikely(packet->mtt != EXTOLL_BEGIN || !pen_piece_is_whole(begin, packet->len))) {
         packet->has_slot = has_slot;
         return add_part(link, packet);
     }
@@ -314,8 +223,8 @@ static inline __attribute__((always_inline)) bool take_up(extoll_link *link, ext
             return refuse(link, packet, "a head has an invalid length");
         return deliver(link, packet, packet->bytes, packet->len, NULL, 0);
     }
-    const uint32_t head_len = extoll_begin_head_len(begin);
-    const uint32_t body_len = extoll_begin_body_len(begin);
+    const uint32_t head_len = pen_piece_head_len(begin);
+    const uint32_t body_len = pen_piece_body_len(begin);
     char *body = packet->bytes + EXTOLL_WORD + head_len;
     if (head_len % 16 == 0)
         body = memcpy(link->small_body, body, body_len);
@@ -347,8 +256,8 @@ static inline bool is_wanted(const extoll_link *link, pen_lane lane, unsigned la
 static inline bool may_wait(extoll_link *link, const extoll_packet *packet)
 {
     return packet->mtt != EXTOLL_SHORT &&
-           extoll_begin_is_after_puts(packet->mtt == EXTOLL_BEGIN ? *copy_of(link)
-                                                                  : rx_of(link, packet)->begin);
+           pen_piece_is_after_puts(packet->mtt == EXTOLL_BEGIN ? *copy_of(link)
+                                                               : rx_of(link, packet)->begin);
 }
 
 /* Takes the credit word off the packet, if it has one. Returns false if the packet is too short. */
@@ -466,7 +375,6 @@ static __attribute__((noinline)) void tell_card(extoll_link *link)
  * and frames. */
 static __attribute__((noinline)) unsigned drain(extoll_link *link, unsigned lanes, unsigned budget)
 {
-    const unsigned packets_max = link->plan.coalesced ? EXTOLL_DRAIN_MAX : 1;
     unsigned packets = 0, frames = 0;
     while (frames < budget) {
         pen_kept *kept;
@@ -479,7 +387,7 @@ static __attribute__((noinline)) unsigned drain(extoll_link *link, unsigned lane
             continue;
         }
         velo2_ret_t found = velo2_check(&link->velo, &source, &len, &packet.mtt, &packet.tag);
-        if (found == VELO2_RET_NO_MSG || packets == packets_max)
+        if (found == VELO2_RET_NO_MSG || packets == link->drain_max)
             break;
         packets++;
         packet.from = VELO2_ADDRESS_NODE(source);
@@ -503,9 +411,7 @@ static __attribute__((noinline)) unsigned drain(extoll_link *link, unsigned lane
 /* Whether there may be work besides packets to receive and to send. */
 static inline bool has_more_than_mail(extoll_link *link)
 {
-    return pen_transfers_has_work(&link->transfers) ||
-           /* relaxed: a thread sees what it kept itself, and polls look again */
-           atomic_load_explicit(&link->held_total, memory_order_relaxed) != 0 ||
+    return pen_transfers_has_work(&link->transfers) || pen_transfers_holds(&link->transfers) ||
            ++link->quiet % RMA_LOOK_EVERY == 0;
 }
 
@@ -517,7 +423,7 @@ static __attribute__((noinline)) unsigned push(extoll_link *link)
     sent += extoll_send_credits(link);
     extoll_commit(link);
     link->stale = false;
-    link->credits.is_due = link->held_to != EXTOLL_NONE;
+    link->credits.is_due = pen_mailbox_has_next(&link->credits);
     bool waits_for_card =
         link->credits.is_due || atomic_load_explicit(&link->try_again, memory_order_relaxed);
     pen_lock_drop(&link->lock);
@@ -530,8 +436,8 @@ unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget)
     unsigned events = 0, frames = 0;
     if (pen_unlikely(has_more_than_mail(link))) {
         events = extoll_rma_poll(link);
-        if (atomic_load_explicit(&link->held_total, memory_order_relaxed) != 0)
-            frames = deliver_held(link, lanes, budget);
+        if (pen_transfers_holds(&link->transfers))
+            frames = pen_transfers_deliver(&link->transfers, &link->lock, lanes, budget);
         events += frames;
     }
     if (pen_unlikely(link->stash.total != 0) || !velo2_is_empty(&link->velo))

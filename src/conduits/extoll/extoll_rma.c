@@ -298,6 +298,7 @@ pen_status extoll_rma_open(extoll_link *link)
         (pen_transfers){ .card = link,
                          .post_fence = post_fence,
                          .post_number = post_number,
+                         .on_held = extoll_on_held,
                          .bounce = host->alloc(host->ctx, BOUNCE_REGION_LEN, RMA2_PAGE_LEN),
                          .bounce_len = EXTOLL_BOUNCE_LEN,
                          .bounce_free = (1u << BOUNCES) - 1 };

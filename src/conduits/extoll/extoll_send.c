@@ -6,45 +6,16 @@
 
 #include "base/compiler.h"
 #include "conduit/conduit.h"
-#include "conduits/extoll/packet.h"
 #include "credit/credit.h"
 #include "link/host.h"
 #include "link/mailbox.h"
+#include "link/pieces.h"
 #include "link/transfers.h"
 #include "link/turns.h"
 #include "os/lock.h"
 #include "softnic/extoll/velo2.h"
 
 #include <string.h>
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-extoll_buffer *extoll_buffer_take(extoll_link *link)
-{
-    const pen_host *host = link->base.host;
-    extoll_buffer *buffer = link->buffers;
-    if (pen_unlikely(buffer == NULL))
-        return host->alloc(host->ctx, sizeof *buffer, PEN_CACHE_LINE);
-    link->buffers = buffer->next;
-    return buffer;
-}
-
-void extoll_buffer_give(extoll_link *link, extoll_buffer *buffer)
-{
-    buffer->next = link->buffers;
-    link->buffers = buffer;
-}
-
-/* Makes sure that there is a free buffer. */
-static bool has_buffer(extoll_link *link)
-{
-    if (pen_likely(link->buffers != NULL))
-        return true;
-    extoll_buffer *buffer = extoll_buffer_take(link);
-    if (buffer != NULL)
-        extoll_buffer_give(link, buffer);
-    return buffer != NULL;
-}
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
@@ -88,30 +59,15 @@ static void tx_list(extoll_link *link, const extoll_peer *to, pen_lane lane)
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-/* Contents of a packet: words, and bytes behind them. */
-typedef struct extoll_parts {
-    const uint64_t *lead;
-    const char *body;
-    uint32_t lead_len, body_len;
-} extoll_parts;
-
-/* Joins the parts in `room`, which has memory for a packet; returns their length. */
-static uint32_t join(uint64_t *room, extoll_parts parts)
-{
-    if (parts.lead_len != 0)
-        memcpy(room, parts.lead, parts.lead_len);
-    if (parts.body_len != 0)
-        memcpy((char *)room + parts.lead_len, parts.body, parts.body_len);
-    return parts.lead_len + parts.body_len;
-}
-
 /* Keeps a packet that the card has refused. Here and below a packet is two parts instead of a
  * structure, which a call would copy. */
 static PEN_COLD bool keep_packet(extoll_link *link, extoll_peer *to, const uint64_t *lead,
                                  uint32_t lead_len, const char *body, uint32_t body_len,
                                  uint8_t tag, uint8_t mtt)
 {
-    to->packet_len = join(to->packet, (extoll_parts){ lead, body, lead_len, body_len });
+    to->packet_len =
+        pen_piece_join(to->packet, (pen_piece_parts){ lead, body, lead_len, body_len });
+    link->refused++;
     to->packet_tag = tag;
     to->packet_mtt = mtt;
     to->is_stuck = true;
@@ -123,7 +79,7 @@ static PEN_COLD bool keep_packet(extoll_link *link, extoll_peer *to, const uint6
  * refused it, and it was kept. */
 
 static inline __attribute__((always_inline)) bool
-send_parts(extoll_link *link, extoll_peer *to, extoll_parts parts, uint8_t tag, uint8_t mtt)
+send_parts(extoll_link *link, extoll_peer *to, pen_piece_parts parts, uint8_t tag, uint8_t mtt)
 {
     if (pen_likely(
             card_takes(link, velo2_send_header(&to->velo, parts.lead, parts.lead_len / EXTOLL_WORD,
@@ -139,16 +95,16 @@ static __attribute__((noinline)) bool send_ride(extoll_link *link, extoll_peer *
                                                 const char *body, uint32_t body_len, uint8_t tag,
                                                 uint8_t mtt)
 {
-    extoll_parts parts = { lead, body, lead_len, body_len };
+    pen_piece_parts parts = { lead, body, lead_len, body_len };
     uint64_t word, room[EXTOLL_PAYLOAD_MAX / EXTOLL_WORD];
     if (link->plan.coalesced && lead_len + body_len + EXTOLL_WORD <= link->packet_max &&
         pen_mailbox_tag_lane(tag) != PEN_LANE_CONTROL &&
         pen_mailbox_ride(&link->credits, to->source_i, &word)) {
         extoll_commit(link);
         if (body_len != 0) {
-            const uint32_t len = join(room, parts);
+            const uint32_t len = pen_piece_join(room, parts);
             memcpy((char *)room + len, &word, sizeof word);
-            parts = (extoll_parts){ .body = (const char *)room, .body_len = len };
+            parts = (pen_piece_parts){ .body = (const char *)room, .body_len = len };
         } else {
             parts.body = (const char *)&word;
         }
@@ -159,7 +115,7 @@ static __attribute__((noinline)) bool send_ride(extoll_link *link, extoll_peer *
 }
 
 static inline __attribute__((always_inline)) bool
-send_packet(extoll_link *link, extoll_peer *to, extoll_parts parts, uint8_t tag, uint8_t mtt)
+send_packet(extoll_link *link, extoll_peer *to, pen_piece_parts parts, uint8_t tag, uint8_t mtt)
 {
     if (parts.lead_len + parts.body_len < link->packet_max &&
         pen_unlikely(pen_mailbox_is_worth_a_ride(&link->credits, to->source_i)))
@@ -174,13 +130,12 @@ static bool retry_packet(extoll_link *link, extoll_peer *to)
                                      to->packet_mtt)))
         return false;
     to->packet_len = 0;
-    to->is_stuck = link->held_to == to->rank;
+    to->is_stuck = false;
+    link->refused--;
     return true;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
-
-static inline uint32_t bytes_left(const extoll_out *out) { return out->lead_left + out->body_left; }
 
 static inline bool fits_short(const extoll_link *link, const pen_frame *frame)
 {
@@ -192,61 +147,29 @@ static inline bool fits_packet(const extoll_link *link, const pen_frame *frame)
     return EXTOLL_WORD + frame->head_len + frame->body_len <= link->whole_max;
 }
 
-/* Begins a frame that waits for `number` puts. lead: memory for all that comes before the body. */
-static inline __attribute__((always_inline)) extoll_out out_begin(const pen_frame *frame,
-                                                                  bool is_short, uint64_t number,
-                                                                  uint64_t *lead)
-{
-    extoll_out out = { .lead = frame->head,
-                       .body = frame->body,
-                       .lead_left = frame->head_len,
-                       .body_left = frame->body_len,
-                       .args_len = frame->head_len - EXTOLL_WORD,
-                       .mtt = EXTOLL_SHORT };
-    if (is_short)
-        return out;
-    uint64_t *at = lead;
-    *at++ = extoll_begin(frame->head_len, frame->body_len, number != 0);
-    if (number != 0)
-        *at++ = number;
-    for (uint32_t i = 0; i < frame->head_len / EXTOLL_WORD; i++)
-        *at++ = ((const uint64_t *)frame->head)[i];
-    out.lead = lead;
-    out.lead_left = (uint32_t)((char *)at - (char *)lead);
-    out.mtt = EXTOLL_BEGIN;
-    return out;
-}
-
 /* Sends the next packet with bytes before the body. Returns false if the frame has to wait. */
 static inline __attribute__((always_inline)) bool send_lead(extoll_link *link, extoll_peer *to,
                                                             pen_credit_sender *sender,
-                                                            pen_lane lane, extoll_out *out)
+                                                            pen_lane lane, pen_out *out)
 {
-    const uint32_t left = bytes_left(out);
+    const uint32_t left = pen_out_left(out);
     uint32_t len = left;
     int tag = (int)lane;
     if (!pen_likely(pen_credit_sender_take_plain(sender, to->source_i)) &&
         (tag = pen_mailbox_take(&link->credits, to->source_i, lane, left,
-                                out->mtt != EXTOLL_MORE)) < 0)
+                                out->kind != EXTOLL_MORE)) < 0)
         return false;
     if (pen_unlikely(!link->plan.coalesced)) /* header, arguments and payload begin packets */
         len = out->lead_left > out->args_len ? out->lead_left - out->args_len : out->lead_left;
     len = len < link->packet_max ? len : link->packet_max;
-    const uint32_t lead_len = len < out->lead_left ? len : out->lead_left;
-    const extoll_parts parts = { out->lead, out->body, lead_len, len - lead_len };
-    const uint8_t mtt = out->mtt;
-    out->lead += lead_len / EXTOLL_WORD;
-    out->lead_left -= lead_len;
-    if (len != lead_len) /* the body may be NULL */
-        out->body += len - lead_len;
-    out->body_left -= len - lead_len;
-    out->mtt = EXTOLL_MORE;
+    const uint8_t mtt = out->kind;
+    const pen_piece_parts parts = pen_out_cut(out, len);
     return send_packet(link, to, parts, (uint8_t)tag, mtt);
 }
 
 /* Sends packets of the frame as far as credits and card allow. The caller wakes the peer. */
 static inline __attribute__((always_inline)) void out_run(extoll_link *link, extoll_peer *to,
-                                                          pen_lane lane, extoll_out *out)
+                                                          pen_lane lane, pen_out *out)
 {
     const uint32_t len_max = link->packet_max, source_i = to->source_i;
     pen_credit_sender *const sender = pen_mailbox_sender(&link->credits, lane);
@@ -255,7 +178,7 @@ static inline __attribute__((always_inline)) void out_run(extoll_link *link, ext
         goes_on = send_lead(link, to, sender, lane, out);
     while (goes_on && out->body_left != 0) {
         const uint32_t len = out->body_left < len_max ? out->body_left : len_max;
-        const extoll_parts parts = { .body = out->body, .body_len = len };
+        const pen_piece_parts parts = { .body = out->body, .body_len = len };
         int tag = (int)lane;
         if (!pen_likely(pen_credit_sender_take_plain(sender, source_i)) &&
             (tag = pen_mailbox_take(&link->credits, source_i, lane, out->body_left, false)) < 0)
@@ -268,53 +191,31 @@ static inline __attribute__((always_inline)) void out_run(extoll_link *link, ext
 
 /* ---- frames under way ------------------------------------------------------------------------ */
 
-static void tx_set_full(extoll_tx *tx, pen_lane lane)
+/* Keeps the rest of a frame, so that polls send it. */
+static PEN_COLD pen_post tx_keep(extoll_link *link, extoll_peer *to, pen_lane lane, pen_out out)
 {
-    bool is_full = tx->first != NULL && (lane == PEN_LANE_REQUEST || tx->first->next != NULL);
-    atomic_store_explicit(&tx->is_full, is_full, memory_order_relaxed);
-}
-
-/* Copies the rest of a frame, so that polls send it. One further frame may wait behind the one
- * that is under way. */
-static PEN_COLD pen_post tx_keep(extoll_link *link, extoll_peer *to, pen_lane lane, extoll_out out)
-{
-    extoll_tx *tx = &to->tx[lane];
-    if (tx->first != NULL && tx->first->next != NULL)
-        return PEN_POST_AGAIN;
-    extoll_buffer *buffer = extoll_buffer_take(link);
-    if (buffer == NULL)
-        return PEN_POST_AGAIN;
-    buffer->next = NULL;
-    buffer->out = out;
-    buffer->out.lead = buffer->words;
-    buffer->out.body = (const char *)buffer->words + out.lead_left;
-    memcpy(buffer->words, out.lead, out.lead_left);
-    if (out.body_left != 0)
-        memcpy((char *)buffer->words + out.lead_left, out.body, out.body_left);
-    *(tx->first == NULL ? &tx->first : &tx->first->next) = buffer;
     tx_list(link, to, lane);
-    tx_set_full(tx, lane);
-    return PEN_POST_DONE;
+    return pen_out_keep(&link->out_pool, &to->tx[lane], lane, out);
 }
 
 /* Sends packets to the peer; returns true if nothing of the lane is left. */
 static bool tx_run(extoll_link *link, extoll_peer *to, pen_lane lane, unsigned *sent)
 {
-    extoll_tx *tx = &to->tx[lane];
+    pen_out_queue *tx = &to->tx[lane];
     if (to->packet_len != 0) {
         if (!retry_packet(link, to))
             return false;
         ++*sent;
     }
     while (tx->first != NULL) {
-        extoll_buffer *buffer = tx->first;
-        const uint32_t before = bytes_left(&buffer->out);
+        pen_piece_buffer *buffer = tx->first;
+        const uint32_t before = pen_out_left(&buffer->out);
         out_run(link, to, lane, &buffer->out);
-        *sent += bytes_left(&buffer->out) != before;
-        if (bytes_left(&buffer->out) != 0)
+        *sent += pen_out_left(&buffer->out) != before;
+        if (pen_out_left(&buffer->out) != 0)
             return false;
         tx->first = buffer->next;
-        extoll_buffer_give(link, buffer);
+        pen_piece_give(&link->out_pool, buffer);
     }
     return to->packet_len == 0;
 }
@@ -336,36 +237,28 @@ unsigned extoll_send_more(extoll_link *link)
             tx_list(link, to, lane);
         if (sent != before)
             wake(link, to);
-        tx_set_full(&to->tx[lane], lane);
+        pen_out_set_full(&to->tx[lane], lane);
     }
     return sent;
 }
 
 /* ---- credits by themselves ------------------------------------------------------------------- */
 
-static bool next_credit(extoll_link *link)
-{
-    if (!pen_mailbox_has_next(&link->credits) ||
-        !pen_mailbox_next(&link->credits, &link->held_to, &link->held_word))
-        return false;
-    link->to[link->held_to].is_stuck = true;
-    return true;
-}
-
+/* Words about credits have an order, too. So they wait while any packet is refused. */
 unsigned extoll_send_credits(extoll_link *link)
 {
     unsigned sent = 0;
-    while (link->held_to != EXTOLL_NONE || next_credit(link)) {
-        extoll_commit(link); /* before a peer uses the slots that it grants */
-        extoll_peer *to = &link->to[link->held_to];
-        if (to->packet_len != 0 ||
-            !card_takes(link, velo2_send(&to->velo, &link->held_word, sizeof link->held_word, 0,
-                                         EXTOLL_CREDIT)))
-            break;
-        link->held_to = EXTOLL_NONE;
-        to->is_stuck = false;
-        wake(link, to);
-        sent++;
+    pen_peer peer = 0;
+    uint64_t word;
+    while (link->refused == 0 && pen_mailbox_has_next(&link->credits) &&
+           pen_mailbox_next(&link->credits, &peer, &word)) {
+        extoll_peer *to = &link->to[peer];
+        extoll_commit(link); /* before the peer uses the slots that the word grants */
+        if (send_parts(link, to, (pen_piece_parts){ .lead = &word, .lead_len = sizeof word }, 0,
+                       EXTOLL_CREDIT)) {
+            wake(link, to);
+            sent++;
+        }
     }
     return sent;
 }
@@ -375,8 +268,8 @@ unsigned extoll_send_credits(extoll_link *link)
 /* Frames to itself take no slot of the mailbox, which has room for peers only. */
 static pen_post post_own(extoll_link *link, pen_lane lane, const pen_frame *frame, uint64_t number)
 {
-    if (link->held.count[lane] >= EXTOLL_SELF_MAX + link->plan.credits.data_slots ||
-        !extoll_hold(link, link->base.self, lane, frame, number))
+    if (link->transfers.held.count[lane] >= EXTOLL_SELF_MAX + link->plan.credits.data_slots ||
+        !pen_transfers_hold(&link->transfers, link->base.self, lane, frame, number))
         return PEN_POST_AGAIN;
     return PEN_POST_DONE;
 }
@@ -386,42 +279,44 @@ static __attribute__((noinline)) pen_post post_run(extoll_link *link, extoll_pee
                                                    pen_lane lane, const pen_frame *frame,
                                                    bool is_short, uint64_t number)
 {
-    uint64_t lead[EXTOLL_LEAD_WORDS_MAX];
+    uint64_t lead[PEN_PIECE_LEAD_WORDS];
     if (pen_unlikely(to->is_stuck) && to->rank == link->base.self)
         return post_own(link, lane, frame, number);
-    extoll_out out = out_begin(frame, is_short, number, lead);
+    pen_out out = pen_out_begin(frame, is_short, number, lead);
     if (to->tx[lane].first == NULL) {
-        if (!has_buffer(link)) /* for a part that cannot go now */
+        if (!pen_piece_has_buffer(&link->out_pool)) /* for a part that cannot go now */
             return PEN_POST_AGAIN;
         out_run(link, to, lane, &out);
-        if (out.mtt == EXTOLL_MORE)
+        if (out.kind == EXTOLL_MORE)
             wake(link, to);
-        if (bytes_left(&out) == 0)
+        if (pen_out_left(&out) == 0)
             return PEN_POST_DONE;
     }
-    return lane == PEN_LANE_REQUEST && out.mtt != EXTOLL_MORE ? PEN_POST_AGAIN
-                                                              : tx_keep(link, to, lane, out);
+    if (lane == PEN_LANE_REQUEST && out.kind != EXTOLL_MORE)
+        return PEN_POST_AGAIN;
+    return tx_keep(link, to, lane, out);
 }
 
 /* Posts a frame that waits for no puts. Most frames are one packet and find a plain credit. */
 static inline pen_post post_frame(extoll_link *link, extoll_peer *to, pen_lane lane,
                                   const pen_frame *frame)
 {
-    uint64_t lead[EXTOLL_LEAD_WORDS_MAX];
+    uint64_t lead[PEN_PIECE_LEAD_WORDS];
     const bool is_short = fits_short(link, frame);
     if (pen_unlikely(!is_short && !fits_packet(link, frame)) || pen_unlikely(to->is_stuck) ||
         pen_unlikely(to->tx[lane].first != NULL) || pen_unlikely(lane == PEN_LANE_CONTROL) ||
         !pen_likely(pen_credit_sender_take_plain(link->credits.data_sender, to->source_i)))
         return post_run(link, to, lane, frame, is_short, 0);
-    const extoll_out out = out_begin(frame, is_short, 0, lead);
-    (void)send_packet(link, to, (extoll_parts){ out.lead, out.body, out.lead_left, out.body_left },
-                      (uint8_t)lane, out.mtt);
+    const pen_out out = pen_out_begin(frame, is_short, 0, lead);
+    (void)send_packet(link, to,
+                      (pen_piece_parts){ out.lead, out.body, out.lead_left, out.body_left },
+                      (uint8_t)lane, out.kind);
     wake(link, to);
     return PEN_POST_DONE;
 }
 
 /* Answer that needs no look at the frame; DONE if the frame decides. Reads without the lock,
- * which the poller may need to make room. relaxed: see extoll_peer, extoll_tx */
+ * which the poller may need to make room. relaxed: see extoll_peer, pen_out_queue */
 static inline pen_post answer_at_once(const extoll_peer *to, pen_lane lane)
 {
     if (pen_unlikely(atomic_load_explicit(&to->is_lost, memory_order_relaxed)))

@@ -41,8 +41,8 @@ static void packets_that_no_rank_sends_lose_their_sender(void **state)
 {
     (void)state;
     const pen_credit_tag none = { 0 };
-    const uint64_t long_frame = extoll_begin(8, 20, false),
-                   bad_begin = extoll_begin(8, 9000, false), grant = UINT64_C(1) << 31;
+    const uint64_t long_frame = pen_piece_begin(8, 20, false),
+                   bad_begin = pen_piece_begin(8, 9000, false), grant = UINT64_C(1) << 31;
     const struct {
         uint64_t words[3];
         size_t len;
@@ -62,13 +62,13 @@ static void packets_that_no_rank_sends_lose_their_sender(void **state)
         { { 1 }, 8, 0, EXTOLL_MORE, "a packet continues a frame that has not begun" },
         { { bad_begin }, 8, 0, EXTOLL_BEGIN, "a frame has a malformed begin" },
         { { 0 }, 4, 0, EXTOLL_BEGIN, "a frame has a malformed begin" },
-        { { extoll_begin(8, 0, false) | 1 << 5 },
+        { { pen_piece_begin(8, 0, false) | 1 << 5 },
           16,
           0,
           EXTOLL_BEGIN,
           "a frame has a malformed begin" },
-        { { extoll_begin(0, 8, false) }, 16, 0, EXTOLL_BEGIN, "a frame has a malformed begin" },
-        { { extoll_begin(8, 1, false), 0, 0 }, 24, 0, EXTOLL_BEGIN, "longer than announced" },
+        { { pen_piece_begin(0, 8, false) }, 16, 0, EXTOLL_BEGIN, "a frame has a malformed begin" },
+        { { pen_piece_begin(8, 1, false), 0, 0 }, 24, 0, EXTOLL_BEGIN, "longer than announced" },
         { { long_frame, 0, 0 }, 24, 0, EXTOLL_BEGIN, NULL }, /* a second one before its end */
     };
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
@@ -86,7 +86,7 @@ static void packets_without_a_credit_lose_their_sender(void **state)
 {
     (void)state;
     job j = { .size = 3, .settings = { "CREDIT_QUOTA=3" } };
-    const uint64_t begin[2] = { extoll_begin(8, 8000, false) };
+    const uint64_t begin[2] = { pen_piece_begin(8, 8000, false) };
     job_open(&j);
     rank *r = &j.ranks[0];
     send_raw(&j, begin, 16, 0, EXTOLL_BEGIN);
@@ -130,7 +130,7 @@ static void send_part(job *j, pen_peer from, uint64_t number, unsigned part)
 {
     enum { LEN = 150 };
     unsigned char frame[16 + LEN];
-    const uint64_t lead[2] = { extoll_begin(8, LEN, false), number };
+    const uint64_t lead[2] = { pen_piece_begin(8, LEN, false), number };
     memcpy(frame, lead, sizeof lead);
     fill(frame + sizeof lead, LEN, number);
     const size_t at = (size_t)part * VELO2_MAX_MSG_SIZE_64;
@@ -157,7 +157,7 @@ static void head_that_goes_on_is_no_body(void **state)
     (void)state;
     enum { HEAD_LEN = 64, LEN = 20 };
     job j = { .size = 3 };
-    uint64_t frame[(8 + HEAD_LEN + LEN + 7) / 8] = { extoll_begin(HEAD_LEN, LEN, false), 9 };
+    uint64_t frame[(8 + HEAD_LEN + LEN + 7) / 8] = { pen_piece_begin(HEAD_LEN, LEN, false), 9 };
     job_open(&j);
     fill((unsigned char *)frame + 8 + HEAD_LEN, LEN, 9);
     send_raw(&j, frame, VELO2_MAX_MSG_SIZE_64, 0, EXTOLL_BEGIN);
@@ -172,7 +172,7 @@ static void second_frame_before_the_end_of_the_first_loses_its_sender(void **sta
 {
     (void)state;
     job j = { .size = 3, .settings = { "CREDIT_QUOTA=3" } };
-    const uint64_t begin[7] = { extoll_begin(8, 8000, false) };
+    const uint64_t begin[7] = { pen_piece_begin(8, 8000, false) };
     job_open(&j);
     for (unsigned i = 0; i < 2; i++)
         send_raw(&j, begin, sizeof begin, 0, EXTOLL_BEGIN);
@@ -193,7 +193,7 @@ static void bodies_that_go_on_too_long_lose_their_sender(void **state)
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         job j = { .size = 3, .settings = { "CREDIT_QUOTA=3" } };
         job_open(&j);
-        const uint64_t begin[7] = { extoll_begin(8, runs[i].body_len, false) };
+        const uint64_t begin[7] = { pen_piece_begin(8, runs[i].body_len, false) };
         send_raw(&j, begin, sizeof begin, 0, EXTOLL_BEGIN);
         for (unsigned k = 0; k < runs[i].packets; k++)
             send_raw(&j, bytes, runs[i].len, 0, EXTOLL_MORE);

@@ -20,7 +20,8 @@ typedef struct card {
     int blocks;
     bool is_full;
     unsigned fences, numbers;
-    uint64_t address, number;
+    uint64_t address, number, delivered;
+    unsigned freed;
     char bounce[BOUNCES * BOUNCE_LEN];
 } card;
 
@@ -54,13 +55,31 @@ static bool post_number(void *ctx, pen_peer peer, uint64_t number)
     return !c->is_full;
 }
 
+static void on_held(void *ctx, pen_peer from, pen_lane lane)
+{
+    card *c = (card *)ctx;
+    assert_int_equal(from, 1);
+    assert_int_equal(lane, PEN_LANE_REPLY);
+    c->freed++;
+}
+
+static void deliver(void *ctx, pen_peer from, pen_lane lane, const void *head, uint32_t head_len,
+                    void *body, uint32_t body_len)
+{
+    card *c = (card *)ctx;
+    (void)from, (void)lane, (void)head_len, (void)body, (void)body_len;
+    c->delivered = *(const uint64_t *)head;
+}
+
 static void card_open(card *c)
 {
     *c = (card){ .blocks = 100 };
-    c->host = (pen_host){ .ctx = c, .alloc = take_memory, .release = give_memory };
+    c->host =
+        (pen_host){ .ctx = c, .alloc = take_memory, .release = give_memory, .deliver = deliver };
     c->transfers = (pen_transfers){ .card = c,
                                     .post_fence = post_fence,
                                     .post_number = post_number,
+                                    .on_held = on_held,
                                     .bounce = c->bounce,
                                     .bounce_len = BOUNCE_LEN,
                                     .bounce_free = (1u << BOUNCES) - 1 };
@@ -207,6 +226,34 @@ static void bounced_memory_is_copied_and_its_buffer_returns(void **state)
     pen_transfers_close(&c.transfers);
 }
 
+static void frames_wait_for_the_puts_before_them(void **state)
+{
+    (void)state;
+    card c;
+    pen_lock lock;
+    card_open(&c);
+    pen_lock_init(&lock, (pen_concurrency){ 0 });
+    for (uint64_t number = 2; number > 0; number--) {
+        const uint64_t head = 10 + number;
+        const pen_frame frame = { .head = &head, .head_len = sizeof head };
+        assert_true(pen_transfers_hold(&c.transfers, 1, PEN_LANE_REPLY, &frame, number));
+    }
+    assert_true(pen_transfers_holds(&c.transfers));
+    assert_int_equal(pen_transfers_deliver(&c.transfers, &lock, PEN_LANES_ALL, 9), 0);
+    pen_transfers_on_number(&c.transfers, 1, 1);
+    assert_int_equal(pen_transfers_deliver(&c.transfers, &lock, PEN_LANE_BIT(PEN_LANE_REQUEST), 9),
+                     0);
+    assert_int_equal(pen_transfers_deliver(&c.transfers, &lock, PEN_LANES_ALL, 9), 1);
+    assert_true(c.delivered == 11);
+    assert_int_equal(c.freed, 1);
+    pen_transfers_on_number(&c.transfers, 1, 2);
+    assert_true(pen_transfers_holds(&c.transfers));
+    assert_int_equal(pen_transfers_deliver(&c.transfers, &lock, PEN_LANES_ALL, 9), 1);
+    assert_true(c.delivered == 12);
+    assert_false(pen_transfers_holds(&c.transfers));
+    pen_transfers_close(&c.transfers);
+}
+
 static void no_memory_is_reported(void **state)
 {
     (void)state;
@@ -252,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_put_that_a_frame_reports_ends_when_its_source_is_free),
         cmocka_unit_test(a_full_card_gets_its_fences_later),
         cmocka_unit_test(bounced_memory_is_copied_and_its_buffer_returns),
+        cmocka_unit_test(frames_wait_for_the_puts_before_them),
         cmocka_unit_test(no_memory_is_reported),
         cmocka_unit_test(known_memory_is_found_by_any_part_of_it),
     };
