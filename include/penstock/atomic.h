@@ -52,11 +52,11 @@ extern "C" {
  *   team    not a TM pair
  *   type    one of GEX_DT_I32, U32, I64, U64, FLT, DBL
  *   ops     operations the domain is for: any of the above that the type has
- *   flags   hints: where operations will go mostly, any of GEX_FLAG_AD_FAVOR_MY_RANK, _MY_NBRHD,
- * _REMOTE Collective over the team, with the same type, ops and flags on all members. The call does
- * not wait for other members: the domain is usable at once, also on the memory of members that have
- * not made it yet. Wrong arguments end the job. Context: no handler. Does not poll. GASNet-EX,
- * chapter "Remote atomics". */
+ *   flags   hints about most targets, any of GEX_FLAG_AD_FAVOR_MY_RANK, _MY_NBRHD and _REMOTE
+ * Collective over the team, with the same type, ops and flags on all members. The call does not
+ * wait for other members: the domain is usable at once, also on the memory of members that have not
+ * made it yet. Wrong arguments end the job. Context: no handler. Does not poll. GASNet-EX, chapter
+ * "Remote atomics". */
 PEN_API void gex_AD_Create(gex_AD_t *domain, gex_TM_t team, gex_DT_t type, gex_OP_t ops,
                            gex_Flags_t flags);
 

@@ -41,9 +41,10 @@ PEN_API size_t gex_TM_Split(gex_TM_t *team, gex_TM_t parent, int color, int key,
  * endpoint make several teams in one call.
  *   teams         receives the caller's teams, one for each of its endpoints in the list, in order
  *   team_count    number of the caller's endpoints in the list
- *   parent        a team of which all listed endpoints are members; no pair
+ *   parent        a team with a member of each process that owns a listed endpoint; no pair
  *   members       all members of the caller's new team, each once; the same list on all of them.
- *                 Ranks in the parent, or in the job with GEX_FLAG_RANK_IS_JOBRANK
+ *                 gex_rank tells the process: a rank in the parent, or a job rank with
+ *                 GEX_FLAG_RANK_IS_JOBRANK. gex_ep_index may name any endpoint of that process
  *   member_count  0: the caller takes part, and is in no new team; team_count is ignored then
  *   scratch       addresses of scratch memory, each in the segment bound to that endpoint: as the
  *                 flag says, of every member (GEX_FLAG_TM_GLOBAL_SCRATCH), of each of the caller's
@@ -79,8 +80,10 @@ PEN_API size_t gex_TM_Dup(gex_TM_t *team, gex_TM_t old, void *scratch, size_t sc
  *   scratch  receives the scratch memory that was lent to it, as an address; may be NULL
  *   flags    0; GEX_FLAG_GLOBALLY_QUIESCED: the caller knows that every member has stopped using
  *            the team, so the call does not wait for other members
- * Collective over the team. Returns non-zero if *scratch was written, else 0. Context: no handler.
- * Blocks and polls, unless GEX_FLAG_GLOBALLY_QUIESCED is set.
+ * Collective over the team: if several endpoints of a process are members, the process calls it for
+ * each of its teams, by a thread for each or with GEX_FLAG_GLOBALLY_QUIESCED. Returns non-zero if
+ * *scratch was written, else 0. Context: no handler. Blocks and polls, unless
+ * GEX_FLAG_GLOBALLY_QUIESCED is set.
  * GASNet-EX, chapter "Teams". */
 PEN_API int gex_TM_Destroy(gex_TM_t team, gex_Memvec_t *scratch, gex_Flags_t flags);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* copies.h: measures which way of copying memory is the fastest on this host, by length, for memory
  * in a core's own caches and for memory that a different core reads. Called by the process that
- * lays out a host's arena, before the first rank starts, and by `penstock info`. It takes at most
- * PEN_COPIES_LIMIT_NS. If time is up early, longer copies are made as the
- * longest ones that were measured. */
+ * lays out a host's arena, before the first rank starts, and by `penstock info`. After
+ * PEN_COPIES_LIMIT_NS it begins no further measurement, so it takes longer only on a busy host.
+ * Copies longer than the longest that was measured are made like that one. */
 #ifndef PEN_BOOT_COPIES_H
 #define PEN_BOOT_COPIES_H
 
