@@ -36,7 +36,8 @@ static const char run_text[] =
     "\n"
     "Standard input goes to rank 0. The exit status is that of the first rank that failed (128 + "
     "the\n"
-    "signal that killed it), 1 if the job failed in another way, 124 for the time limit, 126 or 127 "
+    "signal that killed it), 1 if the job failed in another way, 124 for the time limit, 126 or "
+    "127 "
     "if\n"
     "the program cannot be started, 2 for a wrong command line, else 0.\n";
 

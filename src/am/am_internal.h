@@ -168,8 +168,8 @@ static inline void pen_am_go_on(pen_job *job)
     pen_progress_go_on(&job->progress, REQUEST_WEIGHT);
 }
 
-/* As pen_am_go_on, before a payload is sent. Between ranks of one host, replies with long payloads
- * soon find no more room, so this rank polls more often. */
+/* Does what pen_am_go_on does, for a message with a payload of len bytes. Between ranks of one
+ * host, replies with long payloads soon find no more room, so this rank polls more often. */
 static inline void pen_am_go_on_with(pen_job *job, const pen_route *route, size_t len)
 {
     enum { REQUEST_WEIGHT = PEN_GO_ON_EVERY / 8, POLL_LEN = 8192 };

@@ -33,13 +33,13 @@ enum {
 
 static const size_t place_off = 8;
 
-/* The own caches get the first limit, as time on a core, because other programs may have the core
- * meanwhile. Memory of a different core gets the second. */
+/* Time limits for the two measurements. For this core's own caches, only time on the core counts,
+ * because other programs may have the core meanwhile. */
 static const uint64_t own_limit_ns = 1000000, other_limit_ns = 1400000;
 
-/* In hundredths. A way replaces memcpy if it takes at most WINS of memcpy's time altogether, and at
- * most LOSES at every place. A way past the caches takes at most PAST_WINS of the best time through
- * them. */
+/* Limits in hundredths of a time. A way replaces memcpy if it takes at most WINS of memcpy's time
+ * altogether, and at most LOSES at every place. A way past the caches takes at most PAST_WINS of
+ * the best time through them. */
 enum { WINS = 97, LOSES = 103, LOSES_LITTLE = 110, PAST_WINS = 90 };
 
 static const struct {
@@ -104,8 +104,9 @@ static uint64_t sum_of(const pen_copies_times *from, unsigned point, unsigned wa
     return sum;
 }
 
-/* Returns the limit of a way's time at one place, in hundredths of memcpy's. It is higher if it
- * halves the time altogether, because a few measurements on a busy host vary by more than LOSES. */
+/* Returns the limit of a way's time at one place, in hundredths of memcpy's time. A way that takes
+ * half of memcpy's time at all places together gets a higher limit, because a few measurements on a
+ * busy host vary by more than LOSES. */
 static unsigned allowed(const pen_copies_times *from, unsigned point, unsigned way)
 {
     const unsigned full = point < PLACES_POINTS ? point : PLACES_POINTS - 1;

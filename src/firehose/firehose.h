@@ -52,8 +52,9 @@ typedef struct pen_firehose pen_firehose;
 /* How the cache registers memory. */
 typedef struct pen_firehose_device {
     void *ctx; /* first argument of both calls, which are made while the cache is locked */
-    /* Errors: PEN_ERR_RESOURCE if the device has no room; the cache then makes some, and tries
-     * again. Any other error: the device refuses this memory. */
+    /* enter registers memory, leave ends that. Errors of enter: PEN_ERR_RESOURCE if the device has
+     * no room; the cache then gives regions back and tries again. Any other error: the device
+     * refuses this memory. */
     pen_status (*enter)(void *ctx, void *addr, size_t len, pen_region **out);
     void (*leave)(void *ctx, pen_region *region);
 } pen_firehose_device;
@@ -75,10 +76,10 @@ void pen_firehose_close(pen_firehose *firehose);
  * Returns NULL if there is none. len is not 0. */
 const pen_firehose_region *pen_firehose_find(pen_firehose *firehose, const void *addr, size_t len);
 
-/* Does the same, and registers memory if need be. Errors, after which *out is unchanged:
- * PEN_ERR_ARGUMENT: the request has more pages than a region may have;
- * PEN_ERR_RESOURCE: all room is in use; the request succeeds after some releases;
- * any other status: the device refused this memory. */
+/* Returns the region as pen_firehose_find does, and registers memory if there is none. Errors,
+ * after which *out is unchanged: PEN_ERR_ARGUMENT: the request has more pages than a region may
+ * have; PEN_ERR_RESOURCE: all room is in use; the request succeeds after some releases; any other
+ * status: the device refused this memory. */
 pen_status pen_firehose_use(pen_firehose *firehose, const void *addr, size_t len,
                             const pen_firehose_region **out);
 

@@ -37,7 +37,7 @@ static bool is_among(const int *cpus, unsigned count, int cpu)
     return false;
 }
 
-/* Counts the ranks below `end` that run on a processor of a rank below them: they move, too. */
+/* Counts the ranks below `end` that will move, too: each runs on the processor of a lower rank. */
 static unsigned count_movers(const int *cpus, unsigned end)
 {
     unsigned movers = 0;
@@ -46,7 +46,7 @@ static unsigned count_movers(const int *cpus, unsigned end)
     return movers;
 }
 
-/* Lets one thread through, at most every AGAIN_NS. */
+/* Returns true for one thread of the rank, at most once in AGAIN_NS. */
 static bool may_move(pen_job *job)
 {
     uint64_t now_ns = job->clock.now_ns(job->clock.ctx);

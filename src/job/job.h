@@ -80,7 +80,7 @@ struct pen_job {
     struct pen_virtual *virtual;    /* NULL: time is real */
     pen_copy_table copies;          /* copied from the host page; zeros without a page */
     _Atomic uint64_t apart_next_ns; /* cores.c: when this rank may move again. relaxed: a hint */
-    bool is_orderly;                /* it closes because all ranks leave */
+    bool is_orderly;                /* the job closes because all ranks leave */
     pen_host host;                  /* callbacks lent to links; ctx is this job */
     pen_host lent_host;   /* the conduit's: host, or the callbacks of the link around it */
     pen_host timed_host;  /* the timed link's: host, or the callbacks of the link around it */

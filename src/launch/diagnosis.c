@@ -89,15 +89,16 @@ static bool is_quiet(const pen_seen *rank)
            rank->quiet_ns >= QUIET_NS;
 }
 
-/* A rank in a lock's wait polls as little as one that computes. */
+/* Whether messages to the rank are handled. A rank that waits for a lock polls as little as a rank
+ * that computes. */
 static bool takes_messages(const pen_seen *rank)
 {
     return is_here(rank) && rank->joined && !is_stopped(rank) && !is_quiet(rank) &&
            !(rank->waits && rank->wait.call == PEN_CALL_LOCK);
 }
 
-/* The kind of barrier or collective of all ranks that the rank waits in. Returns false if it waits
- * for something else. */
+/* Finds the kind of barrier or collective of all ranks in which the rank waits. Returns false if
+ * the rank waits for something else. */
 static bool meets_in(const pen_seen *rank, uint32_t *kind)
 {
     if (!rank->waits)
@@ -117,7 +118,8 @@ static bool meets_in(const pen_seen *rank, uint32_t *kind)
     }
 }
 
-/* Has the rank entered what `other` waits in? Of unknown ranks it is assumed. */
+/* Has the rank entered the barrier or collective in which `other` waits? If the state of the rank
+ * is not known, the answer is yes, so that no rank is blamed without evidence. */
 static bool has_entered(const pen_seen *rank, const pen_seen *other, uint32_t kind)
 {
     return !rank->known || (rank->alive && rank->joined &&
@@ -250,7 +252,7 @@ static void look_at_lock(patient *p, uint32_t i)
 
 /* ---- barriers and collectives ---------------------------------------------------------------- */
 
-/* Is the rank the first that waits in this meeting? */
+/* Is this rank the lowest of those that wait in the same barrier or collective? Then it reports. */
 static bool is_first_there(const patient *p, uint32_t rank)
 {
     const pen_wait_note *note = &p->ranks[rank].wait;
@@ -284,7 +286,8 @@ static void look_at_meeting(patient *p, uint32_t i)
              words_of(&missing).text);
 }
 
-/* Two ranks that each wait in a meeting that the peer has not entered. */
+/* Reports two ranks that wait in different barriers or collectives, of which each has been entered
+ * by one of them only. */
 static bool look_at_pair(patient *p, uint32_t a, uint32_t b)
 {
     const pen_seen *x = &p->ranks[a], *y = &p->ranks[b];
@@ -401,7 +404,7 @@ static void look_for_queued(patient *p)
              (unsigned long long)(sent - handled), words_of(&busy).text);
 }
 
-/* A wait that a rank which polls could end, while frames are sent again. */
+/* Suspects the network: a rank waits for a peer that polls, and it has sent frames again. */
 static void look_for_network(patient *p, uint32_t i)
 {
     const pen_seen *rank = &p->ranks[i];

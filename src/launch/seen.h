@@ -17,18 +17,18 @@
 typedef struct pen_seen {
     bool known;   /* the fields below are valid */
     bool alive;   /* its process runs */
-    bool joined;  /* it has called the initialisation */
+    bool joined;  /* it has called gex_Client_Init or gasnet_init */
     bool left;    /* it has left with 0 */
     bool waits;   /* wait is valid */
-    bool inside;  /* a thread of it is inside a poll, so that it may run a handler */
+    bool inside;  /* one of its threads is inside a poll, and may be running a handler */
     char process; /* see pen_process_state */
     int32_t pid;
     uint32_t host;
     pen_wait_note wait;
     uint64_t waited_ns;
-    uint64_t quiet_ns; /* since it last showed that it polls, or PEN_SEEN_NEVER */
+    uint64_t quiet_ns; /* time since it last showed that it polls, or PEN_SEEN_NEVER */
     uint32_t entered[PEN_ENTERED_KINDS];
-    uint64_t sent, handled;     /* client messages, without those to itself */
+    uint64_t sent, handled;     /* messages of the client; those of a rank to itself do not count */
     uint64_t resent;            /* frames sent again */
     uint64_t swapped, resident; /* bytes */
 } pen_seen;

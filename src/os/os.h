@@ -47,9 +47,9 @@ unsigned pen_cores_allowed(const char *cgroup_root);
 int pen_cpu_here(void);
 
 /* Moves this thread to a processor of its affinity mask that is not among the taken ones, and gives
- * it its whole mask back, so that the kernel may move it later. choice: which of the free ones,
- * modulo their number. Returns the processor, or -1 if no processor is free or the kernel refuses.
- */
+ * it its whole mask back, so that the kernel may move it later. choice: number of the processor
+ * among the free ones, modulo their count. Returns the processor, or -1 if no processor is free or
+ * the kernel refuses. */
 int pen_cpu_move_apart(const int *taken, unsigned taken_count, unsigned choice);
 
 /* Involuntary context switches of this thread so far (getrusage RUSAGE_THREAD). */

@@ -116,7 +116,7 @@ static const char *get(pen_pmi *pmi, const char *key, char *out, size_t out_len)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Number of the socket that the descriptor is; 0: it is none. */
+/* Returns the inode number of a socket; 0 if the descriptor is no socket. */
 static uint64_t socket_of(int fd)
 {
     struct stat is;

@@ -17,7 +17,7 @@ typedef struct pen_pmi {
     int fd;
     uint32_t rank, size;
     uint64_t until_ns; /* time limit of all calls */
-    uint64_t socket;   /* number of the socket that fd was at the beginning */
+    uint64_t socket; /* inode number of the launcher's socket, to notice that fd is another file */
     char space[PEN_PMI_NAME_MAX];
     char answer[PEN_PMI_LINE_MAX];
 } pen_pmi;
@@ -32,7 +32,7 @@ const char *pen_pmi_begin(pen_pmi *pmi, uint64_t until_ns);
 /* Lists the ranks of this host, "0,1,2" for example. The caller frees *out. */
 const char *pen_pmi_local_peers(pen_pmi *pmi, char **out);
 
-/* Publishes a value of this rank, which peers can get after a fence; the only one of it. */
+/* Publishes this rank's value, which peers can get after a fence. A rank publishes only once. */
 const char *pen_pmi_put_bytes(pen_pmi *pmi, const void *bytes, size_t len);
 const char *pen_pmi_get_bytes(pen_pmi *pmi, uint32_t rank, char **out, size_t *len_out);
 

@@ -8,7 +8,7 @@
 
 void pen_seen_pack(pen_pack *to, const pen_seen *seen);
 
-/* After a failure of *from, the rank is not known. */
+/* Reads a rank. If the record is too short, out->known is false. */
 void pen_seen_unpack(pen_unpack *from, pen_seen *out);
 
 #endif
