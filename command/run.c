@@ -30,6 +30,7 @@ bool command_use_checked(pen_log *log, environment *to)
     }
     const char *before = pen_knob_from_process(NULL, "LD_LIBRARY_PATH");
     environment_set(to, "LD_LIBRARY_PATH", folder, before);
+    environment_set(to, "PENSTOCK_CHECKED", "1", NULL);
     pen_log_info(log, "checked library from %s", folder);
     return true;
 }

@@ -99,6 +99,11 @@ static void say_start(pen_job *job)
     if (job->rank != 0)
         return;
     warn_of_unknown(job);
+    if (job->config.wants_checks && !PEN_CHECKED)
+        pen_log_warn(&job->log,
+                     "this program runs unchecked, although --checked is given: it has the library "
+                     "linked in, or names another place by DT_RPATH; link it with the shared "
+                     "library, and with a run path in DT_RUNPATH");
     const uint32_t hosts = job->boot.page != NULL ? job->boot.page->host_count : 1;
     pen_log_info(&job->log,
                  "a job of %u ranks on %u host%s, started by %s; segments of %zu MiB at most, "

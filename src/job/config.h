@@ -19,6 +19,7 @@ typedef struct pen_job_config {
     const char *device;       /* PENSTOCK_DEVICE, or NULL */
     const char *check_off;    /* PENSTOCK_CHECK_OFF, or NULL */
     bool check_overlap;       /* PENSTOCK_CHECK_OVERLAP */
+    bool wants_checks;        /* PENSTOCK_CHECKED */
     bool allow_other_conduit; /* PENSTOCK_ALLOW_OTHER_CONDUIT */
     bool stats;               /* PENSTOCK_STATS */
     bool verbose_env;         /* GASNET_VERBOSEENV */

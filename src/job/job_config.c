@@ -45,6 +45,8 @@ const pen_knob pen_job_knobs[] = {
     { "PENSTOCK_CHECK_OFF", PEN_KNOB_STRING, NULL, offsetof(pen_job_config, check_off),
       "Checked builds: classes of mistakes that are not looked for, separated by commas; see "
       "docs/guide/find-a-mistake.md." },
+    { "PENSTOCK_CHECKED", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, wants_checks),
+      "Whether rank 0 warns if its library makes no checks; `penstock run --checked` sets it." },
     { "PENSTOCK_CHECK_OVERLAP", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, check_overlap),
       "Checked builds: whether operations that use memory of an outstanding one are reported." },
     { "PENSTOCK_STATS", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, stats),

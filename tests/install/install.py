@@ -190,13 +190,16 @@ class PkgConfig(Installed):
     def test_penstock_shared(self):
         flags = self.pkg_config("--cflags", "--libs", "penstock")
         for source in ("client.c", "client.cc"):
-            self.expect_good(self.build(source, "-DGASNET_SEQ", *flags))
+            program = self.build(source, "-DGASNET_SEQ", *flags)
+            self.expect_good(program)
+            self.assertNotIn("unchecked", run([self.in_tree("bin/penstock"), "run", "--checked", "-n", "2", program]))
 
     def test_penstock_static(self):
         flags = self.pkg_config("--static", "--cflags", "--libs", "penstock")
         for source in ("client.c", "client.cc"):
             program = self.build(source, "-DGASNET_PAR", "-static", *flags)
             self.expect_good(program, library="itself")
+            self.assertIn("runs unchecked", run([self.in_tree("bin/penstock"), "run", "--checked", "-n", "2", program]))
 
     def test_each_mode_under_the_names_of_gasnet(self):
         for mode in ("seq", "par", "parsync"):
