@@ -71,6 +71,8 @@ def latency(axes, found):
     """Time of an operation over length"""
     curves = found["curves"]
     return plot_lines(axes, [("AM round trip", points(curves, "am", "round_trip_us"), "o-"),
+                             ("Longs to and fro", points(curves, "am", "long_us"), "d-"),
+                             ("two copies and a line", points(curves, "am", "copies_us"), "k:"),
                              ("put", points(curves, "put", "put_us"), "s-"),
                              ("get", points(curves, "get", "get_us"), "^-"),
                              ("memcpy", points(curves, "put", "copy_us"), "k--")], "microseconds")

@@ -61,7 +61,11 @@ static const table tables[] = {
     { "am",
       "Active messages from rank 0 to rank 1. round trip: a request and its reply, each of this "
       "number of "
-      "bytes\n(0: a Short with four arguments); one way: requests as fast as they go.",
+      "bytes\n(0: a Short with four arguments); one way: requests as fast as they go; Longs: a "
+      "round "
+      "trip of Longs,\nfrom and to memory that nobody reads; copies: the two copies of it and a "
+      "line "
+      "to and fro.",
       "bytes",
       "bytes",
       0,
@@ -70,7 +74,9 @@ static const table tables[] = {
       2,
       { { "round trip us", "round_trip_us", am_round_trip, SHOW_US, false },
         { "one way M/s", "one_way_m_s", am_one_way, SHOW_RATE, false },
-        { "one way GB/s", "one_way_gb_s", am_one_way, SHOW_BANDWIDTH, false } } },
+        { "one way GB/s", "one_way_gb_s", am_one_way, SHOW_BANDWIDTH, false },
+        { "Longs us", "long_us", perf_am_long_both, SHOW_US, false },
+        { "copies us", "copies_us", raw_op_bulk_echo, SHOW_US, true } } },
     { "put",
       "Blocking puts by rank 0 to rank 1's segment. copy: what the processor needs for the same "
       "by memcpy\n(8 bytes: a store).",

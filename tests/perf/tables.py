@@ -16,7 +16,7 @@ from patience import patience  # noqa: E402  (the folder is named above)
 BUILD = os.environ.get("PENSTOCK_BUILD_DIR", "build/dev")
 PENSTOCK = os.path.join(BUILD, "bin", "penstock")
 OPERATIONS = ("am", "put", "get", "vis", "barrier", "coll")
-COLUMNS = {"am": 3, "put": 4, "get": 4, "vis": 2, "barrier": 3, "coll": 6}
+COLUMNS = {"am": 5, "put": 4, "get": 4, "vis": 2, "barrier": 3, "coll": 6}
 
 
 def perf(*words):
