@@ -202,6 +202,7 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
     pen_copies_choose(config.copies, ranks, &page.copies);
     if (*config.trace != '\0')
         page.trace_len = pen_trace_ring_len(config.trace_len);
+    page.trace_kinds = config.trace_kinds;
     size_t environment_len = environment_measure(environment);
     size_t conduit_len =
         needs != NULL && needs->conduit_len != NULL ? needs->conduit_len(ranks) : 0;

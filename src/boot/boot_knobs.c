@@ -6,10 +6,13 @@
 #include "boot/copies.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "trace/event.h"
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 const pen_knob pen_boot_knobs[] = {
     { "GASNET_PSHM_NODES", PEN_KNOB_INT, NULL, offsetof(pen_boot_config, ranks),
@@ -32,6 +35,14 @@ const pen_knob pen_boot_knobs[] = {
     { "PENSTOCK_TRACE", PEN_KNOB_STRING, "", offsetof(pen_boot_config, trace),
       "File for a trace of the job, which `penstock trace` reads; the same as `penstock run "
       "--trace`." },
+    { "GASNET_TRACEFILE", PEN_KNOB_STRING, "", offsetof(pen_boot_config, trace_file),
+      "The same if PENSTOCK_TRACE is not set; % in the name becomes the host's number." },
+    { "GASNET_TRACEMASK", PEN_KNOB_STRING, "", offsetof(pen_boot_config, trace_mask),
+      "Events of a trace, by letters: G gets, P puts, R remote atomics and puts and gets in "
+      "pieces, A "
+      "messages, B and W barriers and collectives, S waits, C resends and gaps, U the program's "
+      "own; "
+      "^ before them: all others. Unset: all." },
     { "PENSTOCK_TRACE_SIZE", PEN_KNOB_BYTES, "1M", offsetof(pen_boot_config, trace_len),
       "Memory of each rank for events of a trace that the launcher has not read yet; if it is "
       "full, the oldest are dropped." },
@@ -70,12 +81,87 @@ static const pen_knob supervisor_knobs[] = {
     { NULL, PEN_KNOB_BOOL, NULL, 0, NULL },
 };
 
+/* Events that a letter of GASNET_TRACEMASK stands for. Other letters of the GASNet documents have
+ * no events here. */
+static const struct letter {
+    char letter;
+    uint32_t kinds;
+} letters[] = {
+    { 'G', 1u << PEN_TRACE_GET | 1u << PEN_TRACE_DONE },
+    { 'P', 1u << PEN_TRACE_PUT | 1u << PEN_TRACE_SET | 1u << PEN_TRACE_DONE },
+    { 'R', 1u << PEN_TRACE_CALL },
+    { 'A', 1u << PEN_TRACE_SENT | 1u << PEN_TRACE_HANDLED | 1u << PEN_TRACE_STALL },
+    { 'B', 1u << PEN_TRACE_ENTER },
+    { 'W', 1u << PEN_TRACE_ENTER },
+    { 'S', 1u << PEN_TRACE_WAIT },
+    { 'C', 1u << PEN_TRACE_RESENT | 1u << PEN_TRACE_GAP },
+    { 'U',
+      1u << PEN_TRACE_BEGIN | 1u << PEN_TRACE_END | 1u << PEN_TRACE_MARK | 1u << PEN_TRACE_VALUE },
+    { 'L', 0 },
+    { 'X', 0 },
+    { 'I', 0 },
+    { 'O', 0 },
+    { 'D', 0 },
+    { 'N', 0 },
+    { 'H', 0 },
+};
+
+static const struct letter *letter_of(char c)
+{
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
+        if (letters[i].letter == c)
+            return &letters[i];
+    return NULL;
+}
+
+static pen_status read_mask(pen_log *log, pen_boot_config *config)
+{
+    const bool is_complement = config->trace_mask[0] == '^';
+    config->trace_kinds = 0;
+    for (const char *at = config->trace_mask + is_complement; *at != '\0'; at++) {
+        const struct letter *found = letter_of(*at);
+        if (found == NULL) {
+            pen_log_error(
+                log,
+                "GASNET_TRACEMASK=%s: no events have the letter %c; give letters such as GPA, "
+                "with ^ before them for all others",
+                config->trace_mask, *at);
+            return PEN_ERR_ARGUMENT;
+        }
+        config->trace_kinds |= found->kinds;
+    }
+    if (is_complement || config->trace_mask[0] == '\0')
+        config->trace_kinds = ~config->trace_kinds;
+    return PEN_OK;
+}
+
+static pen_status read_trace(pen_log *log, pen_boot_config *config)
+{
+    static const char *const streams[] = { "-", "stdout", "stderr" };
+    if (*config->trace != '\0')
+        return read_mask(log, config);
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+        if (strcmp(config->trace_file, streams[i]) == 0) {
+            pen_log_error(
+                log,
+                "GASNET_TRACEFILE=%s: a trace is no text; give the name of a file, and let "
+                "`penstock trace --csv` print it",
+                config->trace_file);
+            return PEN_ERR_ARGUMENT;
+        }
+    }
+    config->trace = config->trace_file;
+    return read_mask(log, config);
+}
+
 pen_status pen_boot_config_read(pen_log *log, pen_boot_config *out)
 {
     *out = (pen_boot_config){ .ranks = 0 };
     pen_status status = pen_knob_read(log, pen_boot_knobs, out, NULL, NULL);
     if (status == PEN_OK)
         status = pen_knob_read(log, supervisor_knobs, out, NULL, NULL);
+    if (status == PEN_OK)
+        status = read_trace(log, out);
     if (status == PEN_OK && !pen_copies_known(out->copies)) {
         pen_log_error(log,
                       "PENSTOCK_COPIES=%s: this processor has no such way; give measured, libc, or "

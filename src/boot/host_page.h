@@ -87,6 +87,7 @@ typedef struct pen_host_page {
     uint64_t departed_off; /* job_size records, zero at first: departed.h */
     /* Rings of trace events, trace_stride apart; trace_len 0: the job is not traced */
     uint64_t trace_off, trace_stride, trace_len;
+    uint64_t trace_kinds;                 /* bits of the pen_trace_kind that are traced */
     uint64_t conduit_off, conduit_len;    /* the conduit's slice */
     uint64_t segment_off, segment_stride; /* rank r's memory: segment_off + r * segment_stride */
     /* Key with which links between hosts authenticate. The supervisor draws it at random. It

@@ -18,7 +18,10 @@ typedef struct pen_boot_config {
     int64_t block_most;           /* GASNET_SUPERNODE_MAXSIZE; 0: no bound */
     pen_memory_limit segment_max; /* GASNET_MAX_SEGSIZE; zero: not set */
     const char *copies;           /* PENSTOCK_COPIES */
-    const char *trace;            /* PENSTOCK_TRACE; NULL or "": the job is not traced */
+    const char *trace;            /* PENSTOCK_TRACE or GASNET_TRACEFILE; "": no trace */
+    const char *trace_file;       /* GASNET_TRACEFILE */
+    const char *trace_mask;       /* GASNET_TRACEMASK */
+    uint32_t trace_kinds;         /* bits of the pen_trace_kind that are traced */
     uint64_t trace_len;           /* PENSTOCK_TRACE_SIZE */
     /* GASNET_EXITTIMEOUT; 0: not set, computed from the three below */
     double exit_timeout;

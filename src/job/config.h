@@ -21,7 +21,8 @@ typedef struct pen_job_config {
     bool check_overlap;       /* PENSTOCK_CHECK_OVERLAP */
     bool wants_checks;        /* PENSTOCK_CHECKED */
     bool allow_other_conduit; /* PENSTOCK_ALLOW_OTHER_CONDUIT */
-    bool stats;               /* PENSTOCK_STATS */
+    bool stats;               /* PENSTOCK_STATS; also true if there is a stats_file */
+    const char *stats_file;   /* GASNET_STATSFILE; "": none */
     bool verbose_env;         /* GASNET_VERBOSEENV */
 } pen_job_config;
 

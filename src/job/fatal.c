@@ -9,10 +9,13 @@
 #include "diag/log.h"
 #include "pen_config.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { FATAL_LINE_LEN_MAX = 512, COUNTERS_LEN_MAX = 1024, PEER_LINES_MAX = 64 };
@@ -63,7 +66,7 @@ static void line_write(counters_line *line, int fd)
 }
 
 /* Returns false if the link has no counts for this peer, or if all are zero. */
-static bool print_peer(const pen_job *job, pen_link *link, pen_peer peer)
+static bool print_peer(const pen_job *job, pen_link *link, pen_peer peer, int fd)
 {
     pen_peer_counters counters;
     counters_line line;
@@ -75,20 +78,46 @@ static bool print_peer(const pen_job *job, pen_link *link, pen_peer peer)
 #define FATAL_PEER_COUNTER(name, text) line_add(&line, #name, counters.name);
     PEN_PEER_COUNTER_LIST(FATAL_PEER_COUNTER)
 #undef FATAL_PEER_COUNTER
-    line_write(&line, job->log.fd);
+    line_write(&line, fd);
     return true;
 }
 
-static void print_peers(const pen_job *job)
+static void print_peers(const pen_job *job, int fd)
 {
     pen_link *link = job->progress.port_count == 0 ? NULL : job->progress.ports[0].link;
     unsigned lines = 0;
     for (uint32_t peer = 0; link != NULL && link->count != NULL && peer < job->size; peer++)
-        if (lines < PEER_LINES_MAX && print_peer(job, link, peer))
+        if (lines < PEER_LINES_MAX && print_peer(job, link, peer, fd))
             lines++;
 }
 
-void pen_job_print_counters(const pen_job *job)
+/* The descriptor that counters go to; -1 if the user's file cannot be opened, which a line says. */
+static int open_stats(pen_job *job)
+{
+    const char *wanted = job->config.stats_file;
+    char name[PATH_MAX];
+    if (wanted == NULL || wanted[0] == '\0' || strcmp(wanted, "-") == 0 ||
+        strcmp(wanted, "stderr") == 0)
+        return job->log.fd;
+    if (strcmp(wanted, "stdout") == 0)
+        return STDOUT_FILENO;
+    const size_t before = strcspn(wanted, "%");
+    if (wanted[before] == '%')
+        (void)snprintf(name, sizeof name, "%.*s%" PRIu32 "%s", (int)before, wanted, job->rank,
+                       wanted + before + 1);
+    else
+        (void)snprintf(name, sizeof name, "%s", wanted);
+    int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        pen_log_error(
+            &job->log,
+            "cannot write the counters to %s: open: %m; set GASNET_STATSFILE to a file in a "
+            "folder that exists",
+            name);
+    return fd;
+}
+
+void pen_job_print_counters(pen_job *job)
 {
     counters_line line;
     line.len =
@@ -98,6 +127,9 @@ void pen_job_print_counters(const pen_job *job)
         line_add(&line, #name, job->counters.name);
     PEN_COUNTER_LIST(FATAL_COUNTER)
 #undef FATAL_COUNTER
-    line_write(&line, job->log.fd);
-    print_peers(job);
+    int fd = open_stats(job);
+    line_write(&line, fd);
+    print_peers(job, fd);
+    if (fd > STDERR_FILENO && fd != job->log.fd)
+        (void)close(fd);
 }

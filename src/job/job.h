@@ -187,6 +187,6 @@ static inline void pen_job_count_moved(pen_job *job, bool is_put, bool shared_me
 
 /* For PENSTOCK_STATS: prints one line with the counters that are not zero to the log's
  * descriptor, and one line for each peer with counts of the link, up to 64. */
-void pen_job_print_counters(const pen_job *job);
+void pen_job_print_counters(pen_job *job);
 
 #endif

@@ -51,6 +51,10 @@ const pen_knob pen_job_knobs[] = {
       "Checked builds: whether operations that use memory of an outstanding one are reported." },
     { "PENSTOCK_STATS", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, stats),
       "Whether each rank prints its counters when it ends." },
+    { "GASNET_STATSFILE", PEN_KNOB_STRING, "", offsetof(pen_job_config, stats_file),
+      "File to which each rank adds its counters when it ends; % in the name becomes its rank; - "
+      "or "
+      "stderr: the standard error, stdout: the standard output." },
     { "GASNET_VERBOSEENV", PEN_KNOB_BOOL, "no", offsetof(pen_job_config, verbose_env),
       "Whether rank 0 prints every variable with its value at the start." },
     { "GASNET_EXITTIMEOUT", PEN_KNOB_SECONDS, NULL, offsetof(pen_job_config, exit_timeout),
@@ -119,6 +123,7 @@ pen_status pen_job_read_config(pen_job *job, const pen_job_params *params)
     }
     if (status != PEN_OK)
         return status;
+    job->config.stats = job->config.stats || job->config.stats_file[0] != '\0';
     return pen_checks_parse(&job->log, job->config.check_off, job->config.check_overlap,
                             &job->checks_off);
 }

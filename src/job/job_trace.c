@@ -91,7 +91,8 @@ pen_status pen_job_open_trace(pen_job *job)
     if (traced->handled == NULL)
         return PEN_ERR_MEMORY;
     char *ring = job->boot.arena + page->trace_off + (job->rank - page->first) * page->trace_stride;
-    pen_trace_open(&traced->ring, ring, page->trace_len, job->concurrency);
+    pen_trace_open(&traced->ring, ring, page->trace_len, (uint32_t)page->trace_kinds,
+                   job->concurrency);
     job->trace = &traced->ring;
     job->progress.trace = job->trace;
     job->progress.on_traced = describe_wait;

@@ -11,15 +11,22 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-/* Each host of a job on several has a file of its own. */
+/* Each host of a job on several has a file of its own. The number of the host stands in place of
+ * the first % in the name, or at its end. */
 static int create(pen_supervisor *s, const char *path)
 {
     char name[PATH_MAX];
-    if (s->page->host_count == 1)
-        return pen_trace_create(&s->log, path);
-    (void)snprintf(name, sizeof name, "%s.%u", path, s->page->host_i);
+    const size_t before = strcspn(path, "%");
+    if (path[before] == '%')
+        (void)snprintf(name, sizeof name, "%.*s%u%s", (int)before, path, s->page->host_i,
+                       path + before + 1);
+    else if (s->page->host_count > 1)
+        (void)snprintf(name, sizeof name, "%s.%u", path, s->page->host_i);
+    else
+        (void)snprintf(name, sizeof name, "%s", path);
     return pen_trace_create(&s->log, name);
 }
 

@@ -78,9 +78,10 @@ uint16_t pen_trace_name(pen_trace *trace, const char *name)
     return number;
 }
 
-void pen_trace_open(pen_trace *trace, void *memory, size_t len, pen_concurrency concurrency)
+void pen_trace_open(pen_trace *trace, void *memory, size_t len, uint32_t kinds,
+                    pen_concurrency concurrency)
 {
-    *trace = (pen_trace){ .ring = memory, .mask = pen_trace_ring_events(len) - 1 };
+    *trace = (pen_trace){ .ring = memory, .mask = pen_trace_ring_events(len) - 1, .kinds = kinds };
     pen_lock_init(&trace->lock, concurrency);
     /* relaxed, both: this rank's own */
     trace->head = atomic_load_explicit(&trace->ring->head, memory_order_relaxed);

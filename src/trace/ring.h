@@ -43,6 +43,7 @@ typedef struct pen_trace {
     pen_lock lock;
     pen_trace_ring *ring;
     uint64_t head, mask;
+    uint32_t kinds;           /* bits of the kinds that are written */
     _Atomic uint32_t numbers; /* operations that a DONE will name */
     /* A wait has given the core away since the last poll, so a late poll is no GAP. relaxed: a
      * hint; threads may take each other's */
@@ -52,7 +53,8 @@ typedef struct pen_trace {
 
 /* memory: zeros, of length pen_trace_ring_len(...). Not thread-safe. If the rank joins again, goes
  * on where it stopped. */
-void pen_trace_open(pen_trace *trace, void *memory, size_t len, pen_concurrency concurrency);
+void pen_trace_open(pen_trace *trace, void *memory, size_t len, uint32_t kinds,
+                    pen_concurrency concurrency);
 
 /* Number of a name of a client's region. Names differ in their first PEN_TRACE_NAME_LEN - 1 bytes.
  * If there are too many, answers the last number, which is called "other". */
@@ -61,6 +63,8 @@ uint16_t pen_trace_name(pen_trace *trace, const char *name);
 static inline void pen_trace_write(pen_trace *trace, const pen_trace_event *event)
 {
     uint64_t words[PEN_TRACE_EVENT_WORDS];
+    if (pen_unlikely((trace->kinds >> event->kind & 1) == 0))
+        return;
     __builtin_memcpy(words, event, sizeof words);
     pen_lock_take(&trace->lock);
     _Atomic uint64_t *slot =

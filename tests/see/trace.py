@@ -165,6 +165,30 @@ class Traces(LaunchTest):
         for name in ("/nowhere", program("traced")):
             self.assertIn("cannot read the trace", penstock("trace", name).err)
 
+    def test_variables_of_the_gasnet_documents(self):
+        stats = os.path.join(self.folder, "stats.%")
+        for mask, kinds in (("GP", {"get", "put", "set", "done"}), ("AU", {"sent", "handled", "stall", "begin", "end", "mark",
+                                                                          "value"})):
+            env = launch.environment(GASNET_TRACEFILE=os.path.join(self.folder, f"{mask}.%"), GASNET_TRACEMASK=mask,
+                                     GASNET_STATSFILE=stats)
+            job = penstock("run", "-n", 2, program("traced"), env=env)
+            self.assertEqual(job.status, 0, job.err)
+            found = {row["kind"] for row in rows_of(os.path.join(self.folder, f"{mask}.0"))}
+            self.assertTrue(found and found <= kinds, found)
+            env = launch.environment(GASNET_TRACEFILE=os.path.join(self.folder, "all"), GASNET_TRACEMASK=f"^{mask}")
+            self.assertEqual(penstock("run", "-n", 2, program("traced"), env=env).status, 0)
+            found = {row["kind"] for row in rows_of(os.path.join(self.folder, "all"))}
+            self.assertTrue("wait" in found and not found & kinds, found)
+        for rank in range(2):
+            with open(stats.replace("%", str(rank)), encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            self.assertEqual([line.split(":")[0] for line in lines], [f"penstock[rank {rank}] counters"] * 2)
+            self.assertRegex(lines[0], r"am_sent_shm=\d+")
+        for name, value in (("GASNET_TRACEMASK", "GQ"), ("GASNET_TRACEFILE", "-")):
+            job = penstock("run", "-n", 1, program("traced"), env=launch.environment(**{name: value}))
+            self.assertNotEqual(job.status, 0)
+            self.assertIn(f"{name}={value}: ", job.err)
+
     def test_a_job_of_a_program_that_forks_its_ranks(self):
         file = os.path.join(self.folder, "forked")
         env = launch.environment(GASNET_PSHM_NODES="2", PENSTOCK_TRACE=file)

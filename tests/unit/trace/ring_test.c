@@ -31,7 +31,7 @@ static int open_rig(void **state)
     r->len = pen_trace_ring_len(EVENTS * sizeof(pen_trace_event));
     r->ring = aligned_alloc(64, pen_align_up(r->len, 64));
     memset(r->ring, 0, r->len);
-    pen_trace_open(&r->trace, r->ring, r->len, PEN_ALONE);
+    pen_trace_open(&r->trace, r->ring, r->len, UINT32_MAX, PEN_ALONE);
     *state = r;
     return 0;
 }
@@ -49,7 +49,7 @@ static pen_trace_event event_of(uint64_t number)
 {
     return (pen_trace_event){ .at = number,
                               .span = (uint32_t)number,
-                              .kind = (uint8_t)number,
+                              .kind = (uint8_t)(number % PEN_TRACE_KINDS),
                               .what = (uint16_t)(number >> 3),
                               .peer = (uint32_t)(number * 3),
                               .number = (uint32_t)(number * 5),
@@ -166,7 +166,7 @@ static void names_have_numbers(void **state)
     assert_string_equal(r->ring->names[1], "compute");
     assert_string_equal(r->ring->names[255], "other");
     pen_trace again; /* the rank joins again */
-    pen_trace_open(&again, r->ring, r->len, PEN_ALONE);
+    pen_trace_open(&again, r->ring, r->len, UINT32_MAX, PEN_ALONE);
     assert_int_equal(pen_trace_name(&again, "compute"), 1);
 }
 
