@@ -82,6 +82,25 @@ static void way_that_loses_at_one_place_is_not_taken(void **state)
     assert_int_equal(table.own[2], PEN_COPY_STRING);
 }
 
+static void way_that_halves_the_time_may_lose_a_little_at_one_place(void **state)
+{
+    (void)state;
+    pen_copies_times times = alike();
+    pen_copy_table table = { 0 };
+    set(&times, PEN_COPY_MOVES_32, 2 * USUAL);
+    set(&times, PEN_COPY_MOVES_64, 2 * USUAL);
+    for (unsigned point = 0; point < 5; point++) { /* memcpy is slow at the second place */
+        times.ns[point][1][PEN_COPY_LIBC] = 10 * USUAL;
+        times.ns[point][0][PEN_COPY_STRING] = USUAL * 109 / 100;
+    }
+    pen_copies_judge_own(&times, &table);
+    assert_int_equal(table.own[0], PEN_COPY_STRING);
+    times.ns[1][0][PEN_COPY_STRING] = USUAL * 111 / 100;
+    pen_copies_judge_own(&times, &table);
+    assert_int_equal(table.own[0], PEN_COPY_LIBC);
+    assert_int_equal(table.own[2], PEN_COPY_STRING);
+}
+
 /* Longer copies are measured at one place only, where all ways are alike. */
 static void way_that_wins_at_shorter_lengths_is_taken_for_long_ones(void **state)
 {
@@ -228,6 +247,7 @@ int main(void)
         cmocka_unit_test(way_that_wins_by_too_little_is_not_taken),
         cmocka_unit_test(best_way_that_wins_is_taken),
         cmocka_unit_test(way_that_loses_at_one_place_is_not_taken),
+        cmocka_unit_test(way_that_halves_the_time_may_lose_a_little_at_one_place),
         cmocka_unit_test(way_that_wins_at_shorter_lengths_is_taken_for_long_ones),
         cmocka_unit_test(way_that_another_halves_is_not_taken),
         cmocka_unit_test(lengths_that_were_not_measured_follow_the_longest_that_were),
