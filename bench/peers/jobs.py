@@ -121,7 +121,7 @@ class Job:
 class Stage:
     """All jobs of one number of ranks, from start to end."""
 
-    def __init__(self, build, ranks, network=False):
+    def __init__(self, build, ranks, network=""):
         self._build, self._ranks, self._network = build, ranks, network
         self.ours, self.peers = None, []
 
@@ -142,17 +142,17 @@ class Stage:
 
     def _start(self):
         launcher = [os.path.join(self._build, "bin", "penstock"), "run", "-n", str(self._ranks)]
-        if self._network:
-            launcher += ["--conduit", "udp", "--env", "PENSTOCK_UDP_SECURITY=none"]
+        launcher += settings.OURS_OVER.get(self._network, [])
         program = os.path.join(self._build, "bench", "peers", "penstock")
         self.ours = Job("Penstock", "default", "ours", [*launcher, program], self._ranks,
                         self._folder.name)
         if self.ours.failure:
             raise SystemExit(f"bench: Penstock's own job {self.ours.failure}")
-        for setting in settings.mpi(self._ranks, len(cores()), network=self._network):
-            self.peers.append(self._mpi(setting))
+        if self._network in ("", "udp"):
+            for setting in settings.mpi(self._ranks, len(cores()), network=self._network != ""):
+                self.peers.append(self._mpi(setting))
         if self._ranks == 2:
-            found = settings.TOOLS_TCP if self._network else settings.TOOLS
+            found = settings.TOOLS_OVER.get(self._network, settings.TOOLS)
             self.peers += [tools.Tool(*setting) for setting in found]
 
     def _mpi(self, setting):

@@ -36,9 +36,9 @@ class Metric:
     peer to its operations: the name; how many operations of Penstock do the work of one (2 for a tool that prints
     half a round trip); and, where the pattern differs, the operation of Penstock with that pattern."""
 
-    def __init__(self, name, ours, length, theirs, limits=FASTER, ranks=2, network=False):
+    def __init__(self, name, ours, length, theirs, limits=FASTER, ranks=2, network=""):
         self.name, self.ours, self.length, self.ranks = name, ours, length, ranks
-        self.network = network  # ranks share no memory: ours over udp, theirs over TCP
+        self.network = network  # ranks share no memory: ours over this conduit, see settings.py
         self.theirs, self._limits = theirs, limits
 
     def limits(self, peer):
@@ -96,10 +96,20 @@ def network_metrics():
     """Times, so that the bandwidth of 0.9 of the best is a limit above 1."""
     return [
         Metric("net_round_trip", "am_short", 8,
-               {"mpi": [("ping_pong", 1)], "fabric": [("ping_pong", 2)]}, network=True),
-        Metric("net_flood_8B", "am_medium_flood", 8, {"mpi": [("flood", 1)]}, network=True),
+               {"mpi": [("ping_pong", 1)], "fabric": [("ping_pong", 2)]}, network="udp"),
+        Metric("net_flood_8B", "am_medium_flood", 8, {"mpi": [("flood", 1)]}, network="udp"),
         Metric("net_put_1MiB", "put", MIB, {"mpi": [("flood", 1), ("put", 1)]}, (1 / 0.9, None),
-               network=True),
+               network="udp"),
+        # the same library below both: what Penstock adds to it
+        Metric("ofi_round_trip", "am_short", 8, {"fabric": [("ping_pong", 2)]}, JUDGED_NOT, network="ofi"),
+        Metric("ofi_round_trip_4KiB", "am_medium_unread", 4 * KIB, {"fabric": [("ping_pong", 2)]}, JUDGED_NOT,
+               network="ofi"),
+        Metric("ucx_round_trip", "am_short", 8, {"ucx": [("ucp_am_lat", 2)]}, JUDGED_NOT, network="ucx"),
+        Metric("ucx_round_trip_4KiB", "am_medium_unread", 4 * KIB, {"ucx": [("ucp_am_lat", 2)]}, JUDGED_NOT,
+               network="ucx"),
+        Metric("ucx_posix_round_trip", "am_short", 8, {"ucx": [("ucp_am_lat", 2)]}, JUDGED_NOT,
+               network="ucx-posix"),
+        Metric("ucx_posix_get_8B", "get", 8, {"ucx": [("ucp_get", 1)]}, JUDGED_NOT, network="ucx-posix"),
     ]
 
 

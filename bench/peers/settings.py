@@ -43,6 +43,19 @@ TOOLS_TCP = (
     ("libfabric", "tcp", "fabric", ["-p", "tcp"], {}),
     ("libfabric", "tcp, tagged", "fabric", ["-p", "tcp", "-m", "tagged"], {}),
 )
+# Networks over which Penstock is measured: how its job starts, and what is measured beside it. Ranks share no memory.
+TOOLS_OVER = {
+    "udp": TOOLS_TCP,
+    "ofi": TOOLS_TCP[:1],
+    "ucx": (("UCX", "tcp", "ucx", [], {"UCX_TLS": "tcp,self"}),),
+    "ucx-posix": (("UCX", "posix,cma", "ucx", [], {"UCX_TLS": SHARED_MEMORY}),),
+}
+OURS_OVER = {
+    "udp": ["--conduit", "udp", "--env", "PENSTOCK_UDP_SECURITY=none"],
+    "ofi": ["--conduit", "ofi", "--env", "PENSTOCK_OFI_PROVIDER=tcp"],
+    "ucx": ["--conduit", "ucx", "--env", "PENSTOCK_UCX_TLS=tcp,self", "--env", "PENSTOCK_UCX_RMA=yes"],
+    "ucx-posix": ["--conduit", "ucx", "--env", f"PENSTOCK_UCX_TLS={SHARED_MEMORY}", "--env", "PENSTOCK_UCX_RMA=yes"],
+}
 OPEN_MPI_TCP = (
     ("ob1, tcp", ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
                   "lo", "--mca", "osc", "pt2pt"], {}, []),
@@ -66,7 +79,7 @@ def open_mpi_command(ranks, processors, bind):
 
 def mpi(ranks, processors, bind=False, network=False):
     """The settings of both MPIs for a job of `ranks` ranks. bind: each rank on a core of its own, for programs that do
-    not bind themselves. network: ranks share no memory."""
+    not bind themselves. network: ranks share no memory, so TCP."""
     mpich = MPICH + MPICH_CROWDED if ranks > processors else MPICH
     mpich = MPICH_TCP if network else mpich
     found = [Setting("Open MPI", name, "openmpi", [*open_mpi_command(ranks, processors, bind), *given],
