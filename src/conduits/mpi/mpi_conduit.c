@@ -11,7 +11,7 @@
 static const pen_knob knobs[] = {
     { "PENSTOCK_MPI_LIBRARY", PEN_KNOB_STRING, NULL, offsetof(mpi_config, library),
       "File of the MPI library. Unset: libmpi.so.40 for mpi-ompi; libmpich.so.12, else "
-      "libmpi.so.12, for mpi-mpich." },
+      "libmpi.so.12, for mpi-mpich; libmpi_abi.so.1 for mpi-abi." },
     { "PENSTOCK_MPI_WINDOW", PEN_KNOB_BYTES, "256K", offsetof(mpi_config, window),
       "Bytes that each peer may send to a rank that does not poll (64K to 64M)." },
     { 0 },
@@ -28,8 +28,15 @@ static int mpi_score(pen_peer peers, const char **why)
                "conduits`)";
         return 0;
     }
+    if (MPI_CONDUIT_IS_ABI && mpi_library_other() != NULL) {
+        *why = "this process uses an MPI with an ABI of its own";
+        return 0;
+    }
     if (!mpi_library_exists(pen_knob_from_process(NULL, knobs[0].name))) {
-        *why = MPI_CONDUIT_IS_OPEN_MPI
+        *why = MPI_CONDUIT_IS_ABI
+                   ? "no MPI with the standard ABI is installed (libmpi_abi.so.1; MPICH 5), or "
+                     "PENSTOCK_MPI_LIBRARY names another file"
+               : MPI_CONDUIT_IS_OPEN_MPI
                    ? "Open MPI's library is not installed (libmpi.so.40; package libopenmpi3), "
                      "or PENSTOCK_MPI_LIBRARY names another file"
                    : "MPICH's library is not installed (libmpich.so.12 or libmpi.so.12; package "
@@ -60,6 +67,8 @@ static size_t mpi_shared_len(pen_peer peers, const void *config)
     };
 #if MPI_CONDUIT_IS_OPEN_MPI
 MPI_CONDUIT_ENTRY(pen_conduit_mpi_ompi)
+#elif MPI_CONDUIT_IS_ABI
+MPI_CONDUIT_ENTRY(pen_conduit_mpi_abi)
 #else
 MPI_CONDUIT_ENTRY(pen_conduit_mpi_mpich)
 #endif

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SIGNALS = 65, FILES_MAX = 3 };
+enum { SIGNALS = 65, FILES_MAX = 4 };
 
 /* Files of the MPI that this module was built for, and of those that it is not. A process may hold
  * one MPI only. Then the variables by which launchers tell an MPI who it is. */
@@ -23,8 +23,16 @@ enum { SIGNALS = 65, FILES_MAX = 3 };
 const char mpi_conduit_name[] = "mpi-ompi";
 const char mpi_conduit_library[] = "Open MPI";
 static const char *const files[FILES_MAX] = { "libmpi.so.40", NULL };
-static const char *const other_files[FILES_MAX] = { "libmpich.so.12", "libmpi.so.12", NULL };
+static const char *const other_files[FILES_MAX] = { "libmpich.so.12", "libmpi.so.12",
+                                                    "libmpi_abi.so.1", NULL };
 static const char *const marks[] = { "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", NULL };
+#elif MPI_CONDUIT_IS_ABI
+const char mpi_conduit_name[] = "mpi-abi";
+const char mpi_conduit_library[] = "an MPI with the standard ABI";
+static const char *const files[FILES_MAX] = { "libmpi_abi.so.1", NULL };
+static const char *const other_files[FILES_MAX] = { "libmpi.so.40", "libmpich.so.12",
+                                                    "libmpi.so.12", NULL };
+static const char *const marks[] = { "PMI_FD", "PMI_RANK", NULL };
 #else
 const char mpi_conduit_name[] = "mpi-mpich";
 const char mpi_conduit_library[] = "MPICH";
@@ -92,8 +100,7 @@ bool mpi_library_exists(const char *name)
     return handle != NULL;
 }
 
-/* The MPI of another family that the process holds already; NULL: it holds no such library. */
-static const char *find_other(void)
+const char *mpi_library_other(void)
 {
     for (unsigned i = 0; i < FILES_MAX && other_files[i] != NULL; i++) {
         void *handle = dlopen(other_files[i], RTLD_NOW | RTLD_NOLOAD);
@@ -141,7 +148,7 @@ static const char *find_functions(void *handle, mpi_library *out)
 
 pen_status mpi_library_open(const pen_host *host, const char *name, mpi_library *out)
 {
-    const char *other = find_other();
+    const char *other = mpi_library_other();
     if (other != NULL) {
         host->log(host->ctx, PEN_LOG_ERROR,
                   "cannot open the conduit %s: this process uses another MPI (%s); start it with "

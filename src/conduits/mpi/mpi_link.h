@@ -22,10 +22,18 @@
 #include "link/netlib.h"
 #include "os/lock.h"
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifndef MPI_CONDUIT_IS_ABI
+#    define MPI_CONDUIT_IS_ABI 0
+#endif
+#if MPI_CONDUIT_IS_ABI
+#    include <mpi_abi.h>
+#else
+#    include <mpi.h>
+#endif
 
 /* ---- MPI ------------------------------------------------------------------------------------- */
 
@@ -75,11 +83,15 @@ typedef struct mpi_library {
     MPI_Request no_request;
 } mpi_library;
 
-extern const char mpi_conduit_name[];    /* "mpi-ompi" or "mpi-mpich" */
-extern const char mpi_conduit_library[]; /* for people: "Open MPI" or "MPICH" */
+extern const char mpi_conduit_name[];    /* "mpi-ompi", "mpi-mpich" or "mpi-abi" */
+extern const char mpi_conduit_library[]; /* for people, for example "MPICH" */
 
 /* Whether a launcher of this MPI has started the process. */
 bool mpi_is_launched(void);
+
+/* Returns the file of an MPI of another family that the process holds already; NULL: it holds none.
+ */
+const char *mpi_library_other(void);
 
 /* Whether the library can be opened. name: a file; NULL: those that this module knows. */
 bool mpi_library_exists(const char *name);
