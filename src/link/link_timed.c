@@ -34,6 +34,7 @@ static timed_link *timed_of(pen_link *link) { return (timed_link *)(void *)link;
  * often it finds no room. */
 static void pay(timed_link *link)
 {
+    link->time->fruitless = 0; /* the rank does more than to look */
     if (!link->is_paid)
         pen_virtual_charge(link->time, link->machine->send_message);
 }

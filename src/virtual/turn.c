@@ -7,8 +7,9 @@
 #include "virtual/world.h"
 
 enum {
-    LOOKS_MAX = 16,       /* a client's empty looks in a row before the rank waits instead */
-    DOUBLINGS_MAX = 10,   /* how often the time of such waits doubles */
+    LOOKS_MAX = 1,        /* a client's empty looks in a row before the rank waits instead */
+    DOUBLINGS_FIRST = 8,  /* the first of these waits is as long as 2^8 looks, ... */
+    DOUBLINGS_MAX = 12,   /* ... and the longest as 2^12 */
     IDLE_NAP_NS = 100000, /* real time between rounds of looks while everybody waits ... */
     IDLE_NAPS_MAX = 100   /* ... longer each time, up to this factor */
 };
@@ -202,7 +203,7 @@ void pen_virtual_look_was_empty(pen_virtual *view)
     const uint64_t look_ns = pen_virtual_net_machine(&view->net)->poll_empty;
     uint32_t fruitless = view->fruitless + 1;
     if (fruitless > LOOKS_MAX) {
-        uint32_t doublings = fruitless - LOOKS_MAX;
+        uint32_t doublings = DOUBLINGS_FIRST + fruitless - LOOKS_MAX - 1;
         doublings = doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX;
         pen_virtual_wait(view, clock_of(view) + (look_ns << doublings));
     }

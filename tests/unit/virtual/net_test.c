@@ -327,6 +327,39 @@ static void floods_lose_nothing_and_end(void **state)
     flood("fat-tree:4x2", 16, 1, 20000);
 }
 
+static void send_counted(world *w, uint32_t from, uint32_t to)
+{
+    uint32_t number = pen_virtual_net_take(&w->net, from);
+    pen_virtual_packet *packet = pen_virtual_net_packet(&w->net, number);
+    packet->to = to;
+    packet->link_ns = packet->card_ns = LINK_NS;
+    packet->is_counted = true;
+    pen_virtual_net_send(&w->net, number, now_ns(w));
+}
+
+/* Ports 2 and 3 share a card. What waits for a slot of port 2 stops what goes to port 3. */
+static void full_mailbox_blocks_the_card_of_its_node(void **state)
+{
+    (void)state;
+    pen_virtual_machine m = machine_of_the_papers();
+    world *w = open_world("mesh:2", 2, 2, &m);
+    pen_virtual_net_mailbox(&w->net, 2, 1);
+    pen_virtual_net_mailbox(&w->net, 3, 1);
+    send_counted(w, 0, 2);
+    send_counted(w, 0, 2);
+    send_counted(w, 0, 3);
+    run_out(w);
+    uint32_t number = pen_virtual_net_receive(&w->net, 2);
+    assert_int_not_equal(number, 0);
+    assert_int_equal(pen_virtual_net_first(&w->net, 2), 0);
+    assert_int_equal(pen_virtual_net_first(&w->net, 3), 0);
+    pen_virtual_net_release(&w->net, 2, 1, now_ns(w));
+    run_out(w);
+    assert_int_not_equal(pen_virtual_net_first(&w->net, 2), 0);
+    assert_int_not_equal(pen_virtual_net_first(&w->net, 3), 0);
+    close_world(w);
+}
+
 /* A ring whose nodes all send half way round fills every buffer of the ring. */
 static void full_ring_goes_on(void **state)
 {
@@ -357,6 +390,7 @@ int main(void)
         cmocka_unit_test(get_turns_round_at_the_card),
         cmocka_unit_test(uniform_traffic_saturates_meshes_at_their_bisection),
         cmocka_unit_test(floods_lose_nothing_and_end),
+        cmocka_unit_test(full_mailbox_blocks_the_card_of_its_node),
         cmocka_unit_test(full_ring_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,32 @@ static void half_round_trip_is_970_ns(void **state)
     notes_close(out);
 }
 
+/* Rank 2 sends while a packet of rank 0 is under way, and rank 1 waits for both. */
+static void send_in_between(pen_virtual *view, notes *out)
+{
+    view->take = something_has_come;
+    view->take_ctx = view;
+    if (view->rank == 2)
+        pen_virtual_sleep(view, 100);
+    if (view->rank != 1)
+        send_to(view, 1);
+    for (uint32_t i = 0; view->rank == 1 && i < 2; i++) {
+        await_packet(view);
+        say(out, view, i);
+    }
+}
+
+static void events_wait_for_ranks_that_run_before_them(void **state)
+{
+    (void)state;
+    notes *out = notes_open();
+    play(3, send_in_between, out);
+    assert_int_equal(out->count, 2);
+    assert_int_equal(out->rows[0].clock_ns, 970);
+    assert_int_equal(out->rows[1].clock_ns, 970 + 128); /* behind it on the link to rank 1 */
+    notes_close(out);
+}
+
 /* Rank 0 changes memory and ends the waits of all others, at its own time. */
 static void wait_for_memory(pen_virtual *view, notes *out)
 {
@@ -326,6 +352,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_run_in_the_order_of_their_clocks),
         cmocka_unit_test(half_round_trip_is_970_ns),
+        cmocka_unit_test(events_wait_for_ranks_that_run_before_them),
         cmocka_unit_test(another_rank_ends_a_wait_at_its_own_time),
         cmocka_unit_test(wait_ends_at_its_time),
         cmocka_unit_test(loop_of_looks_costs_few_turns),
