@@ -176,6 +176,9 @@ pen_thread *pen_api_enter_thread(pen_job *job)
     if (thread == NULL)
         pen_job_fatal(job, "more than %u threads use the library at once; raise GASNET_MAX_THREADS",
                       job->threads_max);
+    if (pen_api_root.time != NULL && pen_api_me() != pen_api_root.starter)
+        pen_job_fatal(job, "a second thread uses the library under `penstock sim`, where only one "
+                           "thread of each rank can; run the program with one thread");
     pen_api_here = thread;
     pen_api_here_era = pen_api_root.era;
     /* If this fails, the slot is not returned when the thread ends; that does not justify ending
