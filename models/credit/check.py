@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "credit.pml")
+HERE = os.path.dirname(os.path.abspath(__file__))
 STATES = re.compile(r"(\d+) states, stored")
 
 REPLIES = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=1"
@@ -20,7 +20,11 @@ LEDGERS = "RANKS=3 ANSWERS=0 CONTROL=2 EAGER=1 LOWERS=0 ENDLESS=0 QUOTA=3 SLOTS=
 # The start credits of a sender are neither the least quota nor all, or are the least quota and
 # grow.
 GROWTH = "RANKS=2 ANSWERS=1 CONTROL=2 EAGER=1 LOWERS=0 GROWS=1 QUOTA=4 START=3"
+# Loans over a network that reorders: loans.pml.
+REORDERED = "SENDERS=2 SLOTS=5 LEAST=1"
 MODELS = {
+    "loans_reordered": f"{REORDERED} PACKETS=3",
+    "loans_reordered_three": f"{REORDERED} SENDERS=3 PACKETS=2",
     "static_replies": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=3",
     "static_replies_late": f"POLICY=STATIC {REPLIES} EAGER=0 ENDLESS=0 QUOTA=3",
     "static_ledgers": f"POLICY=STATIC {LEDGERS}",
@@ -31,6 +35,7 @@ MODELS = {
     "activity_grows": f"POLICY=ACTIVITY {GROWTH} ENDLESS=0",
 }
 LONG = {
+    "loans_reordered_long": f"{REORDERED} PACKETS=4",
     "loan_grows": f"POLICY=LOAN {GROWTH} ENDLESS=0",
     "static_replies_spare": f"POLICY=STATIC {REPLIES} ENDLESS=0 QUOTA=4",
     "activity_replies": f"POLICY=ACTIVITY {REPLIES} ENDLESS=1 QUOTA=4",
@@ -38,6 +43,10 @@ LONG = {
 }
 # (guard that is removed, a model in which it matters)
 MUTANTS = [
+    ("NO_BANK", "loans_reordered"),
+    ("NO_LEAST", "loans_reordered"),
+    ("NO_SINGLE_RECALL", "loans_reordered"),
+    ("NO_LEDGER", "loans_reordered"),
     ("NO_RESERVE", "static_replies"),
     ("NO_URGENT_BIT", "static_replies"),
     ("NO_URGENT_RETURN", "static_replies"),
@@ -57,8 +66,9 @@ MUTANTS = [
 ]
 
 
-def explore(source, words, optimise):
+def explore(source, name, words, optimise):
     """(whether there is an error, what pan said)."""
+    model = os.path.join(HERE, "loans.pml" if name.startswith("loans_") else "credit.pml")
     chosen = {}  # a later word replaces an earlier one
     for word in words.split():
         name, _, value = word.partition("=")
@@ -70,7 +80,7 @@ def explore(source, words, optimise):
 
         defines = [f"-D{name}={value}" for name, value in chosen.items()]
         steps = [
-            ["gcc", "-E", "-P", "-x", "c", *defines, "-I", source, MODEL, "-o", "model.pml"],
+            ["gcc", "-E", "-P", "-x", "c", *defines, "-I", source, model, "-o", "model.pml"],
             ["spin", "-a", "model.pml"],
             ["gcc", optimise, "-w", "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=4096", "-DMEMLIM=6000",
              "-o", "pan", "pan.c"],
@@ -97,7 +107,7 @@ def main():
     wrong = []
 
     def check_model(name):
-        found, said = explore(source, models[name], "-O2" if name in LONG else "-O0")
+        found, said = explore(source, name, models[name], "-O2" if name in LONG else "-O0")
         states = STATES.search(said)[1]
         print(f"{name}: {states} states: {'WRONG' if found else 'fine'}", flush=True)
         if found:
@@ -105,7 +115,7 @@ def main():
 
     def check_mutant(mutant):
         guard, name = mutant
-        found, said = explore(source, f"{models[name]} {guard}", "-O0")
+        found, said = explore(source, name, f"{models[name]} {guard}", "-O0")
         if "-v" in sys.argv:
             print(f"{name} {guard}: {said.splitlines()[0][:160]}", flush=True)
         if not found:
