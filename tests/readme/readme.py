@@ -307,6 +307,14 @@ def manual_faults(source, options):
             yield f"docs/man/penstock.1: {option} is not both in its section of penstock {name} and in the help text"
 
 
+def help_faults(command, options):
+    """The help texts name every option that a command takes, as `penstock words` lists them for shells."""
+    for name, shown in options.items():
+        taken = {word for word in said_by([command, "words", name]).split() if word.startswith("-")}
+        for option in sorted(taken - shown - {"--help", "-h", "-np", "-v"}):
+            yield f"penstock help {name} does not have {option}"
+
+
 def target_faults(source, document, targets):
     for number, line in enumerate(read(os.path.join(source, document)).splitlines(), 1):
         for target in re.findall(r"(?:`|^)make ([a-z][a-z-]*)", line):
@@ -327,6 +335,7 @@ def check_names(source, command):
         faults += option_faults(source, document, options)
         faults += target_faults(source, document, targets)
     faults += manual_faults(source, options)
+    faults += help_faults(command, options)
     print(*faults, f"{len(documents_named)} documents, {len(faults)} names that do not exist", sep="\n")
     return 1 if faults or len(documents_named) < len(COMMAND_DOCUMENTS) else 0
 
