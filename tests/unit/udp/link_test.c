@@ -209,7 +209,9 @@ static void frames_to_a_peer_that_is_gone_are_lost_without_a_word(void **state)
     udp_of(job.ranks[1].link)->fd = -1;
     for (unsigned i = 0; i < 3 * UDP_HOT_AFTER; i++)
         assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, i, NULL, 0), PEN_POST_DONE);
+    udp_flush(udp_of(job.ranks[0].link));
     assert_int_equal(job.ranks[0].lines, 0);
+    assert_true(job.ranks[0].counters.net_send_failed > 0);
     udp_job_close(&job);
 }
 
@@ -270,6 +272,23 @@ static void ranks_speak_ipv6(void **state)
         assert_true(udp_job_await(&job, 1, i + 1));
         assert_memory_equal(job.ranks[1].body, body, sizeof body);
     }
+    udp_job_close(&job);
+}
+
+static void without_settings_no_other_host_reaches_a_rank(void **state)
+{
+    (void)state;
+    static const uint8_t loopback[] = { 127, 0, 0, 1 };
+    udp_job job = { 0 };
+    udp_job_open(&job, 1);
+    udp_address address = udp_job_address(&job, 0);
+    struct sockaddr_in bound;
+    socklen_t len = sizeof bound;
+    assert_int_equal(address.family, 4);
+    assert_memory_equal(address.ip, loopback, sizeof loopback);
+    assert_int_equal(
+        getsockname(udp_of(job.ranks[0].link)->fd, (struct sockaddr *)(void *)&bound, &len), 0);
+    assert_int_equal(bound.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
     udp_job_close(&job);
 }
 
@@ -399,6 +418,7 @@ int main(void)
         cmocka_unit_test(frames_to_a_peer_that_is_gone_are_lost_without_a_word),
         cmocka_unit_test(a_socket_that_is_closed_ends_the_job_in_words),
         cmocka_unit_test(ranks_speak_ipv6),
+        cmocka_unit_test(without_settings_no_other_host_reaches_a_rank),
         cmocka_unit_test(an_address_is_found_by_its_network),
         cmocka_unit_test(settings_that_make_no_sense_are_refused_in_words),
         cmocka_unit_test(a_port_that_is_taken_is_said),
