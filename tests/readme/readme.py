@@ -36,6 +36,7 @@ EXEMPT = [  # a line with one of these commands in it, and who tries it instead
     (r"git clone\b", "needs a network"),
     (r"penstock run .*--host(s|file)\b", "needs other hosts; tests/hosts makes some"),
     (r"(PENSTOCK_CONDUIT=mpi )?mpirun\b", "needs Open MPI; tests/pmix and tests/mpi start jobs by it"),
+    (r"penstock sim .*\./randomaccess\b", "is about an example, which make build does not make; tests/virtual tries it"),
     (r"(srun|salloc)\b", "needs Slurm; tests/pmix starts jobs by it"),
     (r"make sim\b|build/release/bin/sim_engine\b", "runs on; tests/engine repeats seeds"),
     (r"ucx_info\b", "shows what the libraries of the networks find; they may be missing"),
