@@ -245,7 +245,7 @@ def check_links(source):
 
 NAMED_DOCUMENTS = ["README.md", "SECURITY.md", "CONTRIBUTING.md", GUIDE, "docs/conduits/*.md", "docs/man/*.1"]
 # Names of a program's environment and of makefiles, which are no rows of the library's tables.
-OTHER_NAMES = {"PENSTOCK_RANK", "PENSTOCK_SIZE", "PENSTOCK_COMMAND", "GASNET_NETWORKDEPTH",
+OTHER_NAMES = {"GASNET_TRACELOCAL", "PENSTOCK_RANK", "PENSTOCK_SIZE", "PENSTOCK_COMMAND", "GASNET_NETWORKDEPTH",
                "GASNET_SSH_SERVERS", "GASNET_SSH_NODEFILE", "GASNET_NODEFILE"}
 GROUP = r"(?!_?\.\.\.|_?…|_\w|\w)"  # not of NAME_..., which stands for several names
 
@@ -263,9 +263,11 @@ def known_names(source, command):
     """Variables that the library reads, of modules that were not built, too, and names in public headers."""
     shown = json.loads(said_by([command, "info", "--json", "--all"]))["variables"]
     quoted = re.findall(r'"((?:PENSTOCK|GASNET)_[A-Z0-9_]+)"', texts(source, "src/**/*.[ch]", "softnic/**/*.[ch]"))
+    # Variables of other implementations, which documents may name to say that they are not read.
+    foreign = re.findall(r'"([A-Z0-9_]+)"', texts(source, "src/knob/unknown.c"))
     headers = re.findall(r"\b[A-Za-z_]\w+", texts(source, "include/**/*.h"))
     internal = re.findall(r"\bpen_\w+", texts(source, "src/**/*.[ch]", "softnic/**/*.[ch]"))
-    return {*(row["name"] for row in shown), *quoted, *headers, *internal, *OTHER_NAMES}
+    return {*(row["name"] for row in shown), *("GASNET_" + name for name in foreign), *quoted, *headers, *internal, *OTHER_NAMES}
 
 
 def of_template(name, template):
