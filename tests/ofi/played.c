@@ -204,6 +204,19 @@ static void without_room_puts_wait_and_frames_stay_behind(void **state)
     close_all();
 }
 
+static void short_sources_are_free_at_once(void **state)
+{
+    (void)state;
+    open_all(&manners[0]);
+    assert_int_equal(move(0, 1, 0, true, false, OFI_COPY_MAX), PEN_POST_PENDING);
+    assert_int_equal(atomic_load(&ranks[0].ops[0].op.source_busy), 0);
+    assert_int_equal(move(0, 1, 1, true, false, OFI_COPY_MAX + 1), PEN_POST_PENDING);
+    assert_int_equal(atomic_load(&ranks[0].ops[1].op.source_busy), 1);
+    poll_all(100);
+    assert_int_equal(fake.deed_count, 0);
+    close_all();
+}
+
 static void puts_under_way_are_bounded(void **state)
 {
     (void)state;
@@ -342,6 +355,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(keys_are_random_and_fit),
         cmocka_unit_test(memory_that_does_not_register_goes_by_messages),
         cmocka_unit_test(without_room_puts_wait_and_frames_stay_behind),
+        cmocka_unit_test(short_sources_are_free_at_once),
         cmocka_unit_test(puts_under_way_are_bounded),
         cmocka_unit_test(a_peer_whose_memory_fails_is_lost_once),
         cmocka_unit_test(an_orderly_end_waits_for_puts_and_touches_no_op),
