@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     ex_register(entries, 3);
     check_fill(payload, sizeof payload, 5);
     CHECK(pen_conduit_name() != NULL, "Penstock statistics: the job has a conduit");
-    const char *conduit = pen_conduit_name(), *policy = getenv("PENSTOCK_PORTALS_CREDITS");
+    const char *conduit = pen_conduit_name(), *policy = gasnet_getenv("PENSTOCK_PORTALS_CREDITS");
     has_credits = (strcmp(conduit, "extoll") == 0 || strcmp(conduit, "ofi") == 0 ||
                    strcmp(conduit, "portals") == 0 || strcmp(conduit, "ucx") == 0 ||
                    strncmp(conduit, "mpi-", 4) == 0) &&
