@@ -20,7 +20,9 @@ typedef struct fabric_head {
     _Atomic uint64_t digest; /* the config's; 0: no card was plugged in */
 } fabric_head;
 
-enum { FABRIC_FREE, FABRIC_OPENING, FABRIC_OPEN }; /* of a VPID */
+/* The state of a VPID. VIRTUAL: it is open, and packets reach it through a simulated network only,
+ * so that senders find it closed on their fast path. */
+enum { FABRIC_FREE, FABRIC_OPENING, FABRIC_OPEN, FABRIC_VIRTUAL };
 
 /* A ring's positions, which only grow. Producers claim slots at `write`, and share its cache line;
  * only the owner writes `read`. */
@@ -158,22 +160,6 @@ static inline bool fabric_ring_claim(fabric_ring *ring, uint32_t slots, uint64_t
     return true;
 }
 
-/* Writes a message of header words and bytes into a claimed slot. header:
- * the status word without its lap. */
-static inline void fabric_fill(const velo2_port_t *port, const velo2_mailbox_t *mailbox,
-                               uint64_t slot_i, const uint64_t *hdr, size_t hdr_len,
-                               const void *buf, size_t len, uint64_t header)
-{
-    size_t place = (uint32_t)slot_i & port->mask;
-    unsigned char *status = mailbox->slots + place * port->slot_len + port->max_len;
-    unsigned char *start = status - pen_align_up(hdr_len + len, 8);
-    velo2_copy(start, hdr, hdr_len);
-    velo2_copy(start + hdr_len, buf, len);
-    /* release: the rest of the slot was written before */
-    __atomic_store_n((uint64_t *)(void *)status, header | velo2_lap(port, slot_i) << 55,
-                     __ATOMIC_RELEASE);
-}
-
 /* Draws a fault: true in one of `one_in` attempts. */
 uint64_t fabric_random(uint64_t *state);
 static inline bool fabric_strikes(uint64_t *state, uint32_t one_in)
@@ -197,10 +183,11 @@ void fabric_virtual_close(pen_card *card);
 void fabric_virtual_velo(pen_card *card, velo2_port_t *port);
 void fabric_virtual_rma(pen_card *card, struct rma2_port_state *port);
 
-/* Sends a packet whose arguments are valid. Waits for room if the port may stall. */
-velo2_ret_t fabric_virtual_send(const velo2_connection_t *connection, const uint64_t *hdr,
-                                size_t hdr_len, const void *buf, size_t len, uint8_t tag,
-                                uint8_t mtt);
+/* Sends a packet whose arguments are valid, to a VPID that is not FABRIC_OPEN. Waits for room if
+ * the port may stall. INVALID_MBOX: the VPID is not FABRIC_VIRTUAL either. */
+PEN_COLD velo2_ret_t fabric_virtual_send(const velo2_connection_t *connection, const uint64_t *hdr,
+                                         size_t hdr_len, const void *buf, size_t len, uint8_t tag,
+                                         uint8_t mtt);
 
 /* Tells the network that slots of the card's mailbox are free. */
 void fabric_virtual_commit(const pen_card *card, uint32_t slots);

@@ -72,8 +72,10 @@ velo2_ret_t velo2_open(velo2_port_t *port)
                   pen_align_up(card->layout.velo_stride, 4096), MADV_POPULATE_WRITE);
     velo2_look_at(port);
     port->committed = port->read;
-    if (config->virtual != NULL)
+    if (config->virtual != NULL) {
+        atomic_store_explicit(&port->mailbox.box->ring.state, FABRIC_VIRTUAL, memory_order_release);
         fabric_virtual_velo(card, port);
+    }
     return VELO2_RET_SUCCESS;
 }
 
@@ -187,22 +189,29 @@ velo2_ret_t velo2_send_header(velo2_connection_t *connection, const uint64_t *hd
         return VELO2_RET_INV_MTT;
     if (pen_unlikely(hdr_quadwords > port->max_len / 8 || len > port->max_len - 8 * hdr_quadwords))
         return VELO2_RET_INV_MSG;
-    if (pen_unlikely(port->card->config.virtual != NULL))
-        return fabric_virtual_send(connection, hdr, 8 * hdr_quadwords, buf, len, tag, mtt);
     uint64_t slot_i, late = 0, busy_until = 0;
     velo2_ret_t claimed = claim(connection, &slot_i);
     if (pen_unlikely(claimed != VELO2_RET_SUCCESS))
-        return claimed;
+        return claimed != VELO2_RET_INVALID_MBOX
+                   ? claimed
+                   : fabric_virtual_send(connection, hdr, 8 * hdr_quadwords, buf, len, tag, mtt);
 
     size_t whole_len = 8 * hdr_quadwords + len;
+    size_t place = (uint32_t)slot_i & port->mask;
+    unsigned char *status = connection->mailbox.slots + place * port->slot_len + port->max_len;
     if (pen_unlikely(port->is_timed)) {
-        size_t place = (uint32_t)slot_i & port->mask;
         __atomic_store_n(&connection->mailbox.due[place], time_packet(port, &busy_until),
                          __ATOMIC_RELAXED);
         late = VELO2_STATUS_LATE;
     }
-    fabric_fill(port, &connection->mailbox, slot_i, hdr, 8 * hdr_quadwords, buf, len,
-                VELO2_HEADER(port->raw, mtt, tag, whole_len) | VELO2_STATUS_EOM | late);
+    unsigned char *start = status - pen_align_up(whole_len, 8);
+    velo2_copy(start, hdr, 8 * hdr_quadwords);
+    velo2_copy(start + 8 * hdr_quadwords, buf, len);
+    /* release: the rest of the slot was written before */
+    __atomic_store_n((uint64_t *)(void *)status,
+                     VELO2_HEADER(port->raw, mtt, tag, whole_len) | VELO2_STATUS_EOM | late |
+                         velo2_lap(port, slot_i) << 55,
+                     __ATOMIC_RELEASE);
     fabric_count(&port->counters->sent, 1);
     fabric_count(&port->counters->bytes, whole_len);
     if (pen_unlikely(busy_until > 0))
@@ -221,11 +230,12 @@ velo2_ret_t velo2_send_check(const velo2_connection_t *connection)
     if (connection->port == NULL)
         return VELO2_RET_ERROR;
     fabric_ring *ring = &connection->mailbox.box->ring;
-    if (!fabric_ring_is_open(ring))
-        return VELO2_RET_INVALID_MBOX;
-    if (pen_unlikely(connection->port->card->config.virtual != NULL))
+    uint32_t state = atomic_load_explicit(&ring->state, memory_order_acquire);
+    if (state == FABRIC_VIRTUAL)
         return fabric_virtual_has_room(connection->port->card) ? VELO2_RET_SUCCESS
                                                                : VELO2_RET_TRY_AGAIN;
+    if (state != FABRIC_OPEN)
+        return VELO2_RET_INVALID_MBOX;
     uint64_t write = atomic_load_explicit(&ring->write, memory_order_relaxed);
     return fabric_ring_has_room(ring, write, connection->port->slot_count) ? VELO2_RET_SUCCESS
                                                                            : VELO2_RET_TRY_AGAIN;

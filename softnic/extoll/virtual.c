@@ -8,6 +8,7 @@
  * arrival is the completer's notification. A get is a packet that turns round at the target's
  * card. A notification queue that is full keeps what has arrived in the network's list. */
 #include "virtual/virtual.h"
+#include "base/compiler.h"
 #include "softnic/extoll/fabric.h"
 #include "softnic/extoll/rma_port.h"
 #include "virtual/machine.h"
@@ -30,6 +31,17 @@ static const pen_virtual_machine *machine_of(const pen_card *card)
 
 /* ---- arriving -------------------------------------------------------------------------------- */
 
+/* Writes the packet into a claimed slot of the port's mailbox. */
+static void fill_slot(const velo2_port_t *port, uint64_t slot_i, const pen_virtual_packet *packet)
+{
+    size_t place = (uint32_t)slot_i & port->mask;
+    unsigned char *status = port->mailbox.slots + place * port->slot_len + port->max_len;
+    velo2_copy(status - pen_align_up(packet->len, 8), packet->payload, packet->len);
+    /* release: the rest of the slot was written before */
+    __atomic_store_n((uint64_t *)(void *)status, packet->word[0] | velo2_lap(port, slot_i) << 55,
+                     __ATOMIC_RELEASE);
+}
+
 static void take_message(const pen_card *card, const pen_virtual_packet *packet)
 {
     const velo2_port_t *port = card->virtual_velo;
@@ -38,8 +50,7 @@ static void take_message(const pen_card *card, const pen_virtual_packet *packet)
     if (port == NULL || !fabric_ring_claim(&port->mailbox.box->ring, port->slot_count, &slot_i))
         return;
     pen_virtual_charge(card->config.virtual, machine_of(card)->poll_packet);
-    fabric_fill(port, &port->mailbox, slot_i, NULL, 0, packet->payload, packet->len,
-                packet->word[0]);
+    fill_slot(port, slot_i, packet);
 }
 
 /* Returns false if the queue is full. */
@@ -136,9 +147,10 @@ velo2_ret_t fabric_virtual_send(const velo2_connection_t *connection, const uint
     velo2_port_t *port = connection->port;
     const pen_card *card = port->card;
     pen_virtual *time = card->config.virtual;
-    const pen_virtual_machine *machine = machine_of(card);
-    if (!fabric_ring_is_open(&connection->mailbox.box->ring))
+    const _Atomic uint32_t *state = &connection->mailbox.box->ring.state;
+    if (time == NULL || atomic_load_explicit(state, memory_order_acquire) != FABRIC_VIRTUAL)
         return VELO2_RET_INVALID_MBOX;
+    const pen_virtual_machine *machine = machine_of(card);
     uint32_t number;
     while ((number = pen_virtual_net_take(&time->net, time->rank)) == 0) {
         fabric_count(port->may_stall ? &port->counters->stalls : &port->counters->retries, 1);
