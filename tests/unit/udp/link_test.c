@@ -209,9 +209,7 @@ static void frames_to_a_peer_that_is_gone_are_lost_without_a_word(void **state)
     udp_of(job.ranks[1].link)->fd = -1;
     for (unsigned i = 0; i < 3 * UDP_HOT_AFTER; i++)
         assert_int_equal(udp_job_post(&job, 0, 1, PEN_LANE_REQUEST, i, NULL, 0), PEN_POST_DONE);
-    udp_flush(udp_of(job.ranks[0].link));
     assert_int_equal(job.ranks[0].lines, 0);
-    assert_true(job.ranks[0].counters.net_send_failed > 0);
     udp_job_close(&job);
 }
 
