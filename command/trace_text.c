@@ -145,11 +145,12 @@ static void print_calls(const pen_sum *sum)
 static void print_rank(uint32_t rank, const pen_sum_rank *r)
 {
     char wait[TRACE_TIME_LEN], gap[TRACE_TIME_LEN], late[TRACE_TIME_LEN], len[TRACE_TIME_LEN];
-    printf("%6" PRIu32 " %10s %5.1f %5.1f %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10s %7" PRIu64
-           " %7" PRIu64 " %10s %6" PRIu64 " %10s\n",
+    char awaited[TRACE_TIME_LEN];
+    printf("%6" PRIu32 " %10s %5.1f %10s %5.1f %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+           " %10s %7" PRIu64 " %7" PRIu64 " %10s %6" PRIu64 " %10s\n",
            rank, trace_time(r->wait_ns, wait), share(r->wait_ns, r->all_ns),
-           share(r->handler_ns, r->all_ns), r->sent, r->handled, r->moved,
-           trace_bytes((double)(r->sent_len + r->moved_len), len), r->stalls, r->resent,
+           trace_time(r->awaited_ns, awaited), share(r->handler_ns, r->all_ns), r->sent, r->handled,
+           r->moved, trace_bytes((double)(r->sent_len + r->moved_len), len), r->stalls, r->resent,
            trace_time(r->gap_most_ns, gap), r->last, trace_time(r->late_ns, late));
 }
 
@@ -174,9 +175,9 @@ static bool print_ranks(const pen_timeline *t, const pen_sum *sum, const trace_v
     sorted_sum = sum;
     qsort(order, count, sizeof *order, by_work);
     heading("Ranks, the busiest first");
-    printf("%6s %10s %5s %5s %9s %9s %9s %10s %7s %7s %10s %6s %10s\n", "RANK", "WAITS", "%",
-           "HAND%", "SENT", "HANDLED", "PUT+GET", "BYTES", "STALLS", "RESENT", "NO POLL", "LAST",
-           "LATE");
+    printf("%6s %10s %5s %10s %5s %9s %9s %9s %10s %7s %7s %10s %6s %10s\n", "RANK", "WAITS", "%",
+           "FOR IT", "HAND%", "SENT", "HANDLED", "PUT+GET", "BYTES", "STALLS", "RESENT", "NO POLL",
+           "LAST", "LATE");
     for (uint32_t i = 0; i < count; i++) {
         if (count > RANK_ROWS_MAX && i == RANK_ROWS_MAX / 2) {
             i = count - RANK_ROWS_MAX / 2;
@@ -185,8 +186,11 @@ static bool print_ranks(const pen_timeline *t, const pen_sum *sum, const trace_v
         print_rank(order[i], &sum->ranks[order[i]]);
     }
     free(order);
-    printf("NO POLL: the longest time without one. LAST, LATE: how often it came last to a barrier "
-           "or\ncollective, and how long the others waited then, together.\n");
+    printf(
+        "FOR IT: the waits of other ranks that it ended. NO POLL: the longest time without one. "
+        "LAST, "
+        "LATE:\nhow often it came last to a barrier or collective, and how long the others waited "
+        "then, together.\n");
     return true;
 }
 

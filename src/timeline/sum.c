@@ -129,8 +129,6 @@ static void end_region(pen_sum *sum, const pen_timeline *t, uint32_t rank, open_
     }
 }
 
-/* ---- one rank -------------------------------------------------------------------------------- */
-
 static void note_moved(pen_sum *sum, pen_sum_rank *r, peers *p, const pen_moment *moment)
 {
     double ns = (double)moment->span_ns;
@@ -140,6 +138,64 @@ static void note_moved(pen_sum *sum, pen_sum_rank *r, peers *p, const pen_moment
     add(&sum->calls[moment->kind], ns);
     note_pair(p, moment, false);
 }
+
+/* ---- who is waited for ----------------------------------------------------------------------- */
+
+/* The frames that one rank handled, in order. */
+typedef struct arrival {
+    int64_t at_ns;
+    uint32_t from;
+} arrival;
+
+static int by_time(const void *a, const void *b)
+{
+    const arrival *one = a, *other = b;
+    return (one->at_ns > other->at_ns) - (one->at_ns < other->at_ns);
+}
+
+/* The sender of the last frame that was handled during the wait; UINT32_MAX: there was none. */
+static uint32_t last_sender(const arrival *arrivals, size_t count, const pen_moment *wait)
+{
+    int64_t end_ns = wait->at_ns + (int64_t)wait->span_ns;
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (arrivals[middle].at_ns <= end_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && arrivals[low - 1].at_ns >= wait->at_ns ? arrivals[low - 1].from : UINT32_MAX;
+}
+
+/* Finds out for whom each wait of this rank was. The library knows it of some; of others, such as
+ * GASNET_BLOCKUNTIL, the message that came last says it. */
+static pen_status sum_awaited(const pen_timeline *t, uint32_t rank, pen_sum *sum)
+{
+    const pen_timeline_rank *from = &t->ranks[rank];
+    arrival *arrivals = calloc(from->count + 1, sizeof *arrivals);
+    size_t count = 0;
+    if (arrivals == NULL)
+        return PEN_ERR_MEMORY;
+    for (size_t i = 0; i < from->count; i++) {
+        const pen_moment *moment = &from->moments[i];
+        if (moment->kind == PEN_TRACE_HANDLED && moment->peer != UINT32_MAX)
+            arrivals[count++] = (arrival){ moment->at_ns, moment->peer };
+    }
+    qsort(arrivals, count, sizeof *arrivals, by_time);
+    for (size_t i = 0; i < from->count; i++) {
+        const pen_moment *wait = &from->moments[i];
+        if (wait->kind != PEN_TRACE_WAIT)
+            continue;
+        uint32_t peer = wait->peer != UINT32_MAX ? wait->peer : last_sender(arrivals, count, wait);
+        if (peer != UINT32_MAX && peer != rank)
+            sum->ranks[peer].awaited_ns += (double)wait->span_ns;
+    }
+    free(arrivals);
+    return PEN_OK;
+}
+
+/* ---- one rank -------------------------------------------------------------------------------- */
 
 static void note_wait(pen_sum *sum, pen_sum_rank *r, const pen_moment *moment)
 {
@@ -319,6 +375,8 @@ pen_status pen_sum_make(const pen_timeline *timeline, pen_sum *out)
     pen_status status = has_memory ? PEN_OK : PEN_ERR_MEMORY;
     for (uint32_t rank = 0; status == PEN_OK && rank < timeline->rank_count; rank++)
         status = sum_rank(timeline, rank, out, &p);
+    for (uint32_t rank = 0; status == PEN_OK && rank < timeline->rank_count; rank++)
+        status = sum_awaited(timeline, rank, out);
     if (status == PEN_OK)
         status = sum_collectives(timeline, out);
     if (status == PEN_OK)

@@ -25,8 +25,9 @@ typedef struct pen_sum_rank {
     double handler_ns;          /* in handlers */
     double call_ns;             /* in other calls of the library: posts, puts, gets */
     double gap_ns, gap_most_ns; /* without polls */
-    double late_ns;             /* others waited for it in collectives, on average of the others */
-    uint64_t last;              /* collectives to which it came last */
+    double awaited_ns; /* waits of others that it ended: by its message, or known to be for it */
+    double late_ns;    /* others waited for it in collectives, on average of the others */
+    uint64_t last;     /* collectives to which it came last */
     uint64_t sent, sent_len, handled, moved, moved_len; /* messages; puts and gets */
     uint64_t stalls, resent;
     double stall_ns;

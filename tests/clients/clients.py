@@ -241,6 +241,20 @@ def ctypes_client(_):
             expect_lines(said, good_lines(ranks), f"ctypes_client.py over {net}")
 
 
+def cxx11_regions(folder):
+    """Regions of a C++ program in the trace of its job."""
+    for net in ("smp", "udp"):
+        program = Client("cxx11_regions.cpp", flags=("-std=c++11", *WARN)).build(folder, net)
+        expect_good(net, 2, [program])
+        trace = os.path.join(folder, f"trace.{net}")
+        said = run([in_tree("bin/penstock"), "run", "-n", "2", "--conduit", net, f"--trace={trace}", program, "traced"])
+        expect_lines(said, good_lines(2), program)
+        rows = [line.split(",") for line in run([in_tree("bin/penstock"), "trace", "--csv", trace]).splitlines()]
+        for kind, name, count in (("begin", "outer", 6), ("end", "inner", 6), ("value", "sum", 6), ("mark", "before", 0)):
+            if sum(row[1] == kind and name in row[4] for row in rows) != count:
+                raise Wrong(f"not {count} events {kind} {name} in the trace of {program}")
+
+
 def dlopen_plugin(folder):
     """A host program without GASNet, and a plugin that has all of it."""
     host = os.path.join(folder, "host")
@@ -299,6 +313,7 @@ CLIENTS = {
     "split_phase": Client("split_phase.c", way=by_pkg_config, flags=WARN),
     "upc_barriers": Client("upc_barriers.c", way=by_names, flags=WARN),
     "cxx17_arrays": Client("cxx17_arrays.cpp", by_pkg_config, flags=("-std=c++17", *WARN)),
+    "cxx11_regions": cxx11_regions,
     "cxx11_raii": Client("cxx11_raii.cpp", flags=("-std=c++11", *WARN)),
     "task_runtime": Client("task_runtime.cpp", by_names, "par", ("-std=c++11", *WARN), ("-pthread",)),
     "openmp_par": Client("openmp_par.c", mode="par", flags=("-fopenmp", *WARN), libs=("-fopenmp",)),

@@ -204,6 +204,28 @@ static void sums_name_the_late_rank_and_the_reason_of_waits(void **state)
     pen_timeline_close(&t);
 }
 
+static void a_wait_is_for_the_sender_of_the_message_that_ended_it(void **state)
+{
+    (void)state;
+    pen_timeline t;
+    pen_sum sum;
+    begin(3, 1);
+    put_host(0, 0, 3, 0, 0);
+    put_frame(0, PEN_TRACE_HANDLED, 1, 0, 200, 150); /* before the wait */
+    put_frame(0, PEN_TRACE_HANDLED, 1, 1, 200, 250);
+    put_frame(0, PEN_TRACE_HANDLED, 2, 0, 200, 700);
+    put_frame(0, PEN_TRACE_HANDLED, 1, 2, 200, 900); /* after it */
+    put_event(
+        0, (pen_trace_event){ .kind = PEN_TRACE_WAIT, .at = 200, .span = 600, .peer = UINT32_MAX });
+    put_event(1, (pen_trace_event){ .kind = PEN_TRACE_WAIT, .at = 200, .span = 100, .peer = 2 });
+    parse(&t);
+    assert_int_equal(pen_sum_make(&t, &sum), PEN_OK);
+    assert_int_equal((int)sum.ranks[1].awaited_ns, 0);
+    assert_int_equal((int)sum.ranks[2].awaited_ns, 700);
+    pen_sum_close(&sum);
+    pen_timeline_close(&t);
+}
+
 static void missing_numbers_are_dropped_events(void **state)
 {
     (void)state;
@@ -261,6 +283,7 @@ int main(void)
         cmocka_unit_test(clocks_without_messages_have_no_known_error),
         cmocka_unit_test(messages_that_overtook_each_other_are_paired_by_what_they_are),
         cmocka_unit_test(sums_name_the_late_rank_and_the_reason_of_waits),
+        cmocka_unit_test(a_wait_is_for_the_sender_of_the_message_that_ended_it),
         cmocka_unit_test(missing_numbers_are_dropped_events),
         cmocka_unit_test(files_that_end_early_are_read_up_to_there),
         cmocka_unit_test(events_that_make_no_sense_are_left_out),
