@@ -61,7 +61,7 @@ static void puts_without_a_token_or_room_are_tried_again(void **state)
     (void)state;
     portals_link link;
     link_init(&link);
-    pen_op ops[TOKENS + 1];
+    pen_op ops[TOKENS + 1] = { 0 };
     fake.result = PTL_NO_SPACE;
     for (unsigned i = 0; i < 3 * TOKENS; i++)
         assert_int_equal(put(&link, &ops[0]), PEN_POST_AGAIN);

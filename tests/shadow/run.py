@@ -8,7 +8,7 @@ Each constellation gets its share of N; all have to end well, and together they 
 N operations. --seed: the first of the seeds, one more for each run, so that the same command makes the
 same operations. --short: few and small constellations, for builds that are slow. --udp: over datagrams, where
 no rank sees another's memory; --lossy: over a network that loses 10 % of them, doubles 1 %, reorders 5 %, damages
-0.1 %. --extoll: over VELO and RMA, with each policy, both modes, the least mailboxes and a card with faults.
+0.1 %. --conduit portals: with each policy and way of local memory, few tokens and faults of the card. --extoll: over VELO and RMA, with each policy, both modes, the least mailboxes and a card with faults.
 """
 import argparse
 import os
@@ -59,6 +59,16 @@ EXTOLL = [
     ("seq", 3, ["--memory", "own"], 10, {"FAULT_FULL": "5", "FAULT_LATE": "5", "NOTIFICATIONS": "8"}),
     ("everything", 2, ["--threads", "2"], 10, {}),
 ]
+PORTALS = [
+    ("seq", 2, ["--memory", "own"], 20, {}),
+    ("seq", 4, ["--memory", "own"], 10, {"CREDITS": "loan", "TOKENS": "4", "FAULT_LATE": "10"}),
+    ("par", 2, ["--threads", "2", "--memory", "own"], 15, {"CREDITS": "disable", "FAULT_DISABLE": "20"}),
+    ("seq", 8, ["--memory", "own"], 5, {"CREDITS": "disable", "FAULT_FULL": "20", "TOKENS": "4"}),
+    ("par", 3, ["--threads", "2", "--memory", "own"], 10, {"LOCAL": "firehose", "TOKENS": "4"}),
+    ("seq", 2, ["--memory", "own"], 10, {"LOCAL": "temporary", "CREDITS": "loan"}),
+    ("par", 2, ["--threads", "2", "--memory", "own"], 10, {"LOCAL": "bounce"}),
+    ("everything", 2, ["--threads", "2"], 5, {}),
+]
 LOSSY = {"DROP": "0.1", "DUPLICATE": "0.01", "REORDER": "0.05", "CORRUPT": "0.001"}
 DONE = re.compile(r"shadow: (\d+) operations checked, 0 mismatches")
 
@@ -92,6 +102,8 @@ def main():
         rows = [row[:4] + (LOSSY if arguments.lossy else {},) for row in UDP]
     if arguments.conduit:
         rows = UDP
+    if arguments.conduit == "portals":
+        rows = PORTALS
     if arguments.extoll:
         rows = EXTOLL
     shares = sum(row[3] for row in rows)
@@ -102,8 +114,9 @@ def main():
         conduit = "udp" if arguments.udp else "extoll" if arguments.extoll else arguments.conduit
         if conduit:
             command += ["--conduit", conduit]
+        area = {"extoll": "EXTOLL", "portals": "PORTALS"}.get(conduit, "IMPAIR")
         for name, value in impair.items():
-            command += ["--env", f"PENSTOCK_{'EXTOLL' if arguments.extoll else 'IMPAIR'}_{name}={value}"]
+            command += ["--env", f"PENSTOCK_{area}_{name}={value}"]
         command += [os.path.join(arguments.folder, f"shadow.{program}"), *options]
         command += ["--seed", str(arguments.seed + i), "--ops", str(ops), "--stall", "120"]
         start = time.monotonic()
