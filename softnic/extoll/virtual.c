@@ -154,6 +154,7 @@ velo2_ret_t fabric_virtual_send(const velo2_connection_t *connection, const uint
     uint32_t number;
     while ((number = pen_virtual_net_take(&time->net, time->rank)) == 0) {
         fabric_count(port->may_stall ? &port->counters->stalls : &port->counters->retries, 1);
+        time->is_full = true;
         if (!port->may_stall)
             return VELO2_RET_TRY_AGAIN;
         (void)fabric_virtual_step(card);

@@ -74,7 +74,8 @@ static unsigned timed_poll(pen_link *base, unsigned lanes, unsigned budget)
 {
     timed_link *link = timed_of(base);
     pen_link *inner = link->pass.inner;
-    link->unseen += pen_virtual_observe(link->time);
+    uint32_t arrived = pen_virtual_observe(link->time);
+    link->unseen += arrived;
     unsigned count = inner->ops->poll(inner, lanes, budget), polls = 1;
     /* A link may look at a part of its device only once in many polls, and a rank that waits polls
      * again only when something arrives. */
@@ -82,7 +83,9 @@ static unsigned timed_poll(pen_link *base, unsigned lanes, unsigned budget)
         count = inner->ops->poll(inner, lanes, budget);
     if (count == 0)
         link->unseen = 0;
-    if (count == 0)
+    if (arrived == 0 && link->time->is_full)
+        pen_virtual_await_room(link->time); /* the link would try again at every poll */
+    else if (count == 0)
         pen_virtual_look_was_empty(link->time);
     else
         link->time->fruitless = 0;

@@ -196,6 +196,13 @@ void pen_virtual_wait(pen_virtual *view, uint64_t until_ns)
     switch_to(view, next_rank(view));
 }
 
+void pen_virtual_await_room(pen_virtual *view)
+{
+    const uint64_t look_ns = pen_virtual_net_machine(&view->net)->poll_empty;
+    view->is_full = false;
+    pen_virtual_wait(view, clock_of(view) + (look_ns << DOUBLINGS_FIRST));
+}
+
 bool pen_virtual_all_wait(const pen_virtual *view) { return view->world->idle_looks != 0; }
 
 void pen_virtual_look_was_empty(pen_virtual *view)

@@ -41,6 +41,7 @@ typedef struct pen_virtual {
     uint32_t rank;
     pen_virtual_net net;
     uint32_t fruitless; /* looks in a row that found nothing */
+    bool is_full;       /* the card has refused a packet since the last look that waited for room */
     /* Set by the rank's card, or NULL: takes the packets that have arrived, and returns how many.
      * Called when the rank has observed the network. */
     uint32_t (*take)(void *ctx);
@@ -104,6 +105,10 @@ uint32_t pen_virtual_observe(pen_virtual *view);
  * waits for the next packet instead, each time for twice as long, so that a loop of looks costs
  * few turns. */
 void pen_virtual_look_was_empty(pen_virtual *view);
+
+/* A look found no packet, and the card has refused one: waits until it has room, a packet comes, or
+ * some looks would have passed. */
+void pen_virtual_await_room(pen_virtual *view);
 
 /* Waits until a packet comes, a card has room again, another rank calls pen_virtual_wake, or until
  * this time. It may also return for no reason: the caller looks again. */
