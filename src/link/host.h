@@ -19,6 +19,10 @@ void *pen_host_alloc_zeroed(const pen_host *host, size_t len);
 /* Releases memory of the host; NULL is allowed. */
 void pen_host_release(const pen_host *host, void *memory);
 
+/* Finds this host's shared memory, at least `needed` bytes of it. user: what needs it, for the
+ * message. Fails: returns NULL; the reason is logged. */
+void *pen_host_find_shared(const pen_host *host, size_t needed, const char *user, size_t *len);
+
 /* ---- delivering ------------------------------------------------------------------------------ */
 
 /* Delivers a frame by the cheaper of the host's two functions. The caller is inside its poll.

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* known.h: lists of the local memory that a link has registered with its device, to find the
- * registration of the memory of a put or a get. The caller holds the lock that guards the list. */
+ * registration of the memory of a put or a get; and keys of regions that are plain numbers. The
+ * caller holds the lock that guards the list. */
 #ifndef PEN_LINK_KNOWN_H
 #define PEN_LINK_KNOWN_H
+
+#include "base/status.h"
+#include "conduit/conduit.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +43,9 @@ static inline pen_known *pen_known_find(pen_known *list, const void *local, size
     }
     return NULL;
 }
+
+/* The slots import_region and release_region of a link that exports 8 bytes, which are the key. */
+pen_status pen_known_import(pen_link *link, pen_peer peer, const void *blob, pen_rkey *out);
+void pen_known_release(pen_link *link, pen_peer peer, pen_rkey key);
 
 #endif

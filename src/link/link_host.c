@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
+#include "diag/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +28,21 @@ void pen_host_release(const pen_host *host, void *memory)
 {
     if (memory != NULL)
         host->release(host->ctx, memory);
+}
+
+void *pen_host_find_shared(const pen_host *host, size_t needed, const char *user, size_t *len)
+{
+    *len = 0;
+    void *memory = host->shared == NULL ? NULL : host->shared(host->ctx, len);
+    if (memory != NULL && *len >= needed)
+        return memory;
+    host->log(
+        host->ctx, PEN_LOG_ERROR,
+        "cannot use %s: %zu bytes of shared memory are there, %zu are needed; run all ranks on "
+        "one host under one launcher, with the variables of the launcher, or choose another "
+        "conduit",
+        user, memory == NULL ? (size_t)0 : *len, needed);
+    return NULL;
 }
 
 /* ---- calls that pass on ---------------------------------------------------------------------- */

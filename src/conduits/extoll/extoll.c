@@ -196,17 +196,12 @@ static bool open_tables(extoll_link *link)
 static pen_status open_card(extoll_link *link)
 {
     const pen_host *host = link->base.host;
-    size_t len = 0, needed = pen_card_len(&link->plan.card);
+    size_t len;
     link->plan.card.virtual = host->virtual;
-    void *memory = host->shared == NULL ? NULL : host->shared(host->ctx, &len);
-    if (memory == NULL || len < needed) {
-        host->log(host->ctx, PEN_LOG_ERROR,
-                  "cannot use the software EXTOLL card: %zu bytes of shared memory are there, %zu "
-                  "are needed; run all ranks on one host under one launcher, with the same "
-                  "PENSTOCK_EXTOLL_ variables as the launcher, or choose another conduit",
-                  memory == NULL ? (size_t)0 : len, needed);
+    void *memory = pen_host_find_shared(host, pen_card_len(&link->plan.card),
+                                        "the software EXTOLL card", &len);
+    if (memory == NULL)
         return PEN_ERR_UNUSABLE;
-    }
     pen_status status =
         pen_card_open(memory, len, &link->plan.card, (uint16_t)link->base.self, &link->card);
     if (status != PEN_OK) {

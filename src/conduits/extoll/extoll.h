@@ -157,7 +157,7 @@ unsigned extoll_poll(pen_link *base, unsigned lanes, unsigned budget);
 PEN_COLD void extoll_lose(extoll_link *link, pen_peer peer, const char *what); /* not under lock */
 
 /* Frees the slot of a held frame that is delivered; a call of pen_transfers. */
-void extoll_on_held(void *link, pen_peer from, pen_lane lane);
+void extoll_on_held(void *ctx, pen_peer from, pen_lane lane);
 
 /* ---- extoll_rma.c ---- */
 extern const pen_rma_ops extoll_rma;

@@ -57,12 +57,12 @@ static pen_post answer_of(RMA2_ERROR_CODE result)
     return result == RMA2_TRY_AGAIN ? PEN_POST_AGAIN : PEN_POST_FAILED;
 }
 
-static pen_post put_locked(extoll_link *link, pen_peer peer, RMA2_NLA dest, const void *local,
-                           size_t len, pen_op *op)
+static pen_post put_locked(extoll_link *link, pen_peer peer, RMA2_NLA dest, void *local, size_t len,
+                           pen_op *op)
 {
     RMA2_Handle *to = &link->to[peer].rma;
     RMA2_ERROR_CODE result = RMA2_TRY_AGAIN;
-    pen_transfer *put = pen_transfers_take(&link->transfers, op, (void *)(uintptr_t)local, len);
+    pen_transfer *put = pen_transfers_take(&link->transfers, op, local, len);
     if (put == NULL)
         return PEN_POST_AGAIN;
     const bool is_immediate = len <= IMMEDIATE_MAX;
@@ -93,40 +93,35 @@ static pen_post get_locked(extoll_link *link, pen_peer peer, RMA2_NLA remote, vo
     return pen_transfers_get(&link->transfers, peer, got, answer_of(result));
 }
 
-static inline bool is_lost(const extoll_link *link, pen_peer peer)
+/* Posts a put or a get of memory that the peer has exported. */
+static pen_post move(pen_link *base, pen_peer peer, RMA2_NLA remote, void *local, size_t len,
+                     pen_op *op, bool is_put)
 {
+    extoll_link *link = extoll_of(base);
     /* relaxed: see extoll_peer */
-    return pen_unlikely(atomic_load_explicit(&link->to[peer].is_lost, memory_order_relaxed));
+    if (pen_unlikely(atomic_load_explicit(&link->to[peer].is_lost, memory_order_relaxed)))
+        return PEN_POST_FAILED;
+    pen_lock_take(&link->lock);
+    pen_post result = is_put ? put_locked(link, peer, remote, local, len, op)
+                             : get_locked(link, peer, remote, local, len, op);
+    pen_lock_drop(&link->lock);
+    if (pen_unlikely(result == PEN_POST_FAILED))
+        extoll_lose(link, peer, "the card does not take a put to it, or a get from it");
+    return result;
 }
 
 static pen_post rma_put(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey key,
                         const void *local, pen_region *region, size_t len, pen_op *op)
 {
     (void)region; /* it is found by the address */
-    extoll_link *link = extoll_of(base);
-    if (is_lost(link, peer))
-        return PEN_POST_FAILED;
-    pen_lock_take(&link->lock);
-    pen_post result = put_locked(link, peer, key + offset, local, len, op);
-    pen_lock_drop(&link->lock);
-    if (pen_unlikely(result == PEN_POST_FAILED))
-        extoll_lose(link, peer, "the card does not take a put to it");
-    return result;
+    return move(base, peer, key + offset, (void *)(uintptr_t)local, len, op, true);
 }
 
 static pen_post rma_get(pen_link *base, pen_peer peer, uint64_t offset, pen_rkey key, void *local,
                         pen_region *region, size_t len, pen_op *op)
 {
     (void)region; /* as in rma_put */
-    extoll_link *link = extoll_of(base);
-    if (is_lost(link, peer))
-        return PEN_POST_FAILED;
-    pen_lock_take(&link->lock);
-    pen_post result = get_locked(link, peer, key + offset, local, len, op);
-    pen_lock_drop(&link->lock);
-    if (pen_unlikely(result == PEN_POST_FAILED))
-        extoll_lose(link, peer, "the card does not take a get from it");
-    return result;
+    return move(base, peer, key + offset, local, len, op, false);
 }
 
 /* ---- fences, numbers and notifications ------------------------------------------------------- */
@@ -265,24 +260,12 @@ static pen_status rma_export(pen_link *base, const pen_region *region, void *blo
     return PEN_OK;
 }
 
-static pen_status rma_import(pen_link *base, pen_peer peer, const void *blob, pen_rkey *out)
-{
-    (void)base, (void)peer;
-    memcpy(out, blob, sizeof *out);
-    return PEN_OK;
-}
-
-static void rma_release(pen_link *base, pen_peer peer, pen_rkey key)
-{
-    (void)base, (void)peer, (void)key; /* a key is an address, which takes no memory here */
-}
-
 const pen_rma_ops extoll_rma = {
     .register_region = rma_register,
     .deregister_region = rma_deregister,
     .export_region = rma_export,
-    .import_region = rma_import,
-    .release_region = rma_release,
+    .import_region = pen_known_import,
+    .release_region = pen_known_release,
     .put = rma_put,
     .get = rma_get,
 };

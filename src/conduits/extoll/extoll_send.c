@@ -32,21 +32,13 @@ void extoll_commit(extoll_link *link)
     link->uncommitted = 0;
 }
 
-/* Returns false if the card must be tried again later. A packet to a peer that has gone counts
- * as sent: a rank that leaves has finished with all its peers. */
-static inline bool card_takes(extoll_link *link, velo2_ret_t result)
+/* Returns its argument; if it is false, the card is tried again later. Credits are counted when a
+ * packet is made, and their order in packets matters. So a packet that the card has refused is sent
+ * before any new one. A packet to a peer that has gone counts as sent: a rank that leaves has
+ * finished with all its peers. */
+static inline bool goes_now(extoll_link *link, bool is_taken)
 {
-    if (pen_likely(result != VELO2_RET_TRY_AGAIN))
-        return true;
-    atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
-    return false;
-}
-
-/* Whether a new packet may go to the peer. Credits are counted when a packet is made, and their
- * order in packets matters. So a packet that the card has refused is sent before any new one. */
-static inline bool is_free(extoll_link *link, const extoll_peer *to)
-{
-    if (pen_likely(!to->is_stuck))
+    if (pen_likely(is_taken))
         return true;
     atomic_store_explicit(&link->try_again, true, memory_order_relaxed);
     return false;
@@ -81,9 +73,9 @@ static PEN_COLD bool keep_packet(extoll_link *link, extoll_peer *to, const uint6
 static inline __attribute__((always_inline)) bool
 send_parts(extoll_link *link, extoll_peer *to, pen_piece_parts parts, uint8_t tag, uint8_t mtt)
 {
-    if (pen_likely(
-            card_takes(link, velo2_send_header(&to->velo, parts.lead, parts.lead_len / EXTOLL_WORD,
-                                               parts.body, parts.body_len, tag, mtt))))
+    const velo2_ret_t sent = velo2_send_header(&to->velo, parts.lead, parts.lead_len / EXTOLL_WORD,
+                                               parts.body, parts.body_len, tag, mtt);
+    if (goes_now(link, sent != VELO2_RET_TRY_AGAIN))
         return true;
     return keep_packet(link, to, parts.lead, parts.lead_len, parts.body, parts.body_len, tag, mtt);
 }
@@ -126,8 +118,9 @@ send_packet(extoll_link *link, extoll_peer *to, pen_piece_parts parts, uint8_t t
 
 static bool retry_packet(extoll_link *link, extoll_peer *to)
 {
-    if (!card_takes(link, velo2_send(&to->velo, to->packet, to->packet_len, to->packet_tag,
-                                     to->packet_mtt)))
+    const velo2_ret_t sent =
+        velo2_send(&to->velo, to->packet, to->packet_len, to->packet_tag, to->packet_mtt);
+    if (!goes_now(link, sent != VELO2_RET_TRY_AGAIN))
         return false;
     to->packet_len = 0;
     to->is_stuck = false;
@@ -173,7 +166,7 @@ static inline __attribute__((always_inline)) void out_run(extoll_link *link, ext
 {
     const uint32_t len_max = link->packet_max, source_i = to->source_i;
     pen_credit_sender *const sender = pen_mailbox_sender(&link->credits, lane);
-    bool goes_on = is_free(link, to);
+    bool goes_on = goes_now(link, !to->is_stuck);
     while (goes_on && out->lead_left != 0)
         goes_on = send_lead(link, to, sender, lane, out);
     while (goes_on && out->body_left != 0) {

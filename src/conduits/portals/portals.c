@@ -152,15 +152,6 @@ static const pen_link_ops portals_ops = {
     .poll = portals_poll,
 };
 
-static void *alloc_zeroed(const pen_host *host, size_t len)
-{
-    len = pen_align_up(len, PEN_CACHE_LINE);
-    void *memory = host->alloc(host->ctx, len, PEN_CACHE_LINE);
-    if (memory != NULL)
-        memset(memory, 0, len);
-    return memory;
-}
-
 static size_t buffer_len(void) { return pen_align_up(PORTALS_LONGEST, PEN_CACHE_LINE); }
 
 static size_t bounce_len(const portals_link *link)
@@ -203,9 +194,9 @@ static bool open_tables(portals_link *link)
     link->blocks_lane =
         (uint32_t)(portals_inbox(link) / (PORTALS_BLOCK_LEN - PORTALS_LONGEST)) + partial;
     size_t blocks = (size_t)PEN_LANES * link->blocks_lane;
-    link->peer = alloc_zeroed(host, link->peers * sizeof *link->peer);
-    link->blocks = alloc_zeroed(host, blocks * sizeof *link->blocks);
-    link->tokens = alloc_zeroed(host, (frames + PORTALS_OPS) * sizeof *link->tokens);
+    link->peer = pen_host_alloc_zeroed(host, link->peers * sizeof *link->peer);
+    link->blocks = pen_host_alloc_zeroed(host, blocks * sizeof *link->blocks);
+    link->tokens = pen_host_alloc_zeroed(host, (frames + PORTALS_OPS) * sizeof *link->tokens);
     link->buffers = host->alloc(host->ctx, buffers_len(link), PEN_CACHE_LINE);
     link->block_memory = host->alloc(host->ctx, blocks * PORTALS_BLOCK_LEN, PEN_CACHE_LINE);
     if (link->peer == NULL || link->blocks == NULL || link->tokens == NULL ||
@@ -367,7 +358,7 @@ static pen_status portals_open(const pen_link_params *params, pen_link **out)
     }
     if (!has_names(host, config))
         return PEN_ERR_ARGUMENT;
-    portals_link *link = alloc_zeroed(host, sizeof *link);
+    portals_link *link = pen_host_alloc_zeroed(host, sizeof *link);
     if (link == NULL) {
         host->log(host->ctx, PEN_LOG_ERROR,
                   "cannot open the portals conduit: aligned_alloc of %zu bytes: %s; free some "

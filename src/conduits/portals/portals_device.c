@@ -5,6 +5,7 @@
 #include "conduit/conduit.h"
 #include "conduits/portals/portals.h"
 #include "diag/log.h"
+#include "link/host.h"
 #include "softnic/portals/card.h"
 
 enum { RING_LEN = 16384 };
@@ -33,16 +34,11 @@ pen_status portals_device_open(const pen_host *host, const portals_device_config
         host->log(host->ctx, PEN_LOG_ERROR, "cannot open the portals conduit: %s", why);
         return PEN_ERR_ARGUMENT;
     }
-    size_t len = 0, needed = pen_portals_len(&config);
-    void *memory = host->shared == NULL ? NULL : host->shared(host->ctx, &len);
-    if (memory == NULL || len < needed) {
-        host->log(host->ctx, PEN_LOG_ERROR,
-                  "cannot use the software Portals card: %zu bytes of shared memory are there, "
-                  "%zu are needed; run all ranks on one host under one launcher, or choose "
-                  "another conduit",
-                  memory == NULL ? (size_t)0 : len, needed);
+    size_t len;
+    void *memory =
+        pen_host_find_shared(host, pen_portals_len(&config), "the software Portals card", &len);
+    if (memory == NULL)
         return PEN_ERR_UNUSABLE;
-    }
     pen_status status = pen_portals_open(memory, len, &config, self, out);
     if (status != PEN_OK)
         host->log(host->ctx, PEN_LOG_ERROR,

@@ -4,6 +4,7 @@
 #include "conduit/conduit.h"
 #include "conduits/portals/portals.h"
 #include "diag/log.h"
+#include "link/known.h"
 #include "os/lock.h"
 #include "softnic/portals/portals4.h"
 
@@ -68,18 +69,6 @@ static pen_status export_region(pen_link *base, const pen_region *region, void *
     (void)base;
     memcpy(blob, &region->key, sizeof region->key);
     return PEN_OK;
-}
-
-static pen_status import_region(pen_link *base, pen_peer peer, const void *blob, pen_rkey *out)
-{
-    (void)base, (void)peer;
-    memcpy(out, blob, sizeof *out);
-    return PEN_OK;
-}
-
-static void release_region(pen_link *base, pen_peer peer, pen_rkey key)
-{
-    (void)base, (void)peer, (void)key;
 }
 
 /* Takes a token, and finds a descriptor for the local memory. Returns NULL and the answer if that
@@ -154,8 +143,8 @@ const pen_rma_ops portals_rma = {
     .register_region = register_region,
     .deregister_region = deregister_region,
     .export_region = export_region,
-    .import_region = import_region,
-    .release_region = release_region,
+    .import_region = pen_known_import,
+    .release_region = pen_known_release,
     .put = put,
     .get = get,
 };

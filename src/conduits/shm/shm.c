@@ -7,11 +7,11 @@
  * docs/conduits/shm.md states the guarantees and the reasons. */
 #include "conduits/shm/shm.h"
 
-#include "base/compiler.h"
 #include "base/status.h"
 #include "conduit/conduit.h"
 #include "diag/log.h"
 #include "knob/knob.h"
+#include "link/host.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -53,12 +53,9 @@ static void shm_close(pen_link *base)
 {
     shm_link *link = shm_of(base);
     const pen_host *host = base->host;
-    if (link->to != NULL)
-        host->release(host->ctx, link->to);
-    if (link->channel != NULL)
-        host->release(host->ctx, link->channel);
-    if (link->lost != NULL)
-        host->release(host->ctx, link->lost);
+    pen_host_release(host, link->to);
+    pen_host_release(host, link->channel);
+    pen_host_release(host, link->lost);
     host->release(host->ctx, link);
 }
 
@@ -135,23 +132,15 @@ static pen_status find_slice(const pen_host *host, const shm_layout *layout, cha
     return PEN_OK;
 }
 
-static void *alloc_zeroed(const pen_host *host, size_t len)
-{
-    void *memory = host->alloc(host->ctx, len, PEN_CACHE_LINE);
-    if (memory != NULL)
-        memset(memory, 0, len);
-    return memory;
-}
-
 static shm_link *alloc_link(const pen_host *host, const pen_link_params *params)
 {
-    shm_link *link = (shm_link *)alloc_zeroed(host, sizeof(*link));
+    shm_link *link = (shm_link *)pen_host_alloc_zeroed(host, sizeof(*link));
     if (link != NULL) {
         link->base.host = host;
-        link->to = (shm_peer *)alloc_zeroed(host, params->peers * sizeof(*link->to));
-        link->channel =
-            (shm_rx_channel *)alloc_zeroed(host, SHM_CHANNELS_MAX * sizeof(*link->channel));
-        link->lost = (bool *)alloc_zeroed(host, params->peers * sizeof(*link->lost));
+        link->to = (shm_peer *)pen_host_alloc_zeroed(host, params->peers * sizeof(*link->to));
+        link->channel = (shm_rx_channel *)pen_host_alloc_zeroed(host, SHM_CHANNELS_MAX *
+                                                                          sizeof(*link->channel));
+        link->lost = (bool *)pen_host_alloc_zeroed(host, params->peers * sizeof(*link->lost));
         if (link->to != NULL && link->channel != NULL && link->lost != NULL)
             return link;
         shm_close(&link->base);
