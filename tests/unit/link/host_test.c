@@ -205,6 +205,81 @@ static void a_wrapping_link_takes_all_frames_and_nothing_else(void **state)
     assert_int_equal(a.peer, 5);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+typedef struct owner {
+    void *shared;
+    size_t len;
+    unsigned lines;
+} owner;
+
+static void *share_some(void *ctx, size_t *len_out)
+{
+    *len_out = ((owner *)ctx)->len;
+    return ((owner *)ctx)->shared;
+}
+
+static void count_line(void *ctx, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void count_line(void *ctx, int level, const char *format, ...)
+{
+    (void)level, (void)format;
+    ((owner *)ctx)->lines++;
+}
+
+static void *fill_memory(void *ctx, size_t len, size_t align)
+{
+    (void)ctx;
+    void *memory = aligned_alloc(align, len);
+    return memory != NULL ? memset(memory, 0xcd, len) : NULL;
+}
+
+static void *no_memory(void *ctx, size_t len, size_t align)
+{
+    (void)ctx, (void)len, (void)align;
+    return NULL;
+}
+
+static void free_memory(void *ctx, void *memory)
+{
+    (void)ctx;
+    assert_non_null(memory);
+    free(memory);
+}
+
+static void zeroed_memory_is_zero_and_may_be_absent(void **state)
+{
+    (void)state;
+    pen_host host = { .alloc = fill_memory, .release = free_memory };
+    unsigned char *memory = pen_host_alloc_zeroed(&host, 70);
+    assert_non_null(memory);
+    assert_int_equal((uintptr_t)memory % 64, 0);
+    for (unsigned i = 0; i < 70; i++)
+        assert_int_equal(memory[i], 0);
+    pen_host_release(&host, memory);
+    pen_host_release(&host, NULL);
+    host.alloc = no_memory;
+    assert_null(pen_host_alloc_zeroed(&host, 70));
+}
+
+static void shared_memory_has_to_be_long_enough(void **state)
+{
+    (void)state;
+    char memory[8];
+    owner o = { memory, sizeof memory, 0 };
+    pen_host host = { .ctx = &o, .shared = share_some, .log = count_line };
+    size_t len = 0;
+    assert_ptr_equal(pen_host_find_shared(&host, 8, "a test", &len), memory);
+    assert_int_equal(len, 8);
+    assert_int_equal(o.lines, 0);
+    assert_null(pen_host_find_shared(&host, 9, "a test", &len));
+    assert_int_equal(o.lines, 1);
+    host.shared = NULL;
+    assert_null(pen_host_find_shared(&host, 1, "a test", &len));
+    assert_int_equal(o.lines, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +287,8 @@ int main(void)
         cmocka_unit_test(a_sleeper_is_woken_and_nobody_else),
         cmocka_unit_test(a_lent_host_passes_everything_on),
         cmocka_unit_test(a_wrapping_link_takes_all_frames_and_nothing_else),
+        cmocka_unit_test(zeroed_memory_is_zero_and_may_be_absent),
+        cmocka_unit_test(shared_memory_has_to_be_long_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,6 +290,11 @@ static void known_memory_is_found_by_any_part_of_it(void **state)
     assert_null(pen_known_find(list, memory, 1, &offset));
     pen_known_remove(&list, &high);
     assert_null(list);
+    const uint64_t blob = 0x0123456789abcdef;
+    pen_rkey key = 0;
+    assert_int_equal(pen_known_import(NULL, 0, &blob, &key), PEN_OK);
+    assert_true(key == blob);
+    pen_known_release(NULL, 0, key);
 }
 
 int main(void)
