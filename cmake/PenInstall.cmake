@@ -5,7 +5,9 @@ install(TARGETS penstock penstock_static
 if(TARGET penstock_command)
     install(TARGETS penstock_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
-install(TARGETS penstock_clock LIBRARY DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/penstock")
+if(TARGET penstock_clock)
+    install(TARGETS penstock_clock LIBRARY DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/penstock")
+endif()
 foreach(mode IN ITEMS seq par) # what `penstock perf` starts
     if(TARGET perf_${mode})
         install(TARGETS perf_${mode} RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/penstock")

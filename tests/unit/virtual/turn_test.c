@@ -61,7 +61,7 @@ static pen_virtual_figures play(uint32_t ranks, void (*run)(pen_virtual *, notes
         if (fork() != 0)
             continue;
         pen_virtual view;
-        alarm(20);
+        alarm(100); /* a rank without a turn would wait forever */
         if (pen_virtual_map(fd, rank, &view) != PEN_OK)
             _exit(1);
         pen_virtual_begin(&view);
