@@ -230,6 +230,16 @@ pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
     return status;
 }
 
+void pen_arena_trace_off(pen_log *log, const pen_arena *arena)
+{
+    pen_host_page *page = (pen_host_page *)(void *)arena->base;
+    if (page->trace_len != 0)
+        pen_log_warn(log,
+                     "PENSTOCK_TRACE: no trace is written, because no launcher of Penstock reads "
+                     "the events; start with `penstock run`");
+    page->trace_len = 0;
+}
+
 void pen_arena_destroy(pen_arena *arena)
 {
     if (arena->base != NULL)

@@ -39,6 +39,9 @@ pen_status pen_arena_create(pen_log *log, uint32_t ranks, const pen_boot_needs *
 pen_status pen_arena_create_part(pen_log *log, const pen_arena_part *part,
                                  const pen_boot_needs *needs, char *const *environment,
                                  uint32_t flags, pen_arena *out);
+/* Called before ranks join, by a launcher that does not read the rings of a trace. If the user has
+ * asked for a trace, prints a line and turns it off. */
+void pen_arena_trace_off(pen_log *log, const pen_arena *arena);
 void pen_arena_destroy(pen_arena *arena);
 
 /* Joins, as `rank`, the job whose arena this descriptor is. On success *out owns both descriptors

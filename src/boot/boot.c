@@ -157,6 +157,7 @@ static pen_status open_alone(pen_log *log, const pen_boot_needs *needs, pen_boot
         pen_arena_create(log, 1, needs, environ != NULL ? environ : none, 0, &arena);
     if (status != PEN_OK)
         return status;
+    pen_arena_trace_off(log, &arena);
     status = pen_boot_attach(log, arena.fd, arena.base, -1, 0, "none", out);
     if (status != PEN_OK)
         pen_arena_destroy(&arena);

@@ -48,6 +48,7 @@ static bool arena_make(joining *j)
     if (status != PEN_OK)
         return false;
     pen_host_page *page = (pen_host_page *)(void *)j->arena.base;
+    pen_arena_trace_off(&s->log, &j->arena);
     page->cores = pen_pmix_cores(&j->hellos[s->first], s->count);
     s->page_len = page->environment_off;
     return true;

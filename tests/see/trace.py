@@ -165,6 +165,13 @@ class Traces(LaunchTest):
         for name in ("/nowhere", program("traced")):
             self.assertIn("cannot read the trace", penstock("trace", name).err)
 
+    def test_a_program_without_a_launcher_says_that_it_writes_none(self):
+        file = os.path.join(self.folder, "alone")
+        job = launch.Job([program("traced")], env=launch.environment(PENSTOCK_TRACE=file))
+        self.assertIn("no trace is written", job.err)
+        self.assertIn("rank 0 is ready, traced 0", job.out)
+        self.assertFalse(os.path.exists(file))
+
     def test_variables_of_the_gasnet_documents(self):
         stats = os.path.join(self.folder, "stats.%")
         for mask, kinds in (("GP", {"get", "put", "set", "done"}), ("AU", {"sent", "handled", "stall", "begin", "end", "mark",
