@@ -272,7 +272,7 @@ static void no_memory_is_reported(void **state)
 static void known_memory_is_found_by_any_part_of_it(void **state)
 {
     (void)state;
-    char memory[100];
+    char memory[100] = { 0 };
     size_t offset = 0;
     pen_known low = { .begin = (uintptr_t)memory, .len = 40 },
               high = { .begin = (uintptr_t)memory + 40, .len = 60 }, *list = NULL;
