@@ -17,7 +17,7 @@ typedef struct run_options {
     char *hosts, *hostfile; /* words of argv; NULL: not given */
     bool local;
     /* `penstock sim`; NULL, 0: not given */
-    const char *machine, *topology, *placement;
+    char *machine, *topology, *placement;
     uint32_t per_node;
     bool json;
     char **argv; /* program and arguments, NULL-terminated */

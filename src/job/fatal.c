@@ -91,7 +91,7 @@ static void print_peers(const pen_job *job, int fd)
             lines++;
 }
 
-/* The descriptor that counters go to; -1 if the user's file cannot be opened, which a line says. */
+/* The descriptor that counters go to: that of the log if the user's file cannot be opened. */
 static int open_stats(pen_job *job)
 {
     const char *wanted = job->config.stats_file;
@@ -108,13 +108,14 @@ static int open_stats(pen_job *job)
     else
         (void)snprintf(name, sizeof name, "%s", wanted);
     int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0)
-        pen_log_error(
-            &job->log,
-            "cannot write the counters to %s: open: %m; set GASNET_STATSFILE to a file in a "
-            "folder that exists",
-            name);
-    return fd;
+    if (fd >= 0)
+        return fd;
+    pen_log_warn(
+        &job->log,
+        "the counters go here, since the file of GASNET_STATSFILE cannot be written: open: "
+        "%m; set it to a file in a folder that exists instead of %.200s",
+        name);
+    return job->log.fd;
 }
 
 void pen_job_print_counters(pen_job *job)

@@ -67,9 +67,9 @@ int pen_trace_create(pen_log *log, const char *path)
         return fd;
     pen_log_error(
         log,
-        "cannot write the trace %s: %s: %m; give a new name, or a plain file of your own, "
-        "in a folder that exists",
-        path, failed);
+        "cannot write the trace (--trace, PENSTOCK_TRACE or GASNET_TRACEFILE): %s: %m; give a new "
+        "name, or a plain file of your own, in a folder that exists, instead of %.200s",
+        failed, path);
     if (fd >= 0)
         close(fd);
     return -1;

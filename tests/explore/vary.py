@@ -23,6 +23,7 @@ FILES = sorted(
     "progress/progress.c",
     "progress/backlog.c",
     "progress/wait.c",
+    "link/link_host.c",
     "os/lock.c",
     "os/futex.c",
     "coll/coll_lines.c",

@@ -335,7 +335,7 @@ static void commit_elsewhere(pair *p)
 
 static void misuse_ends_the_job(void **state)
 {
-    pair_expect_fatal(*state, prepare_two, "before it has committed");
+    pair_expect_fatal(*state, prepare_two, "neither committed nor cancelled");
     pair_expect_fatal(*state, commit_too_much, "committed with 11 bytes: 10 were prepared");
     pair_expect_fatal(*state, prepare_more_than_most, "prepared for 11 to 10 bytes");
     pair_expect_fatal(*state, prepare_beyond_the_limit, "at most 65536");
