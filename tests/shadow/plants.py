@@ -65,8 +65,8 @@ PLANTS = [
     ),
     Plant(
         "shm: payloads are written over those that are not read yet", "src/conduits/shm/shm_send.c",
-        "        if (start + record - tx->ring_done > ring_len)\n            return -1;\n",
-        "        if (start + record - tx->ring_done > ring_len + 8192)\n            return -1;\n",
+        "    if (start + record - tx->ring_done <= ring_len)\n        return start;\n    start = tx->ring_next;\n",
+        "    if (start + record - tx->ring_done <= ring_len + 8192)\n        return start;\n    start = tx->ring_next;\n",
         "seq", 2, OWN, {},
     ),
     Plant(
@@ -133,9 +133,10 @@ PLANTS = [
     Plant(
         "VIS: the target is told of a put that is under way", "src/vis/vis.c",
         "    if (result == STARTED)\n        pen_event_wait(thread->job, event, PEN_CALL_VIS);\n"
-        "    if (peer_is_told(thread, call))\n        tell_peer(thread, call);\n    return 0;\n",
+        "    if (peer_is_told(thread, call))\n        tell_peer(thread, call);\n    if (pen_unlikely(at != 0))\n",
         "    if (peer_is_told(thread, call))\n        tell_peer(thread, call);\n"
-        "    if (result == STARTED)\n        pen_event_wait(thread->job, event, PEN_CALL_VIS);\n    return 0;\n",
+        "    if (result == STARTED)\n        pen_event_wait(thread->job, event, PEN_CALL_VIS);\n"
+        "    if (pen_unlikely(at != 0))\n",
         "seq", 2, OWN, REORDER,
     ),
 ]
