@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-enum { CHANNELS = 2, NONE = UINT32_MAX, LINE = 64 };
+#define NONE UINT32_MAX
+
+enum { CHANNELS = 2, LINE = 64 };
 
 typedef enum event_kind {
     EVENT_ENTER,   /* a packet is in its sender's card */
