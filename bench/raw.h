@@ -199,7 +199,8 @@ static inline void raw_bulk_echo(raw_pair *pair, uint64_t rounds, size_t len)
     }
 }
 
-/* Both sides copy at the same time; the block ends when both have finished. */
+/* Each side copies its rounds while the other side copies, too. Then the two sides tell each other
+ * that they have finished, which ends the block. */
 static inline void raw_bulk_both(raw_pair *pair, uint64_t rounds, size_t len)
 {
     uint64_t words[7] = { 1, 2, 3, 4, 5, 6, 7 };

@@ -49,7 +49,8 @@ static inline unsigned figures_rounds(int is_flood, size_t len)
     return len * rounds <= FIGURES_BYTES ? rounds : (unsigned)(FIGURES_BYTES / len);
 }
 
-/* Both ranks call this for round trips; for puts only the one that puts. */
+/* Measures one kind at all lengths. For round trips the two ranks call it at the same time. For
+ * puts only the rank that puts calls it. */
 static inline void figures_play(const char *kind, figures_batch *batch, int prints)
 {
     const int is_flood = strcmp(kind, "flood") == 0;

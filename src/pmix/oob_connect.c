@@ -71,7 +71,8 @@ static bool is_listed(const struct ifaddrs *entry, bool loopback)
     return entry->ifa_addr->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
 }
 
-/* Addresses of loopback come last; they serve a job whose hosts are names of one machine. */
+/* Lists the addresses of other interfaces first, then those of loopback. The latter connect a job
+ * whose hosts are several names of one machine. */
 static void addresses_list(const struct ifaddrs *list, char *out, size_t room)
 {
     size_t len = 0;

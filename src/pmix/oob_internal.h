@@ -20,7 +20,8 @@ typedef enum oob_kind {
     OOB_JOINED,    /* number: 1, or 0 if the sender has left the job until it joins again */
 } oob_kind;
 
-/* As hosts of one kind have it in memory; the greetings have refused others. */
+/* The head of a message, in the byte order and layout of the sender's memory. All hosts of a job
+ * have the same, because a greeting of another build is refused. */
 typedef struct oob_head {
     uint32_t from; /* the sender's block */
     uint32_t kind, number;

@@ -305,7 +305,7 @@ static void deed_add(const deed *made)
         memcpy(out->copy, out->source, out->len);
 }
 
-/* Addresses in the table of an endpoint are these. */
+/* Returns the rank that has this address in the address table of an endpoint. */
 static unsigned rank_at(fi_addr_t address) { return (unsigned)(address / 7 - 1); }
 
 static ssize_t play_send(struct fid_ep *ep, const void *bytes, size_t len, void *desc, fi_addr_t to,

@@ -71,7 +71,8 @@ static void a_frame_with_credits_is_not_acknowledged(void **state)
     assert_ptr_equal(next_token(&link, PEN_LANE_REQUEST), token);
 }
 
-/* Also in a poll that handles something else, which wakes no peers by itself. */
+/* A refused frame is sent again, too, in a poll that handles an event of another kind. Such a poll
+ * wakes no peer by itself, so the frame has to. */
 static void a_frame_that_is_sent_again_wakes_its_receiver(void **state)
 {
     (void)state;

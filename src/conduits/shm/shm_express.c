@@ -59,7 +59,7 @@ static inline void copy_lines(char *to, const char *from, uint32_t len)
     memcpy(to + last, from + last, SHM_BODY_ALIGN);
 }
 
-/* As shm_copy_head. The loop is written out, because most heads are of one to four words. */
+/* Does what shm_copy_head does. The loop is unrolled, because most heads have one to four words. */
 static inline __attribute__((always_inline)) void copy_head(shm_slot *slot, const uint64_t *head,
                                                             uint32_t head_len)
 {

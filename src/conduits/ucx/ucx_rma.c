@@ -215,7 +215,7 @@ static void source_is_free(ucx_link *link, ucx_token *token)
         pen_op_source_done(token->op);
 }
 
-/* Both the put and the flush behind it are over. */
+/* Called when UCX has ended the put and also the flush that followed it. */
 static void put_ends(ucx_link *link, ucx_token *token)
 {
     if (token->has_failed)
