@@ -8,17 +8,16 @@ error, and so is a library without a fault that fails.
 
 import concurrent.futures
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from patience import patience  # noqa: E402  (the folder is named above)
+import planted  # noqa: E402  (the folder is named above)
+from patience import patience  # noqa: E402
 
-# name, file, old text, new text. Both texts are expressions, or, if they end in a semicolon,
-# statements.
+# As tests/support/planted.py says.
 MUTANTS = [
     # The rules for requests and replies.
     ("no_reserve", "credit.h", "packet == PEN_CREDIT_REQUEST ? sender->reserve : 0", "0"),
@@ -94,35 +93,10 @@ MUTANTS = [
 
 
 def choice(number, old, new):
-    """Returns C text that has both texts; the number of the mutant selects one at run time."""
-    if not old.endswith(";"):
-        end = " &&\n" if old.endswith(" &&\n") else ""
-        old, new = old.removesuffix(end), new.removesuffix(end)
-        return f"(mutant == {number} ? ({new}) : ({old})){end}"
-    if old.startswith("packet"):
+    """Chooses within the statement where a macro expects one."""
+    if old.startswith("packet") and old.endswith(";"):
         return f"(mutant == {number} ? {new[:-1]} : {old[:-1]});"
-    return f"if (mutant == {number}) {{ {new} }} else {{ {old} }}"
-
-
-def put_in(folder):
-    """Puts all mutants into the copy. Returns those whose place was not found."""
-    missing = []
-    for number, (name, file, old, new) in enumerate(MUTANTS, 1):
-        path = os.path.join(folder, "credit", file)
-        with open(path, encoding="utf-8") as opened:
-            text = opened.read()
-        # Line breaks in the source are ignored.
-        pattern = r"\s+".join(re.escape(word) for word in old.split())
-        found = list(re.finditer(pattern, text))
-        if len(found) != 1:
-            missing.append(f"{name}: {len(found)} places in {file} instead of one")
-            continue
-        changed = choice(number, old, new)
-        if file == "constants.h":
-            changed = changed.replace("\n", " ")
-        with open(path, "w", encoding="utf-8") as opened:
-            opened.write(text[: found[0].start()] + changed + text[found[0].end() :])
-    return missing
+    return planted.choice(number, old, new)
 
 
 def build(folders, work, name, test_files):
@@ -163,7 +137,7 @@ def main():
         os.cpu_count()
     ) as pool:
         shutil.copytree(os.path.join(folders[0], "credit"), os.path.join(work, "credit"))
-        wrong = put_in(work)
+        wrong = planted.put_in(MUTANTS, lambda file: os.path.join(work, "credit", file), choice)
         programs = {
             "credit_test": ["unit/credit/credit_test.c"],
             "policies_test": ["unit/credit/policies_test.c"],

@@ -8,21 +8,20 @@ source is gone is an error, and so is a conduit without a fault that fails.
 
 import concurrent.futures
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from patience import patience  # noqa: E402  (the folder is named above)
+import planted  # noqa: E402  (the folder is named above)
+from patience import patience  # noqa: E402
 
 PROGRAMS = ("events", "local", "longs", "refused", "words")
 CONDUIT = ("amo", "behind", "local", "poll", "receive", "rma", "send")
 FIREHOSE = ("firehose", "limits", "pages")
 
-# name, file, old text, new text: expressions, or, if they end in a semicolon, statements. A number at the
-# end: which of several places it is.
+# As tests/support/planted.py says; the file is the middle of portals_<file>.c.
 MUTANTS = [
     # Flow control of the card (disable).
     ("refused_is_done", "poll", "token->is_refused = true;", ";"),
@@ -95,30 +94,6 @@ MUTANTS = [
 ]
 
 
-def choice(number, old, new):
-    if not old.endswith(";"):
-        return f"(mutant == {number} ? ({new}) : ({old}))"
-    return f"if (mutant == {number}) {{ {new} }} else {{ {old} }}"
-
-
-def put_in(folder):
-    """Puts all mutants into the copy. Returns those whose place was not found."""
-    missing = []
-    for number, (name, file, old, new, *which) in enumerate(MUTANTS, 1):
-        path = os.path.join(folder, f"portals_{file}.c")
-        with open(path, encoding="utf-8") as opened:
-            text = opened.read()
-        # Line breaks in the source are ignored.
-        found = list(re.finditer(r"\s+".join(re.escape(word) for word in old.split()), text))
-        if not found or (not which and len(found) != 1) or (which and which[0] >= len(found)):
-            missing.append(f"{name}: {len(found)} places in portals_{file}.c")
-            continue
-        place = found[which[0] if which else 0]
-        with open(path, "w", encoding="utf-8") as opened:
-            opened.write(text[: place.start()] + choice(number, old, new) + text[place.end() :])
-    return missing
-
-
 def compile_one(words):
     built = subprocess.run(words, capture_output=True, text=True, check=False)
     if built.returncode != 0:
@@ -166,7 +141,7 @@ def main():
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as pool:
         conduit = os.path.join(work, "conduits", "portals")
         shutil.copytree(os.path.join(source, "src", "conduits", "portals"), conduit)
-        wrong = put_in(conduit)
+        wrong = planted.put_in(MUTANTS, lambda file: os.path.join(conduit, f"portals_{file}.c"))
         build(pool, source, generated, helpers, work)
         judge = lambda number: any(fails(os.path.join(work, name), number) for name in PROGRAMS)  # noqa: E731
         noticed = list(pool.map(judge, range(len(MUTANTS) + 1)))
