@@ -116,60 +116,57 @@ static void serve_pings(uint64_t rounds)
     GASNET_BLOCKUNTIL(pings == goal);
 }
 
-void perf_am_short(uint64_t rounds, size_t len)
+/* Rank 0 sends requests, and waits for the answer of rank 1 to each. Inlined, so that `send` costs
+ * no call of its own. */
+static inline __attribute__((always_inline)) void
+round_trips(uint64_t rounds, size_t len, void (*send)(uint64_t round_i, size_t len))
 {
-    (void)len;
     if (perf.rank == 1)
         serve_pings(rounds);
     if (perf.rank != 0)
         return;
     for (uint64_t round_i = 0; round_i < rounds; round_i++) {
         const uint64_t before = pongs;
-        gex_AM_RequestShort4(perf.team, perf.peer, PING, 0, (gex_AM_Arg_t)round_i, 2, 3, 4);
+        send(round_i, len);
         GASNET_BLOCKUNTIL(pongs != before);
     }
 }
 
-void perf_am_medium(uint64_t rounds, size_t len)
+static void ping_short(uint64_t round_i, size_t len)
 {
-    if (perf.rank == 1)
-        serve_pings(rounds);
-    if (perf.rank != 0)
-        return;
-    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
-        const uint64_t before = pongs;
-        gex_AM_RequestMedium0(perf.team, perf.peer, PING_PAYLOAD, perf.local, len, GEX_EVENT_NOW,
-                              0);
-        GASNET_BLOCKUNTIL(pongs != before);
-    }
+    (void)len;
+    gex_AM_RequestShort4(perf.team, perf.peer, PING, 0, (gex_AM_Arg_t)round_i, 2, 3, 4);
+}
+
+void perf_am_short(uint64_t rounds, size_t len) { round_trips(rounds, len, ping_short); }
+
+static void ping_medium(uint64_t round_i, size_t len)
+{
+    (void)round_i;
+    gex_AM_RequestMedium0(perf.team, perf.peer, PING_PAYLOAD, perf.local, len, GEX_EVENT_NOW, 0);
+}
+
+void perf_am_medium(uint64_t rounds, size_t len) { round_trips(rounds, len, ping_medium); }
+
+static void ping_medium_both(uint64_t round_i, size_t len)
+{
+    (void)round_i;
+    gex_AM_RequestMedium0(perf.team, perf.peer, PING_BULK, perf.local, len, GEX_EVENT_NOW, 0);
 }
 
 void perf_am_medium_both(uint64_t rounds, size_t len)
 {
-    if (perf.rank == 1)
-        serve_pings(rounds);
-    if (perf.rank != 0)
-        return;
-    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
-        const uint64_t before = pongs;
-        gex_AM_RequestMedium0(perf.team, perf.peer, PING_BULK, perf.local, len, GEX_EVENT_NOW, 0);
-        GASNET_BLOCKUNTIL(pongs != before);
-    }
+    round_trips(rounds, len, ping_medium_both);
 }
 
-void perf_am_long_both(uint64_t rounds, size_t len)
+static void ping_long_both(uint64_t round_i, size_t len)
 {
-    if (perf.rank == 1)
-        serve_pings(rounds);
-    if (perf.rank != 0)
-        return;
-    for (uint64_t round_i = 0; round_i < rounds; round_i++) {
-        const uint64_t before = pongs;
-        gex_AM_RequestLong0(perf.team, perf.peer, PING_LONG, perf.local, len, perf.peer_bulk,
-                            GEX_EVENT_NOW, 0);
-        GASNET_BLOCKUNTIL(pongs != before);
-    }
+    (void)round_i;
+    gex_AM_RequestLong0(perf.team, perf.peer, PING_LONG, perf.local, len, perf.peer_bulk,
+                        GEX_EVENT_NOW, 0);
 }
+
+void perf_am_long_both(uint64_t rounds, size_t len) { round_trips(rounds, len, ping_long_both); }
 
 void perf_am_flood_medium_both(uint64_t rounds, size_t len)
 {
